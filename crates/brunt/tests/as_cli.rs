@@ -1,17 +1,12 @@
 //! `brunt as` as called by scripts: the tools' flags, output channels, and exact request counts.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::{TcpListener, TcpStream},
-    process::{Command, Output},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// A counting server: answers every request with `hi`; closes the connection only for HTTP/1.0 without keep-alive.
 struct Web {

@@ -2,17 +2,13 @@
 
 mod common;
 
-use brunt_results::{
-    RunResult,
-    directory::Directory,
-    verdict::{Disturbance, ValidityIssue},
-};
+use brunt_results::RunResult;
+use brunt_results::directory::Directory;
+use brunt_results::verdict::{Disturbance, ValidityIssue};
 use common::told;
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output, Stdio},
-};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 /// Repeats with about 2 % variation, as on a quiet machine.
 const FACTORS: [f64; 8] = [1.0, 1.012, 0.988, 1.004, 0.995, 1.008, 0.985, 1.001];

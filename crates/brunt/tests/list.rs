@@ -4,13 +4,10 @@ mod common;
 
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use common::told;
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 const PLAN: &str = "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
     [[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";

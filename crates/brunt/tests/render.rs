@@ -4,12 +4,10 @@ mod common;
 
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use common::told;
-use std::{
-    fs,
-    io::Write as _,
-    path::Path,
-    process::{Command, Output, Stdio},
-};
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 fn brunt(home: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));

@@ -1,13 +1,10 @@
 //! `brunt run` end to end: tables, exit codes, signals, and no leftover processes.
 
-use std::{
-    fs,
-    os::unix::process::ExitStatusExt,
-    path::PathBuf,
-    process::{Child, Command, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// A folder with a plan `plan.toml` and, optionally, a script `load` that replaces `brunt load`: the tester `sh`
 /// reads it.

@@ -1,15 +1,12 @@
 //! A run killed at any moment loses at most the trial in progress, and the same command completes it. A full disk is
 //! reported before any load.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::TcpListener,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-    thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fs, thread};
 
 const PLAN: &str = "name = 'killed'\nrepeats = 6\nretries = 0\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
                     timeout = '2s'\n[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n\

@@ -1,12 +1,10 @@
 //! `brunt run` with external testers and with nginx as a target. Testers are scripts on PATH that print output
 //! captured from the real tools; nginx is the real one, if installed.
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    process::{Command, Output},
-};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
 
 struct Scene {
     home: tempfile::TempDir,

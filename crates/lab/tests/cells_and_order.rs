@@ -1,10 +1,8 @@
 //! Properties of cells, skips, selection and order, over plans and machines of any shape.
 
-use brunt_lab::{
-    plan::{Plan, read},
-    schedule::{Cell, Machine, Schedule, cells, order},
-    testers::Tester,
-};
+use brunt_lab::plan::{Plan, read};
+use brunt_lab::schedule::{Cell, Machine, Schedule, cells, order};
+use brunt_lab::testers::Tester;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

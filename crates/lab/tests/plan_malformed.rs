@@ -1,10 +1,8 @@
 //! Malformed plans and common typing errors: whatever the file contains, the parser returns a plan
 //! or one message with file, line, column, and the key if it is about one.
 
-use brunt_lab::{
-    plan::read,
-    schedule::{Machine, cells},
-};
+use brunt_lab::plan::read;
+use brunt_lab::schedule::{Machine, cells};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

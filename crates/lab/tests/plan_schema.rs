@@ -1,20 +1,16 @@
 //! The published JSON Schema of plans is current and agrees with the parser, and the commented example has every key.
 //! To regenerate it: `UPDATE_SCHEMA=1 cargo test -p brunt-lab --test plan_schema`.
 
-use brunt_lab::plan::{
-    key::Key,
-    keys::{LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names},
-    read,
-    schema::json_schema,
-};
+use brunt_lab::plan::key::Key;
+use brunt_lab::plan::keys::{LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names};
+use brunt_lab::plan::read;
+use brunt_lab::plan::schema::json_schema;
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 fn clone(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)

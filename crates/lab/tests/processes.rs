@@ -1,18 +1,14 @@
 //! Process groups end when stopped, and when the run that started them is gone.
 
-use brunt_lab::system::{
-    process_group::{Launch, ProcessGroup},
-    process_registry::ProcessRegistry,
-};
+use brunt_lab::system::process_group::{Launch, ProcessGroup};
+use brunt_lab::system::process_registry::ProcessRegistry;
 use brunt_results::Cores;
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    path::Path,
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn sh(script: &str, log: &Path) -> Launch {
     let stdout = File::create(log).unwrap();

@@ -1,19 +1,15 @@
 //! Reports of hand-made result directories, compared with golden files. `BRUNT_GOLDEN=write cargo test -p brunt-lab`
 //! rewrites the files; review the difference.
 
-use brunt_lab::{
-    plan::{Style, read},
-    report,
-    run_directory::{Experiment, Failure, RunDirectory, SCHEMA},
-    schedule::{Machine, cells},
-};
-use brunt_results::{
-    LatencySummary, RunResult,
-    directory::Directory,
-    env::Env,
-    judge::judge,
-    result::{self, Latency, Requests, Server},
-};
+use brunt_lab::plan::{Style, read};
+use brunt_lab::report;
+use brunt_lab::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
+use brunt_lab::schedule::{Machine, cells};
+use brunt_results::directory::Directory;
+use brunt_results::env::Env;
+use brunt_results::judge::judge;
+use brunt_results::result::{self, Latency, Requests, Server};
+use brunt_results::{LatencySummary, RunResult};
 use std::{collections::BTreeMap, fs, path::Path};
 
 const PLAN: &str = r#"

@@ -1,16 +1,12 @@
 //! Published results can be rendered, with the published values: those of `docs/results`, and those of earlier versions in
 //! `tests/published`.
 
-use brunt_lab::{
-    plan::Style,
-    report::{self, Report},
-    run_directory::RunDirectory,
-};
+use brunt_lab::plan::Style;
+use brunt_lab::report::{self, Report};
+use brunt_lab::run_directory::RunDirectory;
 use brunt_results::directory::Directory;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The folder and all folders below it.
 fn folders(folder: &Path) -> Vec<PathBuf> {

@@ -4,10 +4,8 @@
 #[allow(dead_code, reason = "the charts' tests use the rest")]
 mod model;
 
-use brunt_lab::{
-    plan::{Style, builtin},
-    report::{markdown, text},
-};
+use brunt_lab::plan::{Style, builtin};
+use brunt_lab::report::{markdown, text};
 use model::run;
 
 /// The blocks of a report: title and table lines.

@@ -5,13 +5,11 @@ mod common;
 use brunt_load::{Arrival, Observer, Options};
 use brunt_results::series::Second;
 use common::*;
-use std::{
-    io::{Read, Write},
-    net::{IpAddr, TcpStream},
-    sync::mpsc,
-    thread::{self, ThreadId},
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpStream};
+use std::sync::mpsc;
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_request_limit_is_exact() {

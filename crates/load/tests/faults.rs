@@ -5,12 +5,10 @@ mod common;
 use brunt_load::{Endpoint, LoadError, Options, Report, Silent};
 use brunt_results::verdict::Kind;
 use common::*;
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A run of half a second.
 fn short(endpoint: impl Into<Endpoint>) -> Options {

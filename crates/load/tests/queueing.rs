@@ -7,11 +7,9 @@ mod common;
 use brunt_load::{Arrival, Endpoint, Options};
 use brunt_results::{RunResult, verdict::Kind};
 use common::*;
-use std::{
-    io::{Read, Write},
-    thread::JoinHandle,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// How far a measured quantile may be from the expected one: microseconds, and a share of it. Waiting for a processor only
 /// adds time: below, the expected quantile is theory's; above, it is that of a reference client that runs at the same moment,

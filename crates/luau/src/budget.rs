@@ -4,10 +4,8 @@
 //! call, on the first of these and after the wall time has exceeded the limit.
 
 use rustix::time::{ClockId, clock_gettime};
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// Checks between two readings of the clock; few, to limit scripts whose single steps are slow.
 const TICKS: u32 = 16;

@@ -8,11 +8,9 @@
 
 use crate::{proc, process::Tree};
 use perf_event::{Builder, Counter, events};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs, io,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use std::{fs, io};
 
 /// Most threads that counters are attached to: each costs a descriptor and work at every context switch.
 pub const MAX_THREADS: usize = 1024;

@@ -2,10 +2,8 @@
 //! time, a quota, another process, an interrupt) would interrupt a server as well.
 
 use crate::per_core;
-use std::{
-    io,
-    time::{Duration, Instant},
-};
+use std::io;
+use std::time::{Duration, Instant};
 
 /// Shortest gap counted: shorter ones are ordinary interrupts.
 const MIN_GAP: Duration = Duration::from_micros(50);

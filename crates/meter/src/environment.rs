@@ -3,13 +3,11 @@
 use brunt_results::env::Env;
 use fnv::FnvHasher;
 use procfs::Current;
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    hash::Hasher,
-    io::{self, Read},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::hash::Hasher;
+use std::io::{self, Read};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Kernel settings that affect results.
 const SYSCTLS: [&str; 11] = [

@@ -3,17 +3,12 @@
 //! Thread figures cover the given load threads, of this process or of its workers; page faults and memory cover their whole
 //! processes.
 
-use crate::{
-    absent,
-    counters::{Counters, Event, Reading},
-    proc,
-    threads::{self, ThreadTimes},
-};
+use crate::counters::{Counters, Event, Reading};
+use crate::threads::{self, ThreadTimes};
+use crate::{absent, proc};
 use brunt_results::{result::Generator, series::Second};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Instant,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
 #[derive(Debug)]
 pub struct GeneratorMeter {

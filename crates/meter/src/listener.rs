@@ -5,13 +5,11 @@
 //! if its port is forwarded. Never guesses: a foreign address or an invisible process is an error.
 
 use crate::proc::Stat;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
-    io::{BufRead, BufReader},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
 
 /// The processes that listen on an address.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,11 +5,9 @@
 //! short messages over loopback TCP.
 
 use crate::per_core;
-use std::{
-    io::{self, Read, Write},
-    net::{TcpListener, TcpStream},
-    time::{Duration, Instant},
-};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 /// Batches per core, of which the fastest counts: an interruption affects one, a slow machine all of them.
 const BATCHES: usize = 8;

@@ -5,10 +5,8 @@
 //! the end, and none came and went in between.
 
 use crate::{listener, proc_net, sock_diag};
-use std::{
-    collections::{BTreeSet, HashMap},
-    fs, io,
-};
+use std::collections::{BTreeSet, HashMap};
+use std::{fs, io};
 
 /// Most TCP sockets in use on the machine for connections to be listed under load. The kernel walks all of them, at 1 us each,
 /// during which a generator on that core is stalled: 25 ms with both ends of 10,000 connections, which shows in p99.

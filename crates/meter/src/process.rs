@@ -6,16 +6,12 @@
 //! are known in ticks. Without IRQ_TIME_ACCOUNTING, the kernel bills interrupt and softirq time, including packet receive,
 //! to the thread that was running.
 
-use crate::{
-    proc,
-    process_tree::Used,
-    sampling_budget::SamplingBudget,
-    threads::{self, ThreadTimes, Times},
-};
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use crate::proc;
+use crate::process_tree::Used;
+use crate::sampling_budget::SamplingBudget;
+use crate::threads::{self, ThreadTimes, Times};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 pub use crate::{process_tree::ProcessTree as Tree, threads::Switches};
 

@@ -3,13 +3,11 @@
 //! Attach before the load, open and stop at the ends of the window, close when the number of completed requests is known. If
 //! the server ended inside the window, all figures are absent.
 
-use crate::{
-    absent,
-    counters::{Counters, Event, Reading},
-    network::{self, Network},
-    process::{Snapshot, Switches, Tree, Usage, Window},
-    sampling_budget::Sampler,
-};
+use crate::absent;
+use crate::counters::{Counters, Event, Reading};
+use crate::network::{self, Network};
+use crate::process::{Snapshot, Switches, Tree, Usage, Window};
+use crate::sampling_budget::Sampler;
 use brunt_results::{result::Server, series::Second};
 use std::{collections::BTreeMap, time::Instant};
 

@@ -3,13 +3,9 @@
 //! sock_diag(7); `inet_diag_req_v2` and `struct tcp_info` of `linux/inet_diag.h` and `linux/tcp.h`. A structure shorter than
 //! expected (an older kernel) is an error, never a zero.
 
-use rustix::{
-    io::Errno,
-    net::{
-        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
-        sockopt::{Timeout, set_socket_timeout},
-    },
-};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,10 +149,8 @@ fn u64_at(bytes: &[u8], at: usize) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{
-        io::{Read, Write},
-        net::{TcpListener, TcpStream},
-    };
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
 
     #[test]
     fn byte_counts_of_a_socket_are_read() {

@@ -2,11 +2,9 @@
 
 mod common;
 
-use brunt_meter::{
-    counters::{Counters, Event},
-    generator::GeneratorMeter,
-    process::Tree,
-};
+use brunt_meter::counters::{Counters, Event};
+use brunt_meter::generator::GeneratorMeter;
+use brunt_meter::process::Tree;
 use brunt_results::result::Generator;
 use common::Actor;
 use std::time::Duration;

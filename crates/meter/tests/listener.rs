@@ -4,10 +4,9 @@ mod common;
 
 use brunt_meter::listener::{Listeners, find, is_local};
 use common::Actor;
-use std::{
-    net::{SocketAddr, TcpListener},
-    sync::atomic::{AtomicU16, Ordering::Relaxed},
-};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::AtomicU16;
+use std::sync::atomic::Ordering::Relaxed;
 
 #[test]
 fn role() {

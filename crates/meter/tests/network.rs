@@ -5,14 +5,12 @@
 
 use brunt_meter::{ServerMeter, proc_net};
 use brunt_results::{result::Server, series::Second};
-use std::{
-    collections::BTreeMap,
-    io::{Read, Write},
-    net::{TcpListener, TcpStream},
-    sync::Mutex,
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The process under test is this one, so only one socket may listen at a time.
 static LISTENING: Mutex<()> = Mutex::new(());

@@ -7,12 +7,9 @@ use brunt_meter::{HostMeter, ServerMeter, process::Tree};
 use brunt_results::series::Second;
 use common::Actor;
 use rustix::time::{ClockId, clock_gettime};
-use std::{
-    fs,
-    net::TcpListener,
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 #[test]
 fn role() {

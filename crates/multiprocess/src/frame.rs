@@ -2,22 +2,16 @@
 //!
 //! The peer may die at any point: a truncated message, an excessive length or invalid JSON is an error, never a panic.
 
-use rustix::{
-    io::{Errno, retry_on_intr},
-    net::{
-        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-        recvmsg, sendmsg,
-    },
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg,
 };
 use serde::{Serialize, de::DeserializeOwned};
-use std::{
-    io::{self, IoSlice, IoSliceMut, Read, Write},
-    mem::MaybeUninit,
-    os::{
-        fd::{BorrowedFd, OwnedFd},
-        unix::net::UnixStream,
-    },
-};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 
 /// Longest message accepted, in bytes.
 const MAX_LENGTH: usize = 256 << 20;

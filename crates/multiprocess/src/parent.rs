@@ -2,21 +2,14 @@
 
 use crate::{frame, worker::HELLO};
 use serde::{Serialize, de::DeserializeOwned};
-use std::{
-    cell::RefCell,
-    fmt,
-    io::{self, Read},
-    os::{
-        fd::{BorrowedFd, OwnedFd},
-        unix::{
-            net::UnixStream,
-            process::{CommandExt, ExitStatusExt},
-        },
-    },
-    process::{Child, Command, ExitStatus, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 /// Longest wait for the next worker to make progress while all start at once.
 pub const START_TIMEOUT: Duration = Duration::from_secs(60);

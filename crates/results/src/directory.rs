@@ -6,11 +6,9 @@
 use crate::{env::Env, result::RunResult, series::Second};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{
-    fs,
-    io::{self, Write},
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// The directory of one trial.
 #[derive(Debug, Clone)]

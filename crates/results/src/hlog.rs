@@ -2,13 +2,9 @@
 
 use crate::latency::new_histogram;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        Deserializer,
-        interval_log::{IntervalLogIterator, LogEntry},
-    },
-};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
 /// One interval of one distribution.
 #[derive(Debug, Clone)]

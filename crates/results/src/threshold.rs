@@ -1,9 +1,7 @@
 //! A bound on a figure, as in `--fail-if 'p99>5ms'`.
 
-use crate::{
-    result::RunResult,
-    units::{Count, Rate, Span, UnitError},
-};
+use crate::result::RunResult;
+use crate::units::{Count, Rate, Span, UnitError};
 use std::{fmt, str::FromStr};
 
 /// A figure of the result, a comparison and a bound.

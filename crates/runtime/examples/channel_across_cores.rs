@@ -8,10 +8,8 @@
 mod common;
 
 use async_channel::{Receiver, Sender};
-use brunt_runtime::{
-    net::{TcpListener, TcpStream},
-    spawn,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::spawn;
 use std::{error::Error, io, net::SocketAddr, thread};
 
 /// A request for a number, which is sent here.

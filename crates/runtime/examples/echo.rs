@@ -4,10 +4,8 @@
 
 mod common;
 
-use brunt_runtime::{
-    net::{TcpListener, TcpStream},
-    spawn,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::spawn;
 use std::{error::Error, io, net::SocketAddr};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -6,11 +6,9 @@
 
 mod common;
 
-use brunt_runtime::{
-    net::{TcpListener, TcpStream},
-    spawn,
-    time::timeout,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::spawn;
+use brunt_runtime::time::timeout;
 use std::{error::Error, io, net::SocketAddr, time::Duration};
 
 /// Silence before a prompt.

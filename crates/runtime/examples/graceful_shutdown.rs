@@ -5,12 +5,9 @@
 
 mod common;
 
-use brunt_runtime::{
-    CancellationToken,
-    net::{TcpListener, TcpStream},
-    signal::{Signal, Signals},
-    spawn,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::signal::{Signal, Signals};
+use brunt_runtime::{CancellationToken, spawn};
 use futures_lite::FutureExt;
 use std::{error::Error, future::Future, io, net::SocketAddr, time::Duration};
 

@@ -5,24 +5,19 @@
 
 mod common;
 
-use brunt_runtime::{
-    CancellationToken,
-    adapters::HyperTimer,
-    net::{TcpListener, TcpStream},
-    signal::{Signal, Signals},
-    spawn,
-    time::sleep,
-};
+use brunt_runtime::adapters::HyperTimer;
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::signal::{Signal, Signals};
+use brunt_runtime::time::sleep;
+use brunt_runtime::{CancellationToken, spawn};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
-use std::{
-    convert::Infallible,
-    error::Error,
-    future::{Future, poll_fn},
-    io,
-    net::SocketAddr,
-    pin::pin,
-    time::Duration,
-};
+use std::convert::Infallible;
+use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::Duration;
 
 /// Longest wait for the last responses.
 const GRACE: Duration = Duration::from_secs(10);

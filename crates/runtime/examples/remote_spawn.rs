@@ -7,10 +7,8 @@
 
 mod common;
 
-use brunt_runtime::{
-    Handle, group,
-    net::{TcpListener, TcpStream},
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::{Handle, group};
 use std::{error::Error, io, net::SocketAddr, sync::mpsc, thread};
 
 const WORKERS: usize = 2;

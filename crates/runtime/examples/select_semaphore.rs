@@ -10,10 +10,8 @@
 mod common;
 
 use async_lock::Semaphore;
-use brunt_runtime::{
-    net::{TcpListener, TcpStream},
-    spawn,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::spawn;
 use event_listener::Event;
 use futures_lite::FutureExt;
 use std::{error::Error, io, net::SocketAddr, rc::Rc};

@@ -7,18 +7,13 @@
 
 mod common;
 
-use brunt_runtime::{
-    net::{TcpListener, TcpStream},
-    spawn,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::spawn;
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use futures_rustls::{
-    TlsAcceptor,
-    rustls::{
-        ServerConfig,
-        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    },
-};
+use futures_rustls::TlsAcceptor;
+use futures_rustls::rustls::ServerConfig;
+use futures_rustls::rustls::pki_types::pem::PemObject;
+use futures_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::{error::Error, io, net::SocketAddr, sync::Arc};
 
 const CERTIFICATE_AND_KEY: &[u8] = include_bytes!("localhost.pem");

@@ -1,17 +1,12 @@
 //! A process-wide pool of threads for blocking work, grown on demand.
 
-use crate::{
-    RemoteJoinHandle, affinity,
-    task::{JoinError, catch_panic},
-};
-use std::{
-    collections::VecDeque,
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
-    time::Duration,
-};
+use crate::task::{JoinError, catch_panic};
+use crate::{RemoteJoinHandle, affinity};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{io, thread};
 
 /// Maximum of threads. Blocking work waits, so the number of cores is no bound: 64 fill a disk's queue of some 32 requests
 /// and tolerate a few dozen lookups at an unreachable name server. Many more would crowd the cores when all wake at once.

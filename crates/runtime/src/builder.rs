@@ -1,15 +1,12 @@
 //! `Runtime` and its builder.
 
-use crate::{
-    driver::{
-        BackendKind,
-        uring::{Features, RingFeature},
-    },
-    executor::{self, Worker, spin::Spinning},
-    metrics::MetricsHandle,
-    timer::clock::Clock,
-    trace::event,
-};
+use crate::driver::BackendKind;
+use crate::driver::uring::{Features, RingFeature};
+use crate::executor::spin::Spinning;
+use crate::executor::{self, Worker};
+use crate::metrics::MetricsHandle;
+use crate::timer::clock::Clock;
+use crate::trace::event;
 use std::{future::Future, io, rc::Rc, time::Duration};
 
 /// A thread's runtime. It and everything spawned on it stay on the thread that built it.

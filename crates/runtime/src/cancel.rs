@@ -1,9 +1,7 @@
 //! `CancellationToken`: tells tasks on all threads to end, in a tree whose branches can be cancelled separately.
 
-use crate::sync::{
-    lock::{AtomicBool, Mutex, MutexGuard, Ordering},
-    wait_queue::{WaitKey, WaitQueue},
-};
+use crate::sync::lock::{AtomicBool, Mutex, MutexGuard, Ordering};
+use crate::sync::wait_queue::{WaitKey, WaitQueue};
 use std::{
     fmt,
     future::poll_fn,

@@ -80,11 +80,9 @@ pub use metrics::{Metrics, MetricsHandle};
 pub use mm::drop_text_pages;
 pub use task::{JoinError, JoinHandle, JoinSet};
 
-use std::{
-    future::{Future, poll_fn},
-    task::Poll,
-    time::{Duration, Instant},
-};
+use std::future::{Future, poll_fn};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 /// Starts a task on this thread's runtime. Must be called inside `block_on`.
 pub fn spawn<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {

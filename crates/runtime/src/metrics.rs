@@ -2,13 +2,10 @@
 //!
 //! Without a handle, a turn pays one load; with one, no locked instruction.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 /// Buckets of [`Metrics::batches`].
 const BATCHES: usize = 12;

@@ -1,13 +1,10 @@
 //! Memory mappings: anonymous memory for buffers and slots, and the program text.
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::{
-    ffi::{c_int, c_void},
-    fs, io,
-    ops::Range,
-    ptr::{self, NonNull},
-    slice,
-};
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+use std::{fs, io, slice};
 
 /// Maps zeroed memory: address space, of which pages are taken when they are touched.
 pub(crate) fn map<T>(bytes: usize) -> io::Result<NonNull<T>> {

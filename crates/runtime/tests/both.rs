@@ -3,21 +3,16 @@
 #[allow(dead_code)]
 mod common;
 
-use brunt_runtime::{
-    BackendKind, CancellationToken, Runtime,
-    net::{RecvBuf, TcpListener, TcpStream},
-    spawn,
-    time::{sleep, sleep_until, timeout},
-};
+use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
+use brunt_runtime::time::{sleep, sleep_until, timeout};
+use brunt_runtime::{BackendKind, CancellationToken, Runtime, spawn};
 use common::{backends, echo, listen, on, pair};
-use std::{
-    cell::Cell,
-    io,
-    io::{Read, Write},
-    net::{Shutdown, SocketAddr},
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::cell::Cell;
+use std::io;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 async fn echo_server(listener: TcpListener) {
     while let Ok(stream) = listener.accept().await {

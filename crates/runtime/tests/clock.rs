@@ -3,19 +3,14 @@
 #[allow(dead_code)]
 mod common;
 
-use brunt_runtime::{
-    BackendKind, Runtime,
-    net::{TcpListener, TcpStream, UdpSocket},
-    spawn,
-    time::{Elapsed, advance, interval, now, sleep, sleep_until, timeout},
-};
+use brunt_runtime::net::{TcpListener, TcpStream, UdpSocket};
+use brunt_runtime::time::{Elapsed, advance, interval, now, sleep, sleep_until, timeout};
+use brunt_runtime::{BackendKind, Runtime, spawn};
 use common::{backends, is_available};
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, pending},
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::cell::{Cell, RefCell};
+use std::future::{Future, pending};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 const NANO: Duration = Duration::from_nanos(1);
 const MS: Duration = Duration::from_millis(1);

@@ -4,22 +4,17 @@
 mod common;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use futures_rustls::{
-    TlsConnector,
-    rustls::{
-        ClientConfig, RootCertStore,
-        pki_types::{CertificateDer, ServerName, pem::PemObject},
-    },
-};
+use futures_rustls::TlsConnector;
+use futures_rustls::rustls::pki_types::pem::PemObject;
+use futures_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use futures_rustls::rustls::{ClientConfig, RootCertStore};
 use rustix::process::{Pid, Signal, kill_process};
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, mpsc},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The backends of this machine, as the examples' argument.
 fn backends() -> Vec<&'static str> {

@@ -3,12 +3,9 @@
 #[allow(dead_code)]
 mod common;
 
-use brunt_runtime::{
-    Runtime,
-    net::{RecvBuf, TcpListener, TcpStream},
-    spawn,
-    time::timeout,
-};
+use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
+use brunt_runtime::time::timeout;
+use brunt_runtime::{Runtime, spawn};
 use common::backends;
 use std::time::Duration;
 

@@ -3,18 +3,13 @@
 #[allow(dead_code)]
 mod common;
 
-use brunt_runtime::{
-    BackendKind, CancellationToken, Metrics, MetricsHandle, Runtime,
-    net::{TcpListener, TcpStream},
-    spawn,
-    time::{sleep, timeout},
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, CancellationToken, Metrics, MetricsHandle, Runtime, spawn};
 use common::{backends, build};
-use std::{
-    sync::mpsc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Reads until a condition holds: the worker publishes once a turn.
 fn read_until(handle: &MetricsHandle, wanted: impl Fn(&Metrics) -> bool) -> Metrics {

@@ -4,26 +4,19 @@
 #[allow(dead_code)]
 mod common;
 
-use brunt_runtime::{
-    BackendKind, Runtime,
-    net::{RecvBuf, TcpStream},
-    time::{sleep, timeout},
-    yield_now,
-};
+use brunt_runtime::net::{RecvBuf, TcpStream};
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, Runtime, yield_now};
 use common::is_available;
-use proptest::{
-    prelude::*,
-    test_runner::{Config, TestCaseError, TestRunner},
-};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use socket2::{Domain, Socket, Type};
-use std::{
-    collections::VecDeque,
-    future::{Future, poll_fn},
-    net::{Shutdown, SocketAddr},
-    pin::pin,
-    task::Poll,
-    time::Duration,
-};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::net::{Shutdown, SocketAddr};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
 
 /// An operation, and the stream it applies to.
 #[derive(Debug, Clone)]

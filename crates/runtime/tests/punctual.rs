@@ -3,16 +3,12 @@
 #[allow(dead_code)]
 mod common;
 
-use brunt_runtime::{
-    BackendKind,
-    time::{Interval, interval, sleep},
-};
+use brunt_runtime::BackendKind;
+use brunt_runtime::time::{Interval, interval, sleep};
 use common::{backends, build, nth_backend};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
-use std::{
-    num::NonZeroU64,
-    time::{Duration, Instant},
-};
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
 
 #[test]
 fn timer_slack_is_set_inside_and_restored_outside() {

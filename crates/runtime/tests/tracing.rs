@@ -4,29 +4,20 @@
 #[allow(dead_code)]
 mod common;
 
-use brunt_runtime::{
-    BackendKind, Runtime,
-    net::{TcpListener, TcpStream},
-    spawn, spawn_blocking,
-    time::{sleep, timeout},
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, Runtime, spawn, spawn_blocking};
 use common::backends;
-use std::{
-    fmt::{self, Write as _},
-    fs::File,
-    future::Future,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
-use tracing::{
-    Event, Metadata, Subscriber,
-    field::{Field, Visit},
-    span::{Attributes, Id, Record},
-    subscriber::with_default,
-};
+use std::fmt::{self, Write as _};
+use std::fs::File;
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::with_default;
+use tracing::{Event, Metadata, Subscriber};
 
 /// Records everything as lines. Uses the runtime while doing so, like a subscriber that sends its lines over a socket.
 #[derive(Clone, Default)]

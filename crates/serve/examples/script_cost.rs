@@ -2,14 +2,10 @@
 //! A word behind it leaves only the rows that contain the word.
 //! `cargo run --release -p brunt-serve --example script_cost`
 
-use brunt_serve::http::{
-    handler::{Content, Handler, Request, Response},
-    script::{LIMITS, Script},
-};
-use brunt_wire::http1::{
-    Limits,
-    server::{Connection, Event},
-};
+use brunt_serve::http::handler::{Content, Handler, Request, Response};
+use brunt_serve::http::script::{LIMITS, Script};
+use brunt_wire::http1::Limits;
+use brunt_wire::http1::server::{Connection, Event};
 use std::{hint::black_box, rc::Rc, time::Duration, time::Instant};
 
 const CALLS: u32 = 100_000;

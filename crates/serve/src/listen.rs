@@ -7,13 +7,11 @@ pub(crate) use unix::bind_unix;
 use crate::ServeError;
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
-use std::{
-    fmt, io,
-    net::{IpAddr, SocketAddr, TcpListener},
-    path::PathBuf,
-    str::FromStr,
-    sync::{Mutex, PoisonError},
-};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
+use std::{fmt, io};
 
 /// Where a server listens, as written in flags and in its ready line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,25 +1,18 @@
 //! Configuration of clients: which servers are trusted, the client's certificate, and session resumption.
 
 use crate::{Identity, PROTOCOL, pem, provider};
-use rustls::{
-    DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    client::{
-        ResolvesClientCert, Resumption, WebPkiServerVerifier,
-        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    },
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime},
-    sign::CertifiedKey,
-    version::{TLS12, TLS13},
-};
-use std::{
-    fmt,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
+use rustls::version::{TLS12, TLS13};
+use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Sessions and tickets kept for each host.
 const CACHED_SESSIONS: usize = 256;

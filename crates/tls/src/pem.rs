@@ -1,13 +1,9 @@
 //! Certificates and keys in PEM files. Errors are one line that names the file and what is expected in it.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use rustls::{
-    RootCertStore,
-    pki_types::{
-        CertificateDer, PrivateKeyDer,
-        pem::{self, PemObject},
-    },
-};
+use rustls::RootCertStore;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::{fmt::Display, path::Path};
 
 /// Maximum size of a file, in bytes.

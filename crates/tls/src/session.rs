@@ -8,12 +8,10 @@
 //! usually nothing, and never more than the largest handshake message (64 KiB).
 
 use crate::{Acceptor, Connector, TlsError};
-use rustls::{
-    HandshakeKind,
-    client::{ClientConnectionData, UnbufferedClientConnection},
-    server::{ServerConnectionData, UnbufferedServerConnection},
-    unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon, UnbufferedStatus},
-};
+use rustls::HandshakeKind;
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon, UnbufferedStatus};
 use std::sync::Arc;
 
 /// Plain text of one record, in bytes.

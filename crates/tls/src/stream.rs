@@ -1,8 +1,6 @@
 use crate::{Acceptor, Connector, HandshakeInfo, Session, TlsError, Transport};
-use std::{
-    io,
-    task::{Context, Poll, ready},
-};
+use std::io;
+use std::task::{Context, Poll, ready};
 
 /// Plain text that is encrypted at once, at most.
 const MAX_WRITE: usize = 64 << 10;

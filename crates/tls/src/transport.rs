@@ -1,8 +1,6 @@
-use std::{
-    io,
-    ops::DerefMut,
-    task::{Context, Poll},
-};
+use std::io;
+use std::ops::DerefMut;
+use std::task::{Context, Poll};
 
 /// A byte stream that is driven by polling: a socket, or TLS on one.
 ///

@@ -4,10 +4,8 @@
 //! `valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/http1_cost ready wrk 20000`.
 //! `varied` takes turns among 64 requests with different paths, queries and cookies.
 
-use brunt_wire::http1::{
-    DateHeader, Head, Limits, Response, StaticResponse, client,
-    server::{Connection, Event},
-};
+use brunt_wire::http1::server::{Connection, Event};
+use brunt_wire::http1::{DateHeader, Head, Limits, Response, StaticResponse, client};
 
 const WRK: &str = "GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n";
 const CURL: &str = "GET /hello HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n";

@@ -4,10 +4,8 @@
 mod live;
 
 use super::{report_crossed, share, stdout};
-use brunt_lab::{
-    Error,
-    compare::{self, Bound, ResultSet},
-};
+use brunt_lab::Error;
+use brunt_lab::compare::{self, Bound, ResultSet};
 use brunt_results::ExitCode;
 use clap::value_parser;
 use std::path::{Path, PathBuf};

@@ -17,11 +17,9 @@ use super::{load, stdout};
 use brunt_lab::Error;
 use brunt_results::{ExitCode, RunResult, hlog, series::Second};
 use hdrhistogram::Histogram;
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(

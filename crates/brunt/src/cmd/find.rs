@@ -1,22 +1,14 @@
 //! `brunt find`: finds the highest rate that meets an SLO. The result goes to stdout, everything else to stderr.
 
-use super::{
-    current_binary, out_directory,
-    register_run::registered,
-    share,
-    signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
-    stdout,
-};
-use brunt_lab::{
-    Error,
-    format::time,
-    slo_search::{self, Attempt, Range, Request, SearchResult, SloOutcome, Step},
-};
+use super::register_run::registered;
+use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use super::{current_binary, out_directory, share, stdout};
+use brunt_lab::Error;
+use brunt_lab::format::time;
+use brunt_lab::slo_search::{self, Attempt, Range, Request, SearchResult, SloOutcome, Step};
 use brunt_results::{ExitCode, Rate, Slo, Span};
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(

@@ -1,19 +1,15 @@
 //! `brunt list`: lists past results from the index. The table goes to stdout, everything else to stderr.
 
 use super::stdout;
-use brunt_lab::{
-    Error,
-    format::plural,
-    history::{self, Filter, Index, NamedValue, Rebuilt, Since},
-};
+use brunt_lab::Error;
+use brunt_lab::format::plural;
+use brunt_lab::history::{self, Filter, Index, NamedValue, Rebuilt, Since};
 use brunt_results::{ExitCode, Threshold};
 use serde_json::json;
-use std::{
-    env,
-    io::{self, Write as _},
-    path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::env;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -18,11 +18,8 @@ mod script;
 mod summary;
 mod tls;
 
-use super::{
-    report_crossed,
-    signals::{self, Repeated, SIGINT, SIGTERM},
-    stdout,
-};
+use super::signals::{self, Repeated, SIGINT, SIGTERM};
+use super::{report_crossed, stdout};
 use brunt_lab::Error;
 use brunt_load::Endpoint;
 use brunt_meter::ServerMeter;

@@ -18,10 +18,8 @@ mod worker;
 
 use brunt_lab::{Error, run_directory::default_directory};
 use brunt_results::ExitCode;
-use std::{
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {

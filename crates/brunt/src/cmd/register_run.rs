@@ -1,14 +1,10 @@
 //! Registers a directory in the index of results, before and after a measurement. Index errors are warnings and never
 //! end a measurement.
 
-use brunt_lab::{
-    Error,
-    history::{self, Index},
-};
-use std::{
-    io::{self, Write as _},
-    path::Path,
-};
+use brunt_lab::Error;
+use brunt_lab::history::{self, Index};
+use std::io::{self, Write as _};
+use std::path::Path;
 
 /// Notes `dir` in the index, runs `work`, then adds the results of `dir` to the index.
 pub(super) fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {

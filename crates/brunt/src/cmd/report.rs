@@ -1,19 +1,14 @@
 //! `brunt report`: renders a result directory again, from its files alone.
 
 use super::{load, stdout};
-use brunt_lab::{
-    Error,
-    plan::Style,
-    report::{self, Report, Run},
-    run_directory::RunDirectory,
-    terminal,
-};
+use brunt_lab::plan::Style;
+use brunt_lab::report::{self, Report, Run};
+use brunt_lab::run_directory::RunDirectory;
+use brunt_lab::{Error, terminal};
 use brunt_results::{ExitCode, directory::Directory};
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -5,31 +5,20 @@ mod find_plan;
 mod preview;
 mod progress;
 
-use super::{
-    current_binary, out_directory,
-    register_run::registered,
-    signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
-    stdout,
-};
-use brunt_lab::{
-    Error,
-    plan::{Plan, Style},
-    report,
-    run::{
-        experiment::{self, Request, Summary},
-        preflight,
-    },
-    run_directory::{RunDirectory, last_directory},
-    schedule::{Machine, Schedule},
-    terminal,
-    testers::Tester,
-};
+use super::register_run::registered;
+use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use super::{current_binary, out_directory, stdout};
+use brunt_lab::plan::{Plan, Style};
+use brunt_lab::run::experiment::{self, Request, Summary};
+use brunt_lab::run::preflight;
+use brunt_lab::run_directory::{RunDirectory, last_directory};
+use brunt_lab::schedule::{Machine, Schedule};
+use brunt_lab::testers::Tester;
+use brunt_lab::{Error, report, terminal};
 use brunt_results::{ExitCode, Span};
 use clap::value_parser;
-use std::{
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 const OVERRIDES: &str = "Plan overrides";
 

@@ -3,14 +3,9 @@
 //! Must be called at most once per process and signal.
 
 use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{io, thread};
 
 pub use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 

@@ -1,17 +1,12 @@
 //! `fortio report` lists and serves the file, and its page's script makes a chart of it.
 
-use super::{
-    lacks, runs,
-    scene::{PRECISION, Scene, assert_near, quantile_s},
-};
-use std::{
-    fs,
-    io::{self, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use super::scene::{PRECISION, Scene, assert_near, quantile_s};
+use super::{lacks, runs};
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// `fortio report` over a folder, killed at the end of the test.
 struct Report {

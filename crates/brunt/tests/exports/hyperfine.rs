@@ -1,9 +1,7 @@
 //! Hyperfine's own scripts read the file.
 
-use super::{
-    lacks, runs,
-    scene::{PRECISION, Scene, assert_near, mean_s, quantile_s},
-};
+use super::scene::{PRECISION, Scene, assert_near, mean_s, quantile_s};
+use super::{lacks, runs};
 use std::{env, path::PathBuf, process::Command};
 
 /// Output of a hyperfine script. `BRUNT_HYPERFINE` is the folder of its sources.

@@ -1,9 +1,7 @@
 //! A third-party k6 reporter renders the file.
 
-use super::{
-    lacks, runs,
-    scene::{PRECISION, Scene, assert_near, mean_s, quantile_s},
-};
+use super::scene::{PRECISION, Scene, assert_near, mean_s, quantile_s};
+use super::{lacks, runs};
 use std::{fs, process::Command};
 
 #[test]

@@ -1,13 +1,9 @@
 //! promtool accepts the text, and the quantiles are the recorded ones.
 
-use super::{
-    lacks, runs,
-    scene::{PRECISION, Scene, assert_near, mean_s, quantile_s},
-};
-use std::{
-    io::Write as _,
-    process::{Command, Stdio},
-};
+use super::scene::{PRECISION, Scene, assert_near, mean_s, quantile_s};
+use super::{lacks, runs};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 #[test]
 fn promtool_accepts_the_text() {

@@ -1,23 +1,17 @@
 //! Results with a known distribution, and their exports.
 
 use super::common::told;
-use brunt_results::{
-    LatencySummary, RunResult,
-    directory::Directory,
-    env::Env,
-    latency::new_histogram,
-    result::{Requests, Responses, Server},
-};
-use hdrhistogram::serialization::{
-    V2DeflateSerializer,
-    interval_log::{IntervalLogWriterBuilder, Tag},
-};
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use brunt_results::directory::Directory;
+use brunt_results::env::Env;
+use brunt_results::latency::new_histogram;
+use brunt_results::result::{Requests, Responses, Server};
+use brunt_results::{LatencySummary, RunResult};
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Resolution of the histogram.
 pub const PRECISION: f64 = 0.0011;

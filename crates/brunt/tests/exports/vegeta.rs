@@ -1,14 +1,10 @@
 //! Keys and units of `vegeta report -type=json`; parsed by vegeta's own types and printed by its reporter.
 
-use super::{
-    lacks, runs,
-    scene::{PRECISION, Scene, assert_near, mean_s, quantile_s},
-};
+use super::scene::{PRECISION, Scene, assert_near, mean_s, quantile_s};
+use super::{lacks, runs};
 use serde_json::json;
-use std::{
-    fs::File,
-    process::{Command, Stdio},
-};
+use std::fs::File;
+use std::process::{Command, Stdio};
 
 /// Parses a Go duration to seconds.
 fn seconds(text: &str) -> f64 {

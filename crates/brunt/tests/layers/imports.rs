@@ -1,10 +1,8 @@
 //! Which files of a crate import from which, read from the text of its sources without tests.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 /// The files that each file imports from, without its ancestor modules.
 pub type Imports = BTreeMap<String, BTreeSet<String>>;

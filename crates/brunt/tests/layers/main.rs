@@ -5,11 +5,9 @@ mod imports;
 mod links;
 
 use imports::Crate;
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
 const LAYERS: [(&str, &[&str]); 11] = [

@@ -2,13 +2,11 @@
 
 use super::target::{PATIENCE, Target, alone, assert_code, json, listen, load, number, told};
 use serde_json::{Value, json};
-use std::{
-    net::TcpStream,
-    path::Path,
-    process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {

@@ -7,13 +7,11 @@
 
 use super::target::{Running, Target, alone, assert_code, json, load, number, pass, signal, told};
 use serde_json::Value;
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    process::Output,
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Output;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 const RATE: f64 = 1000.0;
 const WINDOW_S: f64 = 5.0;

@@ -1,17 +1,13 @@
 //! Test targets: an echo or web server in another process that can be stopped and killed; and the command under test.
 
 use serde_json::Value;
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
-    process::{Child, ChildStdout, Command, Output, Stdio},
-    sync::{
-        Mutex, MutexGuard, Once,
-        atomic::{AtomicU16, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, MutexGuard, Once};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const ROLE: &str = "BRUNT_LOAD_TEST_ROLE";
 

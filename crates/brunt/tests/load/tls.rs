@@ -4,12 +4,10 @@ use super::target::{PATIENCE, alone, assert_code, json, load, number, told};
 use brunt_tls::encode_pem;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
-use std::{
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Child, Command, Stdio},
-    time::Instant,
-};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 /// Serves a body of ten bytes with keep-alive, in the given TLS versions.
 const SERVER: &str = r#"

@@ -5,12 +5,10 @@
 
 use super::target::{Running, Target, alone, assert_code, json, listen, load, pass, signal, told};
 use serde_json::Value;
-use std::{
-    io::{Read, Write},
-    process::{Child, Command, Output},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The sentences of a verdict, with its name.
 fn verdict(output: &Output) -> (String, String) {

@@ -2,14 +2,12 @@
 
 use crate::server::PATIENCE;
 use serde_json::Value;
-use std::{
-    collections::HashMap,
-    io::Read,
-    os::unix::process::CommandExt,
-    process::{Child, Command, ExitStatus, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Open files per process: enough for a hundred connections, too few for two hundred.
 pub const FILES: u32 = 200;

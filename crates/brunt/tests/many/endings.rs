@@ -1,9 +1,7 @@
 //! Endings of multi-process commands: no process is left behind, and results and errors are printed.
 
-use crate::{
-    band::{Load, brunt, children, json, number, signal, told, until, until_gone},
-    server::{Server, alone, ask, connect, free_port},
-};
+use crate::band::{Load, brunt, children, json, number, signal, told, until, until_gone};
+use crate::server::{Server, alone, ask, connect, free_port};
 
 fn server() -> Server {
     Server::start(brunt(&format!("serve echo --listen 127.0.0.1:{} --connections 300", free_port())))

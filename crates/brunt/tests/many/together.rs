@@ -1,9 +1,7 @@
 //! Results of several processes are merged exactly, to the last request.
 
-use crate::{
-    band::{Load, brunt, children, json, number, told},
-    server::{Server, alone, free_port},
-};
+use crate::band::{Load, brunt, children, json, number, told};
+use crate::server::{Server, alone, free_port};
 
 #[test]
 fn all_processes_count_to_one_result_and_the_server_counts_the_same() {

@@ -1,10 +1,8 @@
 //! Words that earlier versions accepted and that have other names today: both spellings have the same outcome.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 type Lines = &'static [(&'static str, i32)];
 

@@ -2,13 +2,11 @@
 
 use crate::server::*;
 use brunt_serve::{TcpModel, Workers};
-use std::{
-    io::{Read, Write},
-    net::{Shutdown, TcpStream},
-    str::FromStr,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::str::FromStr;
+use std::thread;
+use std::time::{Duration, Instant};
 
 #[test]
 fn every_model_echoes_on_every_address() {

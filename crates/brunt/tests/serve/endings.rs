@@ -1,13 +1,11 @@
 //! SIGTERM and SIGINT: stop accepting, let clients finish, close, exit 0, in time.
 
 use crate::server::*;
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    os::unix::process::ExitStatusExt,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Allowance for a busy machine; grace periods that must not elapse are far longer.
 const SLACK: Duration = Duration::from_secs(20);

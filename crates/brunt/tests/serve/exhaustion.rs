@@ -2,12 +2,10 @@
 //! CPU.
 
 use crate::server::*;
-use std::{
-    io::{ErrorKind, Read, Write},
-    net::TcpStream,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A client and whether it has been answered.
 struct Client {

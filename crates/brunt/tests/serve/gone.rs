@@ -2,12 +2,10 @@
 //! loop spin.
 
 use crate::server::*;
-use std::{
-    io::{ErrorKind, Write},
-    net::{Shutdown, TcpStream},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{ErrorKind, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Ways for a client to go away.
 const WAYS: [fn(&mut TcpStream); 4] = [

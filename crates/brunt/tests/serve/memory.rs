@@ -1,10 +1,8 @@
 //! Memory of the server's process per idle connection, which decides how many connections it can hold.
 
 use crate::server::*;
-use std::{
-    io::{Read, Write},
-    net::{SocketAddr, TcpStream},
-};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 
 const CONNECTIONS: usize = 10_000;
 /// Bytes of resident memory per connection, without the kernel's memory for the socket. Not noise but a sum of allocation

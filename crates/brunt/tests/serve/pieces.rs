@@ -2,12 +2,10 @@
 
 use crate::server::*;
 use proptest::{prelude::*, test_runner::TestRunner};
-use std::{
-    io::{ErrorKind, Read, Write},
-    net::{Shutdown, TcpStream},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Sends pieces of these lengths with these delays in microseconds, reads `step` bytes at a time, and returns
 /// everything received.

@@ -1,12 +1,10 @@
 //! Several processes as one server: they start together and end together.
 
 use crate::server::*;
-use std::{
-    net::TcpStream,
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::TcpStream;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let start = Instant::now();

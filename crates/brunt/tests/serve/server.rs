@@ -1,17 +1,13 @@
 //! A server under test, its clients, and its data in `/proc`.
 
 use brunt_meter::process::{Snapshot, Tree};
-use std::{
-    io::{BufRead, BufReader, ErrorKind, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicU16, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The words of all server models.
 pub fn models() -> impl Iterator<Item = &'static str> + Clone {

@@ -2,18 +2,13 @@
 
 use crate::{refusals::refused, server::*};
 use serde_json::Value;
-use std::{
-    fs,
-    io::{Read, Write},
-    os::unix::{
-        fs::{FileTypeExt, symlink},
-        net::UnixStream,
-    },
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 use tempfile::TempDir;
 
 /// The models that serve Unix sockets.

@@ -2,12 +2,10 @@
 
 use crate::server::*;
 use brunt_serve::{Concurrency, MODELS, ServerModel};
-use std::{
-    io::{Read, Write},
-    net::Shutdown,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Time until ten clients that ask at once have their replies.
 fn ten_at_once(server: &Server) -> Duration {

@@ -1,13 +1,11 @@
 //! A client with full control over the bytes it sends.
 
 use crate::server::{PATIENCE, Server, read};
-use std::{
-    io::{Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
-    process::Command,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// `brunt serve http --listen 127.0.0.1:0 --model MODEL FLAGS`.
 #[track_caller]

@@ -1,14 +1,10 @@
 //! Many clients that occupy a server without completing a request. Other clients must be served as by a server without them,
 //! and the server must not use CPU time for idle ones.
 
-use crate::{
-    client::{Client, command},
-    server::{PATIENCE, Server, alone, limited, with_descriptors},
-};
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use crate::client::{Client, command};
+use crate::server::{PATIENCE, Server, alone, limited, with_descriptors};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const MODELS: [&str; 3] = ["uring", "epoll", "tokio"];
 /// More than the receive buffers of a worker, the events of a turn, and the entries of a ring.

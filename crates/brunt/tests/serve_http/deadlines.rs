@@ -1,12 +1,10 @@
 //! Slow clients: each is disconnected at its deadline, however it trickles, and others are served meanwhile.
 
 use crate::{client::*, on_every_model, server::PATIENCE};
-use std::{
-    io::Write,
-    net::TcpStream,
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::Write;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
 
 on_every_model! {
     heads_that_never_end_are_408

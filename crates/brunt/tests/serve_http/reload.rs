@@ -1,15 +1,11 @@
 //! SIGHUP: new routes on existing connections.
 
-use crate::{
-    client::*,
-    on_every_model,
-    server::{PATIENCE, cores},
-};
-use std::{
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use crate::client::*;
+use crate::on_every_model;
+use crate::server::{PATIENCE, cores};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 on_every_model! {
     a_reload_under_load_drops_no_connection

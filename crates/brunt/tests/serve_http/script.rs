@@ -1,10 +1,8 @@
 //! Scripts: their responses, errors and limits.
 
-use crate::{
-    client::*,
-    on_every_model,
-    server::{PATIENCE, Server},
-};
+use crate::client::*;
+use crate::on_every_model;
+use crate::server::{PATIENCE, Server};
 use std::time::{Duration, Instant};
 
 on_every_model! {

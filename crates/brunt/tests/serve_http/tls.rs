@@ -1,21 +1,17 @@
 //! HTTPS: brunt's own client, curl, openssl and Python's ssl against each model.
 
-use crate::{
-    client::*,
-    on_every_model,
-    server::{PATIENCE, Server},
-};
+use crate::client::*;
+use crate::on_every_model;
+use crate::server::{PATIENCE, Server};
 use brunt_tls::encode_pem;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
-use std::{
-    io::{Read, Write},
-    net::TcpStream,
-    process::{Command, Output, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 on_every_model! {
     a_self_signed_certificate_works_with_brunt_load

@@ -4,12 +4,11 @@
 mod model;
 mod xml;
 
-use brunt_lab::{
-    plan::{Style, builtin, read, settings::Amount},
-    report::{self, Chart, Report, Row, charts},
-    run_directory::{CHART_MARK, Failure, RunDirectory, TrialOutcome},
-    schedule::{Cell, Cells, Machine, cells},
-};
+use brunt_lab::plan::settings::Amount;
+use brunt_lab::plan::{Style, builtin, read};
+use brunt_lab::report::{self, Chart, Report, Row, charts};
+use brunt_lab::run_directory::{CHART_MARK, Failure, RunDirectory, TrialOutcome};
+use brunt_lab::schedule::{Cell, Cells, Machine, cells};
 use model::{Figures, plan, report_of, result, run};
 use proptest::prelude::*;
 use std::{collections::BTreeMap, fs};

@@ -1,17 +1,13 @@
 //! Reports with modelled figures, for plans on machines of any size.
 
-use brunt_lab::{
-    plan::read,
-    report::{Report, Row},
-    run_directory::{Experiment, SCHEMA, TrialOutcome},
-    schedule::{Cell, Cells, Machine, cells},
-};
-use brunt_results::{
-    LatencySummary, RunResult,
-    env::Env,
-    judge::judge,
-    result::{self, Latency, Requests, Server},
-};
+use brunt_lab::plan::read;
+use brunt_lab::report::{Report, Row};
+use brunt_lab::run_directory::{Experiment, SCHEMA, TrialOutcome};
+use brunt_lab::schedule::{Cell, Cells, Machine, cells};
+use brunt_results::env::Env;
+use brunt_results::judge::judge;
+use brunt_results::result::{self, Latency, Requests, Server};
+use brunt_results::{LatencySummary, RunResult};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Copy)]

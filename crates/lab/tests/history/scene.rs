@@ -1,22 +1,16 @@
 //! A folder with hand-made results and an index of its own.
 
-use brunt_lab::{
-    history::Index,
-    plan::read,
-    run_directory::{Experiment, Failure, RunDirectory, SCHEMA},
-    schedule::{Machine, cells},
-};
-use brunt_results::{
-    LatencySummary, RunResult,
-    directory::Directory,
-    env::Env,
-    result::{Requests, Server},
-};
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use brunt_lab::history::Index;
+use brunt_lab::plan::read;
+use brunt_lab::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
+use brunt_lab::schedule::{Machine, cells};
+use brunt_results::directory::Directory;
+use brunt_results::env::Env;
+use brunt_results::result::{Requests, Server};
+use brunt_results::{LatencySummary, RunResult};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const PLAN: &str = "name = 'p'\n[load]\nconnections = 80\n[sweep]\nsize = ['100B']\n\
     [[target]]\nname = 'a'\ncommand = ['s', '{port}']\n[[target]]\nname = 'b'\ncommand = ['s', '{port}']\n";

@@ -1,13 +1,11 @@
 //! A browser driven over its debugging pipe: JSON messages ended by a zero byte (Chrome DevTools Protocol).
 
 use serde_json::{Value, json};
-use std::{
-    io::{BufRead, BufReader, Write},
-    path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
-    time::Duration,
-};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 /// Generous, for the first page on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(180);

@@ -1,9 +1,7 @@
 //! Keyboard and screen reader access to the page.
 
-use crate::{
-    browser::{self, Browser},
-    nothing_went_wrong, scene,
-};
+use crate::browser::{self, Browser};
+use crate::{nothing_went_wrong, scene};
 use serde_json::json;
 
 /// Presses Tab until the element has the focus.

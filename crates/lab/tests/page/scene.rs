@@ -1,16 +1,12 @@
 //! A run directory with modelled results: distributions, time series, environments, verdicts and failures.
 
 use crate::model;
-use brunt_lab::{
-    report::{self, Report},
-    run_directory::{Failure, RunDirectory, TrialOutcome},
-};
+use brunt_lab::report::{self, Report};
+use brunt_lab::run_directory::{Failure, RunDirectory, TrialOutcome};
 use brunt_results::{directory::Directory, env::Env, series::Second};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub struct Scene {
     pub report: Report,

@@ -1,15 +1,11 @@
 //! Page sizes: small for a usual experiment, mailable for more than a thousand trials.
 
-use crate::{
-    data, model,
-    scene::{Scene, leave},
-};
-use brunt_lab::{
-    plan::{builtin, read},
-    report::{self, Row},
-    run_directory::{RunDirectory, TrialOutcome},
-    schedule::{Machine, cells},
-};
+use crate::scene::{Scene, leave};
+use crate::{data, model};
+use brunt_lab::plan::{builtin, read};
+use brunt_lab::report::{self, Row};
+use brunt_lab::run_directory::{RunDirectory, TrialOutcome};
+use brunt_lab::schedule::{Machine, cells};
 use brunt_results::verdict::{Disturbance, ValidityIssue};
 use std::{collections::BTreeMap, path::Path};
 

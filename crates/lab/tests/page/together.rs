@@ -1,9 +1,7 @@
 //! Two runs in one page: combined series, separate notes.
 
-use crate::{
-    browser, data, model, nothing_went_wrong,
-    scene::{self, Scene},
-};
+use crate::scene::{self, Scene};
+use crate::{browser, data, model, nothing_went_wrong};
 use brunt_lab::report::{self, Run};
 
 const LOAD: &str = "[sweep]\nconnections = [10, 80, 500]";

@@ -1,9 +1,7 @@
 //! Seeded random numbers.
 
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng, SeedableRng},
-};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 pub struct Chance(Xoshiro256PlusPlus);
 

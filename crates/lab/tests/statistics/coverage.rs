@@ -2,11 +2,9 @@
 //! case in some hundred.
 
 use crate::chance::{Chance, share_of};
-use brunt_lab::stats::{
-    batch_means::{Batch, ranks, share},
-    median_interval::median_interval,
-    ratio::ratio,
-};
+use brunt_lab::stats::batch_means::{Batch, ranks, share};
+use brunt_lab::stats::median_interval::median_interval;
+use brunt_lab::stats::ratio::ratio;
 
 #[test]
 fn the_ratio_of_two_sets_of_repeats() {

@@ -1,10 +1,8 @@
 //! The verdict `not-stationary` on simulated series: false alarms and power.
 
 use crate::chance::{Chance, share_of};
-use brunt_results::{
-    drift::{check, trend, warmup},
-    series::Second,
-};
+use brunt_results::drift::{check, trend, warmup};
+use brunt_results::series::Second;
 
 fn seconds(rates: impl IntoIterator<Item = f64>) -> Vec<Second> {
     let second = |(number, rate): (usize, f64)| Second {

@@ -1,11 +1,8 @@
 //! The statistics against SciPy's results, which `tests/reference/generate.py` writes.
 
-use brunt_lab::stats::{
-    outliers::outliers,
-    permutation,
-    ratio::{paired, ratio},
-    student,
-};
+use brunt_lab::stats::outliers::outliers;
+use brunt_lab::stats::ratio::{paired, ratio};
+use brunt_lab::stats::{permutation, student};
 use brunt_results::drift::trend;
 use serde_json::Value;
 

@@ -5,13 +5,10 @@
 //! oha 1.16, against nginx (`good`), and against a server that answers one request of seven with a status of 500 and
 //! resets another (`mixed`). Lists of single errors are shortened, JSON is without its blanks.
 
-use brunt_lab::{
-    plan::{settings::Settings, tester::EXTERNAL},
-    testers::{
-        external,
-        external::{LoadSpec, ParsedOutput},
-    },
-};
+use brunt_lab::plan::settings::Settings;
+use brunt_lab::plan::tester::EXTERNAL;
+use brunt_lab::testers::external;
+use brunt_lab::testers::external::{LoadSpec, ParsedOutput};
 use brunt_results::{LatencySummary, result::Errors};
 use std::{collections::BTreeMap, fs, time::Duration};
 

@@ -2,10 +2,8 @@
 
 use super::{At, FIND_OUT, Scene, is_alive};
 use brunt_lab::{run::experiment::run, schedule::Machine, system::cgroup};
-use std::{
-    fs,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Scene {
     /// One working target with these lines, one repeat.

@@ -5,30 +5,22 @@ mod hooks;
 mod phases;
 mod retries;
 
-use brunt_lab::{
-    Error,
-    plan::read,
-    report,
-    run::{
-        experiment::{Request, Summary, run},
-        observer::{Event, NoObserver, Observer},
-        preflight::unavailable,
-    },
-    run_directory::{RunDirectory, TrialOutcome},
-    schedule::{Machine, Schedule},
-    testers::Tester,
-};
+use brunt_lab::plan::read;
+use brunt_lab::run::experiment::{Request, Summary, run};
+use brunt_lab::run::observer::{Event, NoObserver, Observer};
+use brunt_lab::run::preflight::unavailable;
+use brunt_lab::run_directory::{RunDirectory, TrialOutcome};
+use brunt_lab::schedule::{Machine, Schedule};
+use brunt_lab::testers::Tester;
+use brunt_lab::{Error, report};
 use brunt_results::{RunResult, directory::Directory};
-use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpListener,
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// Not a test: the target process of the others. Writes its process id to a file, then echoes.
 #[test]

@@ -1,15 +1,11 @@
 //! Several loads on one start of a target.
 
 use super::{At, FIND_OUT, Scene};
-use brunt_lab::{
-    report,
-    run::experiment::{Summary, run},
-    run_directory::TrialOutcome,
-};
-use std::{
-    fs,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use brunt_lab::report;
+use brunt_lab::run::experiment::{Summary, run};
+use brunt_lab::run_directory::TrialOutcome;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const PHASES: &str = "[[phase]]\nname = 'warm'\n[[phase]]\nname = 'steady'\nrate = '1k'\nduration = '30ms'\n\
                       [[phase]]\nname = 'after'\nconnections = 2\n";

@@ -2,18 +2,15 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use brunt_load::{Arrival, Endpoint, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
-use std::{
-    io::{self, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    os::{linux::net::SocketAddrExt, unix::net as unix},
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicU16, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net as unix;
+use std::sync::atomic::AtomicU16;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 pub const MS: Duration = Duration::from_millis(1);
 /// Timeout: anything slower is hung, even on a busy machine.

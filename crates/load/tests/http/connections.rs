@@ -1,9 +1,7 @@
 //! Lifetime of connections: until the server closes, for one request, or for a number of requests.
 
-use crate::{
-    common::{MS, run},
-    web::*,
-};
+use crate::common::{MS, run};
+use crate::web::*;
 use brunt_load::{Options, http::Template};
 use std::{thread, time::Duration};
 

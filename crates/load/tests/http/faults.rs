@@ -1,16 +1,12 @@
 //! Faulty servers: each failure has its kind, and the run ends on time.
 
-use crate::{
-    common::{MS, PATIENCE, run, target},
-    web::*,
-};
+use crate::common::{MS, PATIENCE, run, target};
+use crate::web::*;
 use brunt_load::Options;
 use brunt_results::RunResult;
 use rustix::net::sockopt::set_socket_linger;
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Runs a load and checks that it took no longer than its window, one timeout and a margin.
 fn run_on_time(options: &Options) -> RunResult {

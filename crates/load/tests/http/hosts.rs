@@ -1,18 +1,12 @@
 //! Several hosts in one load: assignment of connections and requests.
 
-use crate::{
-    common::{listener, run},
-    web::*,
-};
-use brunt_load::{
-    Options,
-    http::{Expect, Host, Http, Rendered, Requests},
-};
-use std::{
-    net::{SocketAddr, TcpStream},
-    sync::Arc,
-    time::Duration,
-};
+use crate::common::{listener, run};
+use crate::web::*;
+use brunt_load::Options;
+use brunt_load::http::{Expect, Host, Http, Rendered, Requests};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// `GET /NUMBER` for each host, by its index; hosts are given with their weights.
 fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {

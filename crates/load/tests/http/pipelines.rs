@@ -1,17 +1,13 @@
 //! Pipelines of open loops: several requests on a connection, each with times of its own.
 
 use crate::{common::run, web::*};
-use brunt_load::{
-    Options,
-    http::{Http, Pipeline, Template},
-};
-use std::{
-    io::Read,
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
-};
+use brunt_load::Options;
+use brunt_load::http::{Http, Pipeline, Template};
+use std::io::Read;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 fn singly(address: SocketAddr, depth: u32, reuse: Option<u64>) -> Http {
     asks_as(address, &template(), &[goal("/", 1)], Pipeline::Single(depth), reuse)

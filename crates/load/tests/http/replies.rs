@@ -1,9 +1,7 @@
 //! Replies of every shape, and their checks.
 
-use crate::{
-    common::{PATIENCE, run},
-    web::*,
-};
+use crate::common::{PATIENCE, run};
+use crate::web::*;
 use brunt_load::http::{Expect, Template};
 use brunt_results::RunResult;
 use std::{collections::BTreeMap, thread, time::Duration};

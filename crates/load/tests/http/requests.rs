@@ -1,15 +1,11 @@
 //! Sent requests: methods, fields, bodies, targets by weight, pipelines.
 
 use crate::{common::run, web::*};
-use brunt_load::{
-    Options,
-    http::{Expect, Http, Pipeline, Rendered, Requests, Template, Vary},
-};
-use std::{
-    collections::BTreeMap,
-    io::Read,
-    sync::{Arc, Mutex},
-};
+use brunt_load::Options;
+use brunt_load::http::{Expect, Http, Pipeline, Rendered, Requests, Template, Vary};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn a_request_is_sent_byte_for_byte() {

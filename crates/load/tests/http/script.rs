@@ -1,18 +1,12 @@
 //! Requests made during the load, by a source as scripts are.
 
-use crate::{
-    common::{PATIENCE, run},
-    web::*,
-};
-use brunt_load::{
-    LoadError, Options, Silent,
-    http::{Batch, Expect, Flow, Http, Requests, Script, Source},
-};
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use crate::common::{PATIENCE, run};
+use crate::web::*;
+use brunt_load::http::{Batch, Expect, Flow, Http, Requests, Script, Source};
+use brunt_load::{LoadError, Options, Silent};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Replies that a source got.
 type Shown = Arc<Mutex<Vec<(u16, Vec<(String, Vec<u8>)>, Vec<u8>)>>>;

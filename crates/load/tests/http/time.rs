@@ -1,15 +1,11 @@
 //! Response times over HTTP follow queueing theory for known service times.
 
-use crate::{
-    common::{MS, Protocol, alone, control, lindley, quantile, run, serial, serial_of},
-    web::*,
-};
+use crate::common::{MS, Protocol, alone, control, lindley, quantile, run, serial, serial_of};
+use crate::web::*;
 use brunt_load::{Arrival, Options, http::Pipeline};
-use std::{
-    io::Read,
-    net::{SocketAddr, TcpStream},
-    time::Duration,
-};
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 const SERVICE: fn(u64) -> Duration = |number| if number % 10 == 9 { 12 * MS } else { 2 * MS };
 

@@ -1,23 +1,18 @@
 //! Loads over TLS: counts of handshakes, and errors in the handshake and after it.
 
-use crate::{
-    common::{PATIENCE, run, target},
-    web::*,
-};
+use crate::common::{PATIENCE, run, target};
+use crate::web::*;
 use brunt_load::{LoadError, Options, Silent, http::Http};
 use brunt_tls::{Acceptor, ClientConfig, ClientOptions, Identity, Stream, Transport, Trust, Version};
-use std::{
-    future::poll_fn,
-    io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Waker},
-    thread,
-    time::{Duration, Instant},
-};
+use std::future::poll_fn;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A blocking socket as a transport: waits instead of being pending.
 struct Patient(TcpStream);

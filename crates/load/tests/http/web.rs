@@ -1,19 +1,14 @@
 //! Web servers with exactly known behaviour, on plain threads, and the requests they got.
 
-use brunt_load::{
-    Arrival, Options, Target,
-    http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Template},
-};
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpStream},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use brunt_load::http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Template};
+use brunt_load::{Arrival, Options, Target};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A received request.
 #[derive(Debug, Clone, PartialEq, Eq)]

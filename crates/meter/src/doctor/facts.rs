@@ -1,12 +1,10 @@
 //! Values read from the machine, not yet judged.
 
-use crate::{
-    counters::{Counters, Event},
-    cpu_interference::{self, CpuInterference},
-    environment,
-    host::HostCpu,
-    process::Tree,
-};
+use crate::counters::{Counters, Event};
+use crate::cpu_interference::{self, CpuInterference};
+use crate::environment;
+use crate::host::HostCpu;
+use crate::process::Tree;
 use brunt_results::env::Env;
 use procfs::Current;
 use std::{collections::BTreeMap, fs, thread, time::Duration};

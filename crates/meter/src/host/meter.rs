@@ -1,19 +1,13 @@
 //! The `host` part of a result: processors, interfaces and TCP of the whole machine inside the window. Context for a result;
 //! not attributed to the server.
 
-use super::{
-    HostCpu, frequency,
-    pressure::{self, RESOURCES},
-};
-use crate::{
-    absent,
-    proc_net::{self, Traffic},
-    sampling_budget::SamplingBudget,
-};
-use brunt_results::{
-    result::{Core, Host},
-    series::Second,
-};
+use super::pressure::{self, RESOURCES};
+use super::{HostCpu, frequency};
+use crate::absent;
+use crate::proc_net::{self, Traffic};
+use crate::sampling_budget::SamplingBudget;
+use brunt_results::result::{Core, Host};
+use brunt_results::series::Second;
 use procfs::Current;
 use std::{collections::BTreeMap, fs, time::Instant};
 
@@ -207,12 +201,10 @@ pub fn all_absent(why: &str) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
     use crate::absent::check;
-    use std::{
-        io::{Read, Write},
-        net::{TcpListener, TcpStream},
-        thread,
-        time::Duration,
-    };
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+    use std::time::Duration;
 
     fn transfer(bytes: usize) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -4,12 +4,10 @@
 //! command is about.
 
 use rustix::time::{ClockId, clock_gettime};
-use std::{
-    io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 const ROLE: &str = "BRUNT_METER_TEST_ROLE";
 

@@ -2,12 +2,10 @@
 
 use crate::net::{Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Stream, WriteHalf};
 use futures_io::{AsyncRead, AsyncWrite};
-use std::{
-    io::{self, IoSlice},
-    net::Shutdown,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::io::{self, IoSlice};
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 macro_rules! async_read {
     ($($name:tt)+) => {

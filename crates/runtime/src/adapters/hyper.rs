@@ -1,18 +1,14 @@
 //! hyper 1: streams, executor, timer.
 
-use crate::{
-    net::{Family, Stream},
-    time,
-};
+use crate::net::{Family, Stream};
+use crate::time;
 use hyper::rt::{Executor, Read, ReadBufCursor, Sleep, Timer, Write};
-use std::{
-    future::Future,
-    io::{self, IoSlice},
-    net::Shutdown,
-    pin::Pin,
-    task::{Context, Poll, ready},
-    time::{Duration, Instant},
-};
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::net::Shutdown;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 impl<F: Family> Read for Stream<F> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {

@@ -4,10 +4,8 @@
 //! cache. Memory is mapped a group at a time, and touched as far as buffers are filled.
 
 use crate::mm;
-use std::{
-    io::{self, IoSlice},
-    ptr::NonNull,
-};
+use std::io::{self, IoSlice};
+use std::ptr::NonNull;
 
 /// Bytes of one buffer, and so the most that one send takes.
 pub(crate) const BLOCK_SIZE: usize = 16 * 1024;

@@ -1,17 +1,14 @@
 //! Spawning tasks on a worker from any thread.
 
-use crate::{
-    executor,
-    task::{JoinError, context, registry::Remote},
-};
-use std::{
-    fmt,
-    future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll},
-};
+use crate::executor;
+use crate::task::registry::Remote;
+use crate::task::{JoinError, context};
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// A handle to a runtime, for any thread: spawns tasks there.
 ///

@@ -7,11 +7,9 @@ pub(crate) mod worker;
 pub(crate) use worker::Worker;
 
 use crate::task::context;
-use std::{
-    cell::{Cell, RefCell},
-    ptr,
-    time::Instant,
-};
+use std::cell::{Cell, RefCell};
+use std::ptr;
+use std::time::Instant;
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };

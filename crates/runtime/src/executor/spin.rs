@@ -4,10 +4,8 @@
 //! spinning more frequent; others make it rare, so an idle or slow server sleeps at once.
 
 use crate::metrics::Metrics;
-use std::{
-    hint,
-    time::{Duration, Instant},
-};
+use std::hint;
+use std::time::{Duration, Instant};
 
 /// Credit earned by a hit, cost of a miss, and limit of the credit: three hits pay for two misses. A hit saves the time it
 /// takes to wake a sleeping core, which exceeds the cost of the spin.

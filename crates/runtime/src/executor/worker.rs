@@ -7,40 +7,31 @@
 //! Invariant: user code (futures, wakers, destructors) runs only while nothing of the worker is borrowed.
 
 use super::spin::{Spin, Spinning};
-use crate::{
-    driver::{BackendKind, uring::Features},
-    io::Io,
-    metrics::{Metrics, MetricsHandle, Published},
-    task::{
-        JoinHandle, Token, catch_panic,
-        cell::Progress,
-        context::Scheduler,
-        mailbox::Mailbox,
-        queue::Tasks,
-        registry::{self, Remote},
-        waiter::Due,
-        waker,
-    },
-    timer::{
-        clock::{Clock, GRACE, TurnOutcome},
-        slack::TimerSlackGuard,
-        wheel::Timers,
-    },
-    trace::{self, event, span},
-};
+use crate::driver::BackendKind;
+use crate::driver::uring::Features;
+use crate::io::Io;
+use crate::metrics::{Metrics, MetricsHandle, Published};
+use crate::task::cell::Progress;
+use crate::task::context::Scheduler;
+use crate::task::mailbox::Mailbox;
+use crate::task::queue::Tasks;
+use crate::task::registry::{self, Remote};
+use crate::task::waiter::Due;
+use crate::task::{JoinHandle, Token, catch_panic, waker};
+use crate::timer::clock::{Clock, GRACE, TurnOutcome};
+use crate::timer::slack::TimerSlackGuard;
+use crate::timer::wheel::Timers;
+use crate::trace::{self, event, span};
 use rustix::event::{EventfdFlags, eventfd};
-use std::{
-    cell::{Cell, RefCell, RefMut},
-    fmt,
-    future::Future,
-    io,
-    mem::ManuallyDrop,
-    pin::pin,
-    rc::Rc,
-    sync::Arc,
-    task::{Context, Poll},
-    time::{Duration, Instant},
-};
+use std::cell::{Cell, RefCell, RefMut};
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 /// Polls between two calls into the kernel, so that tasks that are always ready do not hold back events.
 const POLLS_A_TURN: u64 = 1024;

@@ -2,12 +2,10 @@
 
 use super::{Io, closed};
 use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
-use std::{
-    collections::VecDeque,
-    io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    task::{Context, Poll},
-};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::task::{Context, Poll};
 
 /// Connections taken from one ready listener in one turn (epoll).
 const ACCEPTS_A_TURN: usize = 64;

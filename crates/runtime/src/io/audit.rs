@@ -1,13 +1,12 @@
 //! For tests on the simulated ring: checks that each buffer and each request is in exactly one place.
 
 use super::Io;
-use crate::{
-    buffers::recv::{BUFFERS, NO_BUFFER, OVERFLOW_START, RecvBuffers},
-    driver::{Driver, user_data::OpKind},
-    io::conn::{Conn, flag},
-    sim::Ring,
-    slab::Key,
-};
+use crate::buffers::recv::{BUFFERS, NO_BUFFER, OVERFLOW_START, RecvBuffers};
+use crate::driver::Driver;
+use crate::driver::user_data::OpKind;
+use crate::io::conn::{Conn, flag};
+use crate::sim::Ring;
+use crate::slab::Key;
 use std::{collections::HashMap, time::Instant};
 
 /// Requests of a connection, and the flags set while they are open.

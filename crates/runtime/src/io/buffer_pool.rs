@@ -12,11 +12,9 @@
 //!   turn in which it failed can fail in that turn forever.
 
 use super::Io;
-use crate::{
-    buffers::recv::{BUFFERS, OVERFLOW_BATCH, OVERFLOW_START, RING},
-    io::conn::flag,
-    slab::Key,
-};
+use crate::buffers::recv::{BUFFERS, OVERFLOW_BATCH, OVERFLOW_START, RING};
+use crate::io::conn::flag;
+use crate::slab::Key;
 use std::collections::VecDeque;
 
 /// Waiting connections that may try again in one turn.
@@ -178,18 +176,13 @@ impl Io {
 #[cfg(test)]
 mod tests {
     //! In unit tests, which have few overflow buffers: behaviour when those are used up as well.
-    use crate::{
-        BackendKind, Runtime,
-        net::{RecvBuf, TcpListener, TcpStream},
-        spawn,
-        time::{sleep, timeout},
-    };
-    use std::{
-        future::{Future, poll_fn},
-        pin::pin,
-        task::Poll,
-        time::Duration,
-    };
+    use crate::net::{RecvBuf, TcpListener, TcpStream};
+    use crate::time::{sleep, timeout};
+    use crate::{BackendKind, Runtime, spawn};
+    use std::future::{Future, poll_fn};
+    use std::pin::pin;
+    use std::task::Poll;
+    use std::time::Duration;
 
     fn on_both(body: impl AsyncFn()) {
         for backend in [BackendKind::Uring, BackendKind::Epoll] {

@@ -2,10 +2,8 @@
 
 use super::Io;
 use crate::{driver::Driver, driver::user_data::OpKind, io::conn::flag, slab::Key};
-use std::{
-    os::fd::{FromRawFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 /// Timeout of a send whose stream was dropped; then the send is cancelled.
 const LINGER: Duration = Duration::from_secs(5);

@@ -1,12 +1,8 @@
 //! The state of one connection: 44 bytes, without a buffer, timer or allocation of its own.
 
-use crate::{
-    buffers::{
-        recv::{LARGE_SIZE, NO_BUFFER, RecvBuffers},
-        send::BLOCK_SIZE,
-    },
-    task::waiter::Waiter,
-};
+use crate::buffers::recv::{LARGE_SIZE, NO_BUFFER, RecvBuffers};
+use crate::buffers::send::BLOCK_SIZE;
+use crate::task::waiter::Waiter;
 use std::os::fd::RawFd;
 
 /// Bits of [`Conn::flags`].

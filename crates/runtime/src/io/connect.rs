@@ -1,17 +1,13 @@
 //! Opening connections.
 
 use super::{Io, closed, from_errno};
-use crate::{
-    driver::Driver,
-    io::conn::{Conn, flag},
-    slab::Key,
-};
+use crate::driver::Driver;
+use crate::io::conn::{Conn, flag};
+use crate::slab::Key;
 use socket2::SockAddr;
-use std::{
-    io,
-    os::fd::{BorrowedFd, IntoRawFd, OwnedFd},
-    task::{Context, Poll},
-};
+use std::io;
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::task::{Context, Poll};
 
 impl Io {
     /// Starts connecting a new non-blocking socket.

@@ -18,33 +18,28 @@ mod receive;
 mod transmit;
 mod wake_fd;
 
-use crate::{
-    buffers::recv::RecvBuffers,
-    buffers::send::SendBuffers,
-    driver::epoll::{Event, Interest},
-    driver::user_data::OpKind,
-    driver::{
-        BackendKind, Driver,
-        uring::{Features, RingFeature},
-    },
-    io::conn::{Conn, flag},
-    metrics::Metrics,
-    slab::{Key, Slab},
-    task::{queue::Tasks, waiter::Wakers},
-};
+use crate::buffers::recv::RecvBuffers;
+use crate::buffers::send::SendBuffers;
+use crate::driver::epoll::{Event, Interest};
+use crate::driver::uring::{Features, RingFeature};
+use crate::driver::user_data::OpKind;
+use crate::driver::{BackendKind, Driver};
+use crate::io::conn::{Conn, flag};
+use crate::metrics::Metrics;
+use crate::slab::{Key, Slab};
+use crate::task::queue::Tasks;
+use crate::task::waiter::Wakers;
 use accept::Listener;
 use active_set::ActiveSet;
 use buffer_pool::Replenisher;
 use io_uring::cqueue;
-use std::{
-    collections::VecDeque,
-    io,
-    mem::MaybeUninit,
-    os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd},
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::collections::VecDeque;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) use readiness::Direction;
 pub(crate) use receive::Received;

@@ -5,11 +5,9 @@
 
 use super::{Io, closed};
 use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
-use std::{
-    io, mem,
-    os::fd::{AsRawFd, BorrowedFd},
-    task::{Context, Poll},
-};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::task::{Context, Poll};
+use std::{io, mem};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {

@@ -1,20 +1,16 @@
 //! Receiving: events fill a connection's inbox, readers empty it, and a full inbox stops its receive.
 
 use super::{Io, closed, from_errno};
-use crate::{
-    buffers::recv::{BUFFER_SIZE, LARGE_SIZE},
-    driver::Driver,
-    driver::user_data::OpKind,
-    io::conn::flag,
-    slab::Key,
-};
-use std::{
-    io,
-    mem::MaybeUninit,
-    os::fd::BorrowedFd,
-    ptr::NonNull,
-    task::{Context, Poll},
-};
+use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
+use crate::driver::Driver;
+use crate::driver::user_data::OpKind;
+use crate::io::conn::flag;
+use crate::slab::Key;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
 
 /// Segments in an inbox at which the receive stops, so that a slow reader slows its peer instead of using more memory.
 const INBOX_LIMIT: u16 = 16;

@@ -1,21 +1,15 @@
 //! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
 
 use super::{Io, closed, from_errno};
-use crate::{
-    driver::Driver,
-    io::conn::{Source, flag},
-    slab::Key,
-};
-use rustix::{
-    io::Errno,
-    net::{SendAncillaryBuffer, SendFlags, sendmsg},
-};
-use std::{
-    io::{self, IoSlice},
-    os::fd::BorrowedFd,
-    ptr::NonNull,
-    task::{Context, Poll},
-};
+use crate::driver::Driver;
+use crate::io::conn::{Source, flag};
+use crate::slab::Key;
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
 
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 /// Pieces that the kernel takes per call (UIO_MAXIOV).

@@ -3,18 +3,14 @@
 //! Invariant: no wake-up is lost. A message that could not be delivered becomes a write to the eventfd.
 
 use super::Io;
-use crate::{
-    driver::Driver,
-    driver::epoll::Interest,
-    driver::user_data::OpKind,
-    slab::Key,
-    task::registry::{self, Remote},
-};
-use std::{
-    io,
-    os::fd::{AsFd, AsRawFd, OwnedFd},
-    sync::Arc,
-};
+use crate::driver::Driver;
+use crate::driver::epoll::Interest;
+use crate::driver::user_data::OpKind;
+use crate::slab::Key;
+use crate::task::registry::{self, Remote};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 impl Io {
     pub(super) fn arm_wake_fd(&mut self) -> io::Result<()> {
@@ -65,10 +61,10 @@ impl Io {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        driver::{BackendKind, uring::Features},
-        task::{mailbox::Mailbox, queue::Tasks},
-    };
+    use crate::driver::BackendKind;
+    use crate::driver::uring::Features;
+    use crate::task::mailbox::Mailbox;
+    use crate::task::queue::Tasks;
     use rustix::event::{EventfdFlags, eventfd};
     use std::{fs::File, rc::Rc, time::Duration};
 

@@ -4,22 +4,18 @@
 //! so nothing may cost more than finding the worker and one call into it.
 
 use super::RecvBuf;
-use crate::{
-    executor::{self, Worker},
-    io::closed,
-    slab::Key,
-};
+use crate::executor::{self, Worker};
+use crate::io::closed;
+use crate::slab::Key;
 use socket2::{SockAddr, SockRef, Socket};
-use std::{
-    future::poll_fn,
-    io::{self, IoSlice},
-    marker::PhantomData,
-    mem::MaybeUninit,
-    net::Shutdown,
-    os::fd::OwnedFd,
-    ptr,
-    task::{Context, Poll, ready},
-};
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::ptr;
+use std::task::{Context, Poll, ready};
 
 /// A connection of a worker. Dropping it closes the connection after everything written has been sent.
 #[derive(Debug)]

@@ -1,13 +1,11 @@
 //! `Listener`: accepts connections of either family.
 
 use super::{Family, Stream, socket_file::SocketFile, stream::non_blocking};
-use crate::{
-    executor,
-    io::{Io, closed},
-    slab::Key,
-    time::sleep,
-    trace::event,
-};
+use crate::executor;
+use crate::io::{Io, closed};
+use crate::slab::Key;
+use crate::time::sleep;
+use crate::trace::event;
 use socket2::SockRef;
 use std::{future::poll_fn, io, marker::PhantomData, os::fd::OwnedFd, task::Poll, time::Duration};
 

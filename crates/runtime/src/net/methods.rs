@@ -1,15 +1,11 @@
 //! Reading and writing: the methods that streams and their halves share.
 
-use super::{
-    Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, RecvBuf, Stream, WriteHalf,
-    stream::{RecvFuture, SendFuture},
-};
-use std::{
-    future::poll_fn,
-    io::{self, IoSlice},
-    net::Shutdown,
-    task::{Context, Poll},
-};
+use super::stream::{RecvFuture, SendFuture};
+use super::{Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, RecvBuf, Stream, WriteHalf};
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::net::Shutdown;
+use std::task::{Context, Poll};
 
 macro_rules! reading {
     ($($head:tt)+) => {

@@ -1,11 +1,9 @@
 //! A received segment, still in the runtime's buffer.
 
 use crate::{buffers::recv::NO_BUFFER, executor, io::Received};
-use std::{
-    fmt,
-    ops::{Deref, DerefMut},
-    ptr::NonNull,
-};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
 /// Bytes received from a stream, lent without a copy. Empty at the end of the stream.
 ///

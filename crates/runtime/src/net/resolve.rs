@@ -2,10 +2,8 @@
 
 use super::TcpStream;
 use crate::spawn_blocking;
-use std::{
-    fmt, io,
-    net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs},
-};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::{fmt, io};
 
 /// A host and a port: from `"example.org:80"`, `"[::1]:80"`, `("example.org", 80)`, or a `SocketAddr`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,12 +1,10 @@
 //! The file of a Unix listener: removed by its creator, unless another file has replaced it.
 
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::{
-    fs, io,
-    os::unix::fs::{FileTypeExt, MetadataExt},
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+use std::{fs, io};
 
 /// A socket file created here. Dropping this removes it if it is still the same file.
 #[derive(Debug)]

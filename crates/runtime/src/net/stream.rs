@@ -2,15 +2,12 @@
 
 use super::{RecvBuf, conn_handle::ConnHandle};
 use socket2::SockRef;
-use std::{
-    fmt,
-    future::Future,
-    io,
-    marker::PhantomData,
-    os::fd::OwnedFd,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::future::Future;
+use std::marker::PhantomData;
+use std::os::fd::OwnedFd;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::{fmt, io};
 
 pub(super) mod sealed {
     pub trait Sealed: Sized {

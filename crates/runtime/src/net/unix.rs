@@ -1,23 +1,17 @@
 //! Unix sockets: connecting and listening by path, and peer credentials.
 
-use super::{
-    Family, Listener, Stream,
-    listener::BACKLOG,
-    socket_file::{self, SocketFile, display},
-    stream::sealed::Sealed,
-};
+use super::listener::BACKLOG;
+use super::socket_file::{self, SocketFile, display};
+use super::stream::sealed::Sealed;
+use super::{Family, Listener, Stream};
 use crate::time::sleep;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
-use std::{
-    io,
-    os::{
-        fd::AsRawFd,
-        linux::net::SocketAddrExt,
-        unix::net::{self, SocketAddr},
-    },
-    path::Path,
-    time::Duration,
-};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{self, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
 
 /// The family of Unix streams.
 #[derive(Debug)]

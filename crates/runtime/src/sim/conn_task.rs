@@ -1,27 +1,20 @@
 //! Tasks of a test: each performs the operations of its connection's plan.
 
-use super::{
-    plan::{ConnPlan, Op, Origin},
-    socket,
-    world::{Activity, World},
-};
-use crate::{
-    net::{AsyncFd, RecvBuf, TcpListener, TcpStream},
-    spawn,
-    time::timeout,
-    yield_now,
-};
-use std::{
-    future::{Future, poll_fn},
-    io::{self, Read, Write},
-    net::Shutdown,
-    ops::Deref,
-    os::fd::AsRawFd,
-    pin::pin,
-    rc::Rc,
-    task::Poll,
-    time::Duration,
-};
+use super::plan::{ConnPlan, Op, Origin};
+use super::socket;
+use super::world::{Activity, World};
+use crate::net::{AsyncFd, RecvBuf, TcpListener, TcpStream};
+use crate::time::timeout;
+use crate::{spawn, yield_now};
+use std::future::{Future, poll_fn};
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::ops::Deref;
+use std::os::fd::AsRawFd;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
 
 /// Polls once.
 async fn now<T>(future: impl Future<Output = T>) -> Option<T> {

@@ -1,28 +1,22 @@
 //! The simulated kernel: takes requests, executes them in an order chosen by the script, and posts completions. It tracks
 //! everything lent to it and reports violations of the contract.
 
-use super::{
-    net::{Net, POISON},
-    request::{Completion, Request, Sending, What},
-    socket::{Sock, Stage, inode},
-};
-use crate::{
-    buffers::recv::{LARGE_RING, RING},
-    driver::Opened,
-    driver::user_data::OpKind,
-    metrics::Metrics,
-    slab::Key,
-};
+use super::net::{Net, POISON};
+use super::request::{Completion, Request, Sending, What};
+use super::socket::{Sock, Stage, inode};
+use crate::buffers::recv::{LARGE_RING, RING};
+use crate::driver::Opened;
+use crate::driver::user_data::OpKind;
+use crate::metrics::Metrics;
+use crate::slab::Key;
 use io_uring::cqueue;
-use std::{
-    collections::{HashSet, VecDeque},
-    mem::MaybeUninit,
-    os::fd::{BorrowedFd, RawFd},
-    ptr::NonNull,
-    task::Waker,
-    thread,
-    time::Duration,
-};
+use std::collections::{HashSet, VecDeque};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::ptr::NonNull;
+use std::task::Waker;
+use std::thread;
+use std::time::Duration;
 
 /// A timeout of this length or more counts as infinite: no test waits for it.
 const FOREVER: Duration = Duration::from_millis(500);

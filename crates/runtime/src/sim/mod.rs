@@ -16,27 +16,23 @@ mod socket;
 mod tests;
 mod world;
 
-use crate::{
-    buffers::recv::RecvBuffers,
-    driver::Opened,
-    driver::uring::{Features, RingFeature, Uring},
-    driver::user_data::OpKind,
-    metrics::Metrics,
-    slab::Key,
-    task::registry::Remote,
-};
+use crate::buffers::recv::RecvBuffers;
+use crate::driver::Opened;
+use crate::driver::uring::{Features, RingFeature, Uring};
+use crate::driver::user_data::OpKind;
+use crate::metrics::Metrics;
+use crate::slab::Key;
+use crate::task::registry::Remote;
 use io_uring::cqueue;
 use kernel::Kernel;
-use std::{
-    cell::{Ref, RefCell},
-    io,
-    mem::MaybeUninit,
-    os::fd::{OwnedFd, RawFd},
-    ptr::NonNull,
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::cell::{Ref, RefCell};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
 
 thread_local! {
     /// The kernel of the next ring built on this thread; a real ring without one.

@@ -2,20 +2,16 @@
 //!
 //! Checks the bytes of both directions and leaks, but not the waits and buffers, which only the simulated kernel can judge.
 
-use super::{
-    conn_task,
-    plan::{ConnPlan, Origin, Plan},
-    socket::{self, PeerAct, Sock},
-    world::World,
-};
+use super::conn_task;
+use super::plan::{ConnPlan, Origin, Plan};
+use super::socket::{self, PeerAct, Sock};
+use super::world::World;
 use crate::{executor, net::AsyncFd, spawn, time::sleep};
-use std::{
-    io::{Read, Write},
-    net::Shutdown,
-    os::unix::net::UnixStream,
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 const STEP: Duration = Duration::from_micros(100);
 

@@ -1,16 +1,12 @@
 //! Execution of requests by the simulated kernel, with every outcome the real one may produce.
 
-use super::{
-    net::{Net, POISON},
-    socket,
-};
+use super::net::{Net, POISON};
+use super::socket;
 use crate::{driver::user_data::OpKind, slab::Key};
 use io_uring::cqueue;
-use std::{
-    collections::VecDeque,
-    os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd},
-    ptr::NonNull,
-};
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
 
 const F_BUFFER: u32 = 1;
 const F_MORE: u32 = 1 << 1;

@@ -3,10 +3,8 @@
 //! The descriptor is real, so closing and shutting down are real; no byte passes through it.
 
 use super::script::Script;
-use std::{
-    collections::VecDeque,
-    os::fd::{AsRawFd, OwnedFd, RawFd},
-};
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// A step of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

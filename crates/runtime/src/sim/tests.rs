@@ -7,21 +7,16 @@
 //!
 //! Soak: `PROPTEST_CASES=100000 cargo test -p brunt-runtime --lib --release sim`
 
-use super::{
-    NEXT, conn_task,
-    kernel::Kernel,
-    net::Net,
-    plan::{ConnPlan, Op, Origin, Plan, plan, scarce_buffers},
-    real,
-    script::Script,
-    socket::{self, PeerAct, Sock, Stage},
-    world::World,
-};
+use super::kernel::Kernel;
+use super::net::Net;
+use super::plan::{ConnPlan, Op, Origin, Plan, plan, scarce_buffers};
+use super::script::Script;
+use super::socket::{self, PeerAct, Sock, Stage};
+use super::world::World;
+use super::{NEXT, conn_task, real};
 use crate::{BackendKind, Runtime, executor, net::TcpListener, spawn, yield_now};
-use proptest::{
-    prelude::*,
-    test_runner::{Config, TestCaseError, TestRunner},
-};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 fn kernel(plan: &Plan) -> Rc<RefCell<Kernel>> {

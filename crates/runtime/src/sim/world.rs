@@ -3,15 +3,13 @@
 use super::{kernel::Kernel, net::Net, plan::Plan, socket};
 use crate::{JoinHandle, executor, net::RecvBuf};
 use proptest::{prop_assert, test_runner::TestCaseError};
-use std::{
-    cell::RefCell,
-    collections::VecDeque,
-    future::{Future, poll_fn},
-    pin::pin,
-    rc::Rc,
-    sync::Arc,
-    task::{Context, Poll, Wake, Waker},
-};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 /// What a task is doing. A waiting one must have something to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,13 +11,11 @@
 //! Invariant: `stage` is touched only while `POLLING` is set by the toucher or after `DONE`.
 
 use super::{JoinError, catch_panic};
-use std::{
-    cell::{Cell, RefCell, UnsafeCell},
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    task::{Context, Poll, Waker},
-};
+use std::cell::{Cell, RefCell, UnsafeCell};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 /// The future is being polled or dropped, further up the stack.
 const POLLING: u8 = 1;

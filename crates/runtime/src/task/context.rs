@@ -1,10 +1,8 @@
 //! The scheduler of this thread: where `spawn` puts a task and where a wake-up goes.
 
-use super::{
-    Token,
-    queue::Tasks,
-    registry::{self, Remote},
-};
+use super::Token;
+use super::queue::Tasks;
+use super::registry::{self, Remote};
 use std::{cell::Cell, ptr, rc::Rc, sync::Arc};
 
 /// The part of a worker that tasks need.

@@ -1,10 +1,8 @@
 //! `JoinHandle`: waits for a task's output, or aborts the task.
 
-use super::{
-    JoinError, Token,
-    cell::{Joinable, TaskCell},
-    context::{self, Scheduler},
-};
+use super::cell::{Joinable, TaskCell};
+use super::context::{self, Scheduler};
+use super::{JoinError, Token};
 use std::{fmt, future::Future, pin::Pin, rc::Rc, task};
 
 /// The future of a spawned task's output. Dropping it detaches the task, which continues to run.

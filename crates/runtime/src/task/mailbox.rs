@@ -4,10 +4,8 @@
 //! `pending`. With a sequentially consistent fence between the two steps of each, at least one sees the other, so no
 //! wake-up is lost. The lock hands over the mail; the flags need no ordering of their own.
 
-use crate::{
-    sync::lock::{AtomicBool, Mutex, MutexGuard, Ordering, fence},
-    task::Token,
-};
+use crate::sync::lock::{AtomicBool, Mutex, MutexGuard, Ordering, fence};
+use crate::task::Token;
 
 pub(crate) struct Mailbox {
     mail: Mutex<Mail>,

@@ -2,28 +2,19 @@
 //!
 //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib task::model --release`
 
-use super::{
-    JoinError, JoinHandle, Token,
-    cell::Progress,
-    context::{self, Scheduler},
-    mailbox::Mailbox,
-    queue::Tasks,
-    waker,
-};
+use super::cell::Progress;
+use super::context::{self, Scheduler};
+use super::mailbox::Mailbox;
+use super::queue::Tasks;
+use super::{JoinError, JoinHandle, Token, waker};
 use crate::sync::parker::Parker;
-use loom::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
-use std::{
-    cell::RefCell,
-    future::poll_fn,
-    rc::Rc,
-    task::{Context, Poll},
-};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::thread;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll};
 
 const ID: u16 = 7;
 

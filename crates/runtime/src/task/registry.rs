@@ -2,11 +2,9 @@
 //! or a write to its eventfd if it sleeps. Other threads touch nothing else of a worker.
 
 use super::{Token, mailbox::Mailbox};
-use std::{
-    io,
-    os::fd::OwnedFd,
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The part of a worker that other threads may touch.
 pub(crate) struct Remote {

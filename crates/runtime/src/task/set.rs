@@ -3,15 +3,13 @@
 //! A task queues its number when its future is dropped, so joining costs the same in a set of any size.
 
 use super::{JoinError, JoinHandle, catch_panic, context};
-use std::{
-    cell::{Cell, RefCell},
-    collections::VecDeque,
-    fmt,
-    future::{Future, poll_fn},
-    pin::Pin,
-    rc::Rc,
-    task::{Context, Poll, Waker},
-};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
 /// A set of tasks of this thread's runtime. Dropping it aborts the tasks that have not ended.
 ///

@@ -4,10 +4,8 @@
 
 use super::{Token, catch_panic, queue::Tasks, waker};
 use crate::slab::Slab;
-use std::{
-    rc::Rc,
-    task::{Context, Waker},
-};
+use std::rc::Rc;
+use std::task::{Context, Waker};
 
 /// Empty (0), the token of a task, or an index into [`Wakers::foreign`]. In two halves, to be aligned to four bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -156,13 +154,11 @@ impl Wakers {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use crate::{BackendKind, Runtime, net::TcpListener, spawn};
-    use std::{
-        future::Future,
-        panic::{AssertUnwindSafe, catch_unwind},
-        pin::pin,
-        ptr,
-        task::{Context, RawWaker, RawWakerVTable, Waker},
-    };
+    use std::future::Future;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::pin::pin;
+    use std::ptr;
+    use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 
     /// A waker whose clone spawns a task, and so calls into the runtime under the borrow.
     fn reentrant() -> Waker {

@@ -2,10 +2,8 @@
 //!
 //! Invariant: never goes back. The kernel and other threads always live in real time.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 /// Real time for which the kernel must be silent before a virtual clock jumps: ample for bytes between two local sockets,
 /// short enough for tests with thousands of timeouts.

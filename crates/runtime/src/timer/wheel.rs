@@ -8,15 +8,11 @@
 //! - Equal deadlines fire in the order in which they were armed.
 //! - Never runs foreign code, and never allocates for a timer.
 
-use crate::{
-    slab::{Key, Slab},
-    task::waiter::{Waiter, Wakers},
-};
-use std::{
-    mem,
-    task::Context,
-    time::{Duration, Instant},
-};
+use crate::slab::{Key, Slab};
+use crate::task::waiter::{Waiter, Wakers};
+use std::mem;
+use std::task::Context;
+use std::time::{Duration, Instant};
 
 /// A tick is 2^10 ns. With longer ticks a slot of thousands of timers is walked for each one that comes due.
 const TICK_BITS: u32 = 10;

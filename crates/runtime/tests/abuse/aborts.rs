@@ -2,21 +2,15 @@
 //! leak.
 
 use crate::{churn::every_buffer_can_be_lent_at_once, common::*};
-use brunt_runtime::{
-    BackendKind, JoinHandle,
-    net::TcpStream,
-    spawn,
-    time::{sleep, timeout},
-    yield_now,
-};
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, pending, poll_fn},
-    net::Shutdown,
-    pin::pin,
-    rc::Rc,
-    time::Duration,
-};
+use brunt_runtime::net::TcpStream;
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, JoinHandle, spawn, yield_now};
+use std::cell::{Cell, RefCell};
+use std::future::{Future, pending, poll_fn};
+use std::net::Shutdown;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
 
 /// Awaits every kind of operation once.
 async fn everything() {

@@ -2,11 +2,9 @@
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{net::RecvBuf, spawn, time::sleep};
-use std::{
-    sync::{Mutex, PoisonError},
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 on_both_backends!(
     five_hundred_senders_while_every_buffer_is_lent,

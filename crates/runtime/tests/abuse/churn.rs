@@ -1,19 +1,14 @@
 //! Twenty thousand connections opened, reset, closed and aborted at random under load: nothing may leak.
 
 use crate::common::*;
-use brunt_runtime::{
-    BackendKind, JoinHandle,
-    net::{TcpListener, TcpStream},
-    spawn,
-    time::sleep,
-};
-use std::{
-    cell::{Cell, RefCell},
-    collections::VecDeque,
-    net::SocketAddr,
-    rc::Rc,
-    time::Duration,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::time::sleep;
+use brunt_runtime::{BackendKind, JoinHandle, spawn};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
 
 const CONNECTIONS: u32 = 20_000;
 /// Clients at a time.

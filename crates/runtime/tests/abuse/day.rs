@@ -3,21 +3,15 @@
 //!
 //! `cargo test -p brunt-runtime --release --test abuse day -- --ignored --nocapture`
 
-use crate::{
-    churn::{self, every_buffer_can_be_lent_at_once},
-    common::*,
-    ledger::{Holdings, address_space},
-};
-use brunt_runtime::{
-    BackendKind, JoinHandle, spawn,
-    time::{sleep, timeout},
-};
-use std::{
-    cell::{Cell, RefCell},
-    net::SocketAddr,
-    rc::Rc,
-    time::Duration,
-};
+use crate::churn::{self, every_buffer_can_be_lent_at_once};
+use crate::common::*;
+use crate::ledger::{Holdings, address_space};
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, JoinHandle, spawn};
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
 
 const CONNECTIONS: u32 = 100_000;
 /// Concurrent clients, and steady connections that must not be disturbed.

@@ -1,19 +1,15 @@
 //! Descriptors of the wrong kind, and a process that has run out of them.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    net::{TcpListener, TcpStream},
-    time::{sleep, timeout},
-};
-use std::{
-    fs::File,
-    future::Future,
-    io::Read,
-    os::fd::OwnedFd,
-    pin::pin,
-    task::{Context, Waker},
-    time::Duration,
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::time::{sleep, timeout};
+use std::fs::File;
+use std::future::Future;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 on_both_backends!(a_file_as_a_stream_is_an_error, a_socket_that_does_not_listen_is_an_error);
 

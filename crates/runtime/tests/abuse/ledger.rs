@@ -1,10 +1,9 @@
 //! What this process holds, to be compared before and after: every allocation, every descriptor, all address space.
 
 use crate::common::open_descriptors;
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicI64, Ordering::Relaxed},
-};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 
 static BYTES: AtomicI64 = AtomicI64::new(0);
 static PIECES: AtomicI64 = AtomicI64::new(0);

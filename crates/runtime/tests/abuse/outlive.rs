@@ -2,12 +2,9 @@
 //! never touch the other runtime's objects.
 
 use crate::common::*;
-use brunt_runtime::{
-    BackendKind,
-    net::{RecvBuf, TcpListener, TcpStream},
-    spawn,
-    time::timeout,
-};
+use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
+use brunt_runtime::time::timeout;
+use brunt_runtime::{BackendKind, spawn};
 use std::{io::ErrorKind, net::Shutdown, time::Duration};
 
 /// Objects that outlive their runtime.

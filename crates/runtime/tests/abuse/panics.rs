@@ -2,17 +2,13 @@
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{CancellationToken, JoinHandle, spawn, time::sleep};
-use std::{
-    future::{Future, pending},
-    panic::panic_any,
-    pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
-    time::Duration,
-};
+use std::future::{Future, pending};
+use std::panic::panic_any;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 on_both_backends!(
     a_waker_that_panics_does_not_keep_others_from_waking,

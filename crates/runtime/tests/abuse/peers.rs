@@ -1,18 +1,13 @@
 //! Peers that never read: sends to them time out, and dropping a runtime does not wait for them.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    BackendKind,
-    net::TcpStream,
-    spawn,
-    time::{sleep, timeout},
-};
+use brunt_runtime::net::TcpStream;
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, spawn};
 use socket2::{Domain, Socket, Type};
-use std::{
-    net::{SocketAddr, TcpListener},
-    thread,
-    time::Duration,
-};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+use std::time::Duration;
 
 on_both_backends!(three_hundred_unread_flooders_do_not_stop_another_connection);
 

@@ -3,16 +3,12 @@
 
 use crate::common::*;
 use brunt_runtime::{CancellationToken, spawn, time::timeout};
-use std::{
-    future::poll_fn,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    task::{Poll, Waker},
-    thread,
-    time::{Duration, Instant},
-};
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The newest wakers, called by all threads.
 #[derive(Default)]

@@ -2,12 +2,10 @@
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{JoinHandle, Runtime, spawn, time::sleep};
-use std::{
-    cell::{Cell, RefCell},
-    panic::{AssertUnwindSafe, catch_unwind},
-    rc::Rc,
-    time::Duration,
-};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::time::Duration;
 
 on_both_backends!(
     a_dropped_handle_lets_its_task_run,

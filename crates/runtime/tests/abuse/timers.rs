@@ -1,18 +1,14 @@
 //! Ten thousand timers; timers dropped, raced, and polled by another runtime.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    spawn,
-    time::{sleep, timeout},
-};
-use std::{
-    cell::Cell,
-    future::{Future, poll_fn},
-    pin::pin,
-    rc::Rc,
-    task::Poll,
-    time::{Duration, Instant},
-};
+use brunt_runtime::spawn;
+use brunt_runtime::time::{sleep, timeout};
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 on_both_backends!(
     ten_thousand_timers_each_on_time,

@@ -2,17 +2,13 @@
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{net::TcpStream, spawn, time::sleep};
-use std::{
-    collections::VecDeque,
-    future::{Future, poll_fn},
-    pin::{Pin, pin},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
 
 on_both_backends!(
     a_set_of_futures_with_wakers_of_its_own_serves_every_connection,

@@ -1,18 +1,14 @@
 //! Shared by the tests: runtimes with a time limit, pairs of streams, an echo server, separate processes.
 
-use brunt_runtime::{
-    BackendKind, Runtime,
-    net::{TcpListener, TcpStream},
-    time::{sleep, timeout},
-};
-use std::{
-    future::Future,
-    io,
-    net::SocketAddr,
-    process::Command,
-    sync::OnceLock,
-    time::{Duration, Instant},
-};
+use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, Runtime};
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Whether this machine has the backend. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
 pub fn is_available(backend: BackendKind) -> bool {

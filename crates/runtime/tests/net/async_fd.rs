@@ -1,22 +1,16 @@
 //! `AsyncFd`: both directions, drops at any time, always-ready descriptors, and unsuitable ones.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    net::AsyncFd,
-    spawn,
-    time::{sleep, timeout},
-};
-use std::{
-    cell::Cell,
-    fs::File,
-    io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write},
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::net::UnixStream,
-    },
-    rc::Rc,
-    time::Duration,
-};
+use brunt_runtime::net::AsyncFd;
+use brunt_runtime::spawn;
+use brunt_runtime::time::{sleep, timeout};
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+use std::time::Duration;
 
 on_both_backends!(
     readable_when_something_is_written,

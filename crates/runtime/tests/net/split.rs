@@ -1,11 +1,9 @@
 //! Halves of a stream: concurrent, closed separately, reunited.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    net::{Family, OwnedReadHalf, Stream, UnixStream},
-    spawn,
-    time::{sleep, timeout},
-};
+use brunt_runtime::net::{Family, OwnedReadHalf, Stream, UnixStream};
+use brunt_runtime::spawn;
+use brunt_runtime::time::{sleep, timeout};
 use std::{net::Shutdown, time::Duration};
 
 on_both_backends!(

@@ -1,18 +1,14 @@
 //! UDP: whole, truncated, refused and many datagrams.
 
 use crate::on_both_backends;
-use brunt_runtime::{
-    net::UdpSocket,
-    spawn,
-    time::{sleep, timeout},
-};
-use std::{
-    cell::Cell,
-    io::ErrorKind,
-    net::{Ipv4Addr, SocketAddr},
-    rc::Rc,
-    time::Duration,
-};
+use brunt_runtime::net::UdpSocket;
+use brunt_runtime::spawn;
+use brunt_runtime::time::{sleep, timeout};
+use std::cell::Cell;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
 
 on_both_backends!(
     datagrams_are_sent_and_received,

@@ -1,19 +1,15 @@
 //! Unix sockets: paths and their files, abstract names, peer credentials.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    net::{Credentials, UnixListener, UnixStream},
-    spawn,
-    time::{sleep, timeout},
-};
+use brunt_runtime::net::{Credentials, UnixListener, UnixStream};
+use brunt_runtime::spawn;
+use brunt_runtime::time::{sleep, timeout};
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::{
-    fs, io,
-    os::linux::net::SocketAddrExt,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::os::linux::net::SocketAddrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{fs, io};
 
 on_both_backends!(
     a_path_accepts_connections,

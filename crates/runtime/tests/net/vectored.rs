@@ -1,16 +1,12 @@
 //! Vectored writes, and options of streams.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    net::{Family, Stream, TcpStream, UnixStream},
-    spawn,
-    time::sleep,
-};
+use brunt_runtime::net::{Family, Stream, TcpStream, UnixStream};
+use brunt_runtime::spawn;
+use brunt_runtime::time::sleep;
 use socket2::SockRef;
-use std::{
-    io::{ErrorKind, IoSlice},
-    time::Duration,
-};
+use std::io::{ErrorKind, IoSlice};
+use std::time::Duration;
 
 on_both_backends!(
     slices_arrive_in_order,

@@ -1,26 +1,15 @@
 //! The blocking pool.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    JoinSet,
-    group::{self, pin_to_core},
-    spawn_blocking,
-    time::sleep,
-    yield_now,
-};
-use rustix::{
-    process::{Resource, Rlimit, getpid, setrlimit},
-    thread::sched_getaffinity,
-};
-use std::{
-    sync::{
-        Arc, Condvar, Mutex,
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use brunt_runtime::group::{self, pin_to_core};
+use brunt_runtime::time::sleep;
+use brunt_runtime::{JoinSet, spawn_blocking, yield_now};
+use rustix::process::{Resource, Rlimit, getpid, setrlimit};
+use rustix::thread::sched_getaffinity;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 on_both_backends!(
     work_runs_on_another_thread_and_returns_its_output,

@@ -2,14 +2,12 @@
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{BackendKind, Handle, RemoteJoinHandle, metrics, net::TcpStream, spawn, time::sleep, yield_now};
-use std::{
-    cell::Cell,
-    net::Shutdown,
-    rc::Rc,
-    sync::{Arc, mpsc},
-    thread,
-    time::Duration,
-};
+use std::cell::Cell;
+use std::net::Shutdown;
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 on_both_backends!(
     a_future_that_is_not_send_runs_on_the_other_worker,

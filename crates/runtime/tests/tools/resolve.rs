@@ -1,16 +1,12 @@
 //! Name resolution and connecting by name.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    net::{HostPort, TcpListener, TcpStream, resolve},
-    time::{sleep, timeout},
-};
+use brunt_runtime::net::{HostPort, TcpListener, TcpStream, resolve};
+use brunt_runtime::time::{sleep, timeout};
 use socket2::{Domain, Socket, Type};
-use std::{
-    io::ErrorKind,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    time::Duration,
-};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 on_both_backends!(
     addresses_resolve_to_themselves,

@@ -1,16 +1,11 @@
 //! `JoinSet`.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{
-    JoinSet, spawn,
-    time::{sleep, timeout},
-    yield_now,
-};
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{JoinSet, spawn, yield_now};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 on_both_backends!(
     tasks_are_joined_in_the_order_in_which_they_end,

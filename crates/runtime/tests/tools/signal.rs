@@ -1,16 +1,11 @@
 //! Signals.
 
 use crate::common::*;
-use brunt_runtime::{
-    BackendKind, CancellationToken,
-    signal::{Signal, Signals},
-    spawn,
-    time::{sleep, timeout},
-};
-use signal_hook::{
-    consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2},
-    low_level::raise,
-};
+use brunt_runtime::signal::{Signal, Signals};
+use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{BackendKind, CancellationToken, spawn};
+use signal_hook::consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::low_level::raise;
 use std::{os::unix::process::ExitStatusExt, process::Command, sync::mpsc, thread, time::Duration};
 
 #[test]

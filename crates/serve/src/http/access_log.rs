@@ -2,14 +2,12 @@
 //! A slow disk loses lines, which are counted; it never blocks a worker.
 
 use brunt_wire::http1::{Head, Version};
-use std::{
-    fs::OpenOptions,
-    io::{self, Write},
-    net::SocketAddr,
-    path::Path,
-    sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
-    thread::{self, JoinHandle},
-};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
 use time::OffsetDateTime;
 
 /// Bytes after which a buffer is handed to the writer; otherwise once a tick.

@@ -3,22 +3,18 @@
 //! [`Hot::poll`] handles the frequent case: whole requests, and responses that take one write. It holds no buffer while it
 //! waits. Everything else is a boxed future, so that connections that never need it do not carry its size.
 
-use super::{
-    action::{Action, LINGER},
-    conversation::{Conversation, Endpoint},
-    deadlines::Phase,
-    response_writer::GARBAGE,
-    worker::{ConnectionGuard, Worker},
-};
+use super::action::{Action, LINGER};
+use super::conversation::{Conversation, Endpoint};
+use super::deadlines::Phase;
+use super::response_writer::GARBAGE;
+use super::worker::{ConnectionGuard, Worker};
 use brunt_tls::Transport;
 use brunt_wire::http1::server::Waiting;
-use std::{
-    future::{Future, poll_fn},
-    io,
-    rc::Rc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// A model's stream: a [`Transport`], and what only a server needs of it.
 pub(crate) trait ServerTransport: Transport<RecvBuf: 'static> + Endpoint + 'static {

@@ -1,9 +1,7 @@
 //! What a server model needs to run the workers of a server.
 
-use super::{
-    config::{Plan, Settings},
-    shared::Shared,
-};
+use super::config::{Plan, Settings};
+use super::shared::Shared;
 use crate::{Model, Notice, ServeError, listen::Reserved};
 use brunt_runtime::Spinning;
 use std::{net::TcpListener, path::PathBuf, sync::Arc, time::Duration};

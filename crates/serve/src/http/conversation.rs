@@ -9,18 +9,14 @@
 //! - A request is answered when all of it has arrived. So it gets exactly one response, also if its body is malformed.
 //! - An idle conversation holds no buffer.
 
-use super::{
-    action::{Action, LINGER, LINGER_REFUSED},
-    config::settings::MAX_BUFFERED,
-    handler::{Request, Response},
-    response_writer::{self, Progress, ResponseWriter},
-    router::{Listener, Responder},
-    worker::Worker,
-};
-use brunt_wire::http1::{
-    self, Body, Head, ParseError, Persistence, Version,
-    server::{Connection, Event, Waiting},
-};
+use super::action::{Action, LINGER, LINGER_REFUSED};
+use super::config::settings::MAX_BUFFERED;
+use super::handler::{Request, Response};
+use super::response_writer::{self, Progress, ResponseWriter};
+use super::router::{Listener, Responder};
+use super::worker::Worker;
+use brunt_wire::http1::server::{Connection, Event, Waiting};
+use brunt_wire::http1::{self, Body, Head, ParseError, Persistence, Version};
 use std::{io, net::SocketAddr};
 
 #[derive(Debug, Clone, Copy)]

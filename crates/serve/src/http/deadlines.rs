@@ -2,12 +2,10 @@
 //! tick wakes the connections whose phase has lasted too long. A request costs two stores.
 
 use super::config::settings::Settings;
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-    task::Waker,
-    time::Duration,
-};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::Waker;
+use std::time::Duration;
 
 /// What a connection is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,15 +2,12 @@
 //! Prometheus' text format 0.0.4.
 
 use super::handler::Fault;
-use std::{
-    collections::BTreeMap,
-    fmt::{Display, Write},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Status codes counted: 100 to 599.
 const STATUSES: usize = 500;

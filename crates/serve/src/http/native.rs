@@ -1,27 +1,21 @@
 //! brunt's runtime: per core a thread, a ring (or an epoll set) and its listeners; a task per connection.
 
-use super::{
-    connection::ServerTransport,
-    context::ServerContext,
-    conversation::{Addrs, Endpoint},
-    worker::Worker,
-    worker_loop::{self, Model},
-};
+use super::connection::ServerTransport;
+use super::context::ServerContext;
+use super::conversation::{Addrs, Endpoint};
+use super::worker::Worker;
+use super::worker_loop::{self, Model};
 use crate::{Notice, ServeError, tcp::native::builder};
-use brunt_runtime::{
-    BackendKind, CancellationToken, JoinHandle,
-    net::{RecvBuf, TcpListener, TcpStream},
-};
+use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
+use brunt_runtime::{BackendKind, CancellationToken, JoinHandle};
 use brunt_tls::Transport;
-use std::{
-    future::Future,
-    io,
-    net::Shutdown,
-    rc::Rc,
-    sync::{Mutex, PoisonError, mpsc},
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::future::Future;
+use std::io;
+use std::net::Shutdown;
+use std::rc::Rc;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// Runs the server. Returns the number of connections closed at its end.
 pub(crate) fn run(

@@ -1,11 +1,9 @@
 //! Writes a response: in one piece where possible, otherwise head, pauses and pieces, one step at a time.
 //! Never waits: it returns the pauses to make.
 
-use super::{
-    action::Action,
-    config::settings::MAX_BUFFERED,
-    handler::{Content, Fault, Response},
-};
+use super::action::Action;
+use super::config::settings::MAX_BUFFERED;
+use super::handler::{Content, Fault, Response};
 use brunt_wire::http1::{self, BodyWriter, DateHeader, EncodeError, Method, Persistence, RequestMeta};
 use std::{rc::Rc, time::Duration, vec};
 

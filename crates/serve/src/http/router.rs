@@ -1,12 +1,11 @@
 //! Finds the route of a request. Each worker builds its own router from the [`Plan`], again after every reload.
 
-use super::{
-    config::{ListenerPlan, Plan, RouteAction, RoutePlan, trigger::Trigger},
-    handler::{Handler, Response},
-    handlers,
-    metrics::HandlerTime,
-    shared::Shared,
-};
+use super::config::trigger::Trigger;
+use super::config::{ListenerPlan, Plan, RouteAction, RoutePlan};
+use super::handler::{Handler, Response};
+use super::handlers;
+use super::metrics::HandlerTime;
+use super::shared::Shared;
 use brunt_wire::http1::{Head, Method, StaticResponse};
 use std::{cell::RefCell, sync::Arc};
 

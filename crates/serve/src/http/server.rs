@@ -1,19 +1,14 @@
 //! The server as its user sees it: options, listening, running, reloading.
 
-use super::{
-    access_log::AccessLog,
-    config::Plan,
-    context::{Options, ServerContext},
-    native,
-    shared::Shared,
-    tokio,
-};
+use super::access_log::AccessLog;
+use super::config::Plan;
+use super::context::{Options, ServerContext};
+use super::shared::Shared;
+use super::{native, tokio};
 use crate::{Counts, Model, Notice, ServeError, listen};
 use brunt_runtime::{BackendKind, CancellationToken};
-use std::{
-    net::SocketAddr,
-    sync::{Arc, mpsc},
-};
+use std::net::SocketAddr;
+use std::sync::{Arc, mpsc};
 
 /// A server that listens but does not serve yet.
 pub struct Server(ServerContext);

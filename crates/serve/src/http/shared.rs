@@ -1,18 +1,12 @@
 //! State shared by the workers of a server: the plan, which can be replaced at runtime, the metrics and the access log.
 
-use super::{
-    access_log::{AccessLog, LogBuffer},
-    config::Plan,
-    config::settings::Settings,
-    metrics::Metrics,
-};
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Instant,
-};
+use super::access_log::{AccessLog, LogBuffer};
+use super::config::Plan;
+use super::config::settings::Settings;
+use super::metrics::Metrics;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 pub(crate) struct Shared {
     pub settings: Settings,

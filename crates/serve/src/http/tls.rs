@@ -1,19 +1,15 @@
 //! Connections over TLS: the handshake, within the deadline of a request head, and TLS as a [`ServerTransport`].
 
-use super::{
-    connection::{self, ServerTransport},
-    conversation::{Addrs, Endpoint},
-    deadlines::Phase,
-    worker::{ConnectionGuard, Worker},
-};
+use super::connection::{self, ServerTransport};
+use super::conversation::{Addrs, Endpoint};
+use super::deadlines::Phase;
+use super::worker::{ConnectionGuard, Worker};
 use brunt_tls::{Acceptor, Cause, TlsError, Transport};
-use std::{
-    future::{Future, poll_fn},
-    io,
-    rc::Rc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 /// Completes the TLS handshake, then serves the connection to its end.
 pub(crate) async fn serve<S: ServerTransport>(stream: S, listener: u16, worker: Rc<Worker>, acceptor: Acceptor) {

@@ -1,33 +1,27 @@
 //! Tokio: a current-thread runtime per core, a task per connection, a receive buffer only while bytes are pending.
 
-use super::{
-    connection::ServerTransport,
-    context::ServerContext,
-    conversation::{Addrs, Endpoint},
-    worker::Worker,
-    worker_loop::{self, Model},
-};
+use super::connection::ServerTransport;
+use super::context::ServerContext;
+use super::conversation::{Addrs, Endpoint};
+use super::worker::Worker;
+use super::worker_loop::{self, Model};
 use crate::{Notice, ServeError, tcp::shared::threads::run_workers};
 use brunt_runtime::CancellationToken;
 use brunt_tls::Transport;
 use socket2::SockRef;
-use std::{
-    cell::RefCell,
-    future::Future,
-    io,
-    ops::{Deref, DerefMut},
-    pin::Pin,
-    rc::Rc,
-    sync::mpsc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
-use tokio::{
-    io::AsyncWrite,
-    net::{TcpListener, TcpStream},
-    runtime::Builder,
-    task::{JoinHandle, LocalSet},
-};
+use std::cell::RefCell;
+use std::future::Future;
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::AsyncWrite;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::task::{JoinHandle, LocalSet};
 
 /// Bytes of a receive buffer.
 const BUFFER: usize = 16 << 10;

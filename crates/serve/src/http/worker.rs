@@ -1,24 +1,18 @@
 //! State shared by the connections of one worker: router, `Date`, deadlines, counters, log. Confined to one thread; no locks.
 
-use super::{
-    access_log::LogBuffer,
-    config::settings::Settings,
-    deadlines::{DeadlineEntry, Deadlines, Phase},
-    metrics::Counters,
-    router::Router,
-    shared::Shared,
-};
-use brunt_wire::http1::{
-    DateHeader, Head, Limits, RequestMeta, StaticResponse,
-    server::{Connection, Event},
-};
-use std::{
-    cell::{Cell, Ref, RefCell},
-    net::SocketAddr,
-    rc::Rc,
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use super::access_log::LogBuffer;
+use super::config::settings::Settings;
+use super::deadlines::{DeadlineEntry, Deadlines, Phase};
+use super::metrics::Counters;
+use super::router::Router;
+use super::shared::Shared;
+use brunt_wire::http1::server::{Connection, Event};
+use brunt_wire::http1::{DateHeader, Head, Limits, RequestMeta, StaticResponse};
+use std::cell::{Cell, Ref, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const NAME: &str = "brunt";
 

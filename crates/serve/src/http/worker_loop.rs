@@ -1,19 +1,15 @@
 //! The life cycle of a worker, the same for every model: accept until the stop, do periodic work every tick, then finish the
 //! requests in progress.
 
-use super::{
-    connection::{ServerTransport, serve},
-    tls,
-    worker::Worker,
-};
+use super::connection::{ServerTransport, serve};
+use super::tls;
+use super::worker::Worker;
 use brunt_runtime::CancellationToken;
-use std::{
-    future::Future,
-    io,
-    net::TcpListener,
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::future::Future;
+use std::io;
+use std::net::TcpListener;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// The runtime of a model.
 pub(crate) trait Model: 'static {

@@ -2,12 +2,11 @@
 
 use crate::ServeError;
 use brunt_runtime::net::UnixListener;
-use std::{
-    fs::{self, File},
-    io,
-    os::unix::{fs::FileTypeExt, net::UnixDatagram},
-    path::Path,
-};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 
 /// Listens on a path; must be called inside the runtime. Replaces the socket file of a program that has ended; dropping the
 /// listener removes the file.

@@ -1,18 +1,14 @@
 //! The parent process: starts the workers, hands them listeners, and adds up what they served.
 
-use super::{
-    WORKER_ARGS,
-    messages::{Order, Report, Task},
-};
+use super::WORKER_ARGS;
+use super::messages::{Order, Report, Task};
 use crate::{Counts, Notice, Options, ServeError, listen};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 use brunt_runtime::CancellationToken;
-use std::{
-    net::TcpListener,
-    os::fd::AsFd,
-    sync::mpsc::{self, Receiver, RecvTimeoutError},
-    time::{Duration, Instant},
-};
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 /// Interval at which `stop` is checked.
 const POLL: Duration = Duration::from_millis(50);

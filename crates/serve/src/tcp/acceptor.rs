@@ -1,12 +1,10 @@
 //! One thread accepts and hands connections in turn to an epoll loop per core. Connections are spread evenly, and a burst of
 //! new ones does not delay open ones.
 
-use super::{
-    shared::accept,
-    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
-    shared::reactor::{Inline, Reactor, Source},
-    shared::threads::run_workers,
-};
+use super::shared::accept;
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::reactor::{Inline, Reactor, Source};
+use super::shared::threads::run_workers;
 use crate::{Counts, ServeError};
 use brunt_runtime::CancellationToken;
 use rustix::net::SocketFlags;

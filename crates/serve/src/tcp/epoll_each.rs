@@ -1,10 +1,8 @@
 //! An epoll loop per core, each with its own listener; the kernel distributes connections by a hash (`SO_REUSEPORT`).
 
-use super::shared::{
-    context::{Concurrency, ModelContext, ServerModel, Workers},
-    loops::each_loop,
-    reactor::Inline,
-};
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::loops::each_loop;
+use super::shared::reactor::Inline;
 use crate::{Counts, ServeError};
 
 pub(crate) static MODEL: ServerModel = ServerModel {

@@ -1,10 +1,8 @@
 //! One epoll loop, whatever the number of cores. Serving one connection blocks all others.
 
-use super::shared::{
-    context::{Concurrency, ModelContext, ServerModel, Workers},
-    loops::one_loop,
-    reactor::Inline,
-};
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::loops::one_loop;
+use super::shared::reactor::Inline;
 use crate::{Counts, ServeError};
 
 pub(crate) static MODEL: ServerModel = ServerModel {

@@ -1,17 +1,12 @@
 //! brunt's runtime: per core a thread, a ring (or an epoll set) and a listener; a task per connection.
 
 use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
-use crate::{
-    Address, Counts, Options, ServeError, Service,
-    listen::{bind_unix, other_than_tcp},
-    report::is_failure,
-};
-use brunt_runtime::{
-    BackendKind, Builder, CancellationToken, Runtime, Spinning,
-    net::{Family, Listener, Stream, TcpListener, UnixListener},
-    spawn,
-    time::sleep,
-};
+use crate::listen::{bind_unix, other_than_tcp};
+use crate::report::is_failure;
+use crate::{Address, Counts, Options, ServeError, Service};
+use brunt_runtime::net::{Family, Listener, Stream, TcpListener, UnixListener};
+use brunt_runtime::time::sleep;
+use brunt_runtime::{BackendKind, Builder, CancellationToken, Runtime, Spinning, spawn};
 use std::{cell::Cell, io, rc::Rc, sync::Barrier};
 
 pub(crate) static URING: ServerModel = ServerModel {

@@ -1,18 +1,14 @@
 //! One loop around poll(2), as in textbooks. Each turn passes all connections to the kernel, which checks all of them, so its
 //! cost grows with the number of connections, active or not.
 
-use super::{
-    shared::accept::{self, PAUSE, Taken, until_first},
-    shared::connection::{BUFFER, Connection},
-    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
-    shared::threads::set_affinity,
-    shared::wake_fd::{Shutdown, WakeFd},
-};
+use super::shared::accept::{self, PAUSE, Taken, until_first};
+use super::shared::connection::{BUFFER, Connection};
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::threads::set_affinity;
+use super::shared::wake_fd::{Shutdown, WakeFd};
 use crate::{Counts, ServeError};
-use rustix::{
-    event::{PollFd, PollFlags},
-    net::SocketFlags,
-};
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::SocketFlags;
 use std::{io, net::TcpListener, time::Instant};
 
 pub(crate) static MODEL: ServerModel = ServerModel {

@@ -1,22 +1,17 @@
 //! One epoll loop that detects ready connections and a pool of threads that serves them, with a bounded queue in between.
 //! A connection is armed once (EPOLLONESHOT) and again after it is served, so it is never with two threads.
 
-use super::{
-    shared::connection::{BUFFER, Closed, Connection},
-    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
-    shared::reactor::{Dispatch, Reactor, Set, Source},
-    shared::threads::set_affinity,
-    shared::wake_fd::WakeFd,
-};
+use super::shared::connection::{BUFFER, Closed, Connection};
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::reactor::{Dispatch, Reactor, Set, Source};
+use super::shared::threads::set_affinity;
+use super::shared::wake_fd::WakeFd;
 use crate::{Counts, Notice, ServeError, Service, report::Waits};
 use rustix::event::epoll::EventFlags;
-use std::{
-    collections::VecDeque,
-    io, mem, panic,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
-    time::Instant,
-};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use std::{io, mem, panic, thread};
 
 /// Length of the queue. When it is full the loop blocks, and further requests wait in their sockets.
 const CAPACITY: usize = 1024;

@@ -1,13 +1,9 @@
 //! A process per core with one epoll loop. All accept from one listener, and the kernel wakes all of them for each new
 //! connection. Processes are started from this program's file, not forked.
 
-use super::{
-    epoll_one,
-    shared::{
-        context::{Concurrency, ModelContext, ServerModel, Workers},
-        threads,
-    },
-};
+use super::epoll_one;
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::threads;
 use crate::{Counts, ServeError, processes::Processes};
 use std::{io, net::TcpListener};
 

@@ -1,21 +1,16 @@
 //! A blocking thread per connection.
 
-use super::{
-    shared::accept::{self, PAUSE},
-    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
-    shared::threads::set_affinity,
-};
+use super::shared::accept::{self, PAUSE};
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::threads::set_affinity;
 use crate::{Counts, Notice, ServeError, Service, report::is_failure};
 use rustix::net::SocketFlags;
-use std::{
-    collections::HashMap,
-    fs,
-    io::{self, ErrorKind, Read, Write},
-    net::{Shutdown, TcpStream},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
-    time::Duration,
-};
+use std::collections::HashMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{fs, thread};
 
 /// Bytes of a thread's stack; only touched pages use memory.
 const STACK: usize = 64 << 10;

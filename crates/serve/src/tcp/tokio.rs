@@ -1,25 +1,17 @@
 //! Tokio as in its documentation: a task per connection, `read` and `write_all`; on one runtime, or on one per core.
 
-use super::{
-    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
-    shared::threads::{check, run_workers},
-};
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
+use super::shared::threads::{check, run_workers};
 use crate::{Counts, Options, ServeError, Service, report::is_failure};
-use std::{
-    io,
-    net::TcpListener as Listener,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    runtime::{Builder, Runtime},
-    time::{sleep, timeout},
-};
+use std::io;
+use std::net::TcpListener as Listener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{sleep, timeout};
 
 /// Bytes of a connection's buffer: a message of the usual sizes in one read.
 const BUFFER: usize = 4096;

@@ -1,18 +1,14 @@
 //! What the table of cases asks for, done by real servers: one on each model, in this process, until it addrs.
 
 use brunt_runtime::CancellationToken;
-use brunt_serve::{
-    Model, Notice,
-    http::{Options, Plan, Server, Service, Settings},
-};
+use brunt_serve::http::{Options, Plan, Server, Service, Settings};
+use brunt_serve::{Model, Notice};
 use brunt_wire::http1::{Limits, ParseError};
-use std::{
-    io::{Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
-    sync::{OnceLock, mpsc},
-    thread,
-    time::Duration,
-};
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
 
 /// What the answers to an input amount to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,9 @@
 
 use crate::authority::{Authority, connected, transfer, whole};
 use brunt_tls::{Acceptor, Cause, ClientOptions, Connector, Stream, TlsError, Transport};
-use std::{
-    collections::VecDeque,
-    io,
-    task::{Context, Poll, Waker},
-};
+use std::collections::VecDeque;
+use std::io;
+use std::task::{Context, Poll, Waker};
 
 #[test]
 fn the_peer_may_send_after_close_notify() {

@@ -2,10 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use brunt_wire::http1::{
-    Limits,
-    client::{SentRequest, Connection, Event},
-};
+use brunt_wire::http1::Limits;
+use brunt_wire::http1::client::{SentRequest, Connection, Event};
 
 fn drive(requests: u8, pieces: &[&[u8]], limits: &Limits, whole: bool) -> Vec<u8> {
     let mut connection = Connection::default();

@@ -2,10 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use brunt_wire::http1::{
-    Limits, Response, DateHeader, client,
-    server::{Connection, Event},
-};
+use brunt_wire::http1::{Limits, Response, DateHeader, client};
+use brunt_wire::http1::server::{Connection, Event};
 
 /// The events, with pieces of a body joined; the responses; and the methods they respond to.
 fn drive(pieces: &[&[u8]], limits: &Limits) -> (Vec<u8>, Vec<u8>, Vec<String>) {

@@ -1,14 +1,10 @@
 //! The client's side of one connection: parses responses, and matches them to requests.
 
-use super::{
-    Body, EncodeError, Fields, Limits, ParseError, Persistence,
-    parse::{
-        body::Decoder,
-        body_reader::{self, Part},
-        partial::Partial,
-        response_head,
-    },
-};
+use super::parse::body::Decoder;
+use super::parse::body_reader::{self, Part};
+use super::parse::partial::Partial;
+use super::parse::response_head;
+use super::{Body, EncodeError, Fields, Limits, ParseError, Persistence};
 pub use super::{
     encode::request::{Request, SentRequest},
     parse::{head_cache::HeadCache, response_head::Head},

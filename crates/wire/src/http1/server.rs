@@ -1,14 +1,10 @@
 //! The server's side of one connection: parses requests.
 
-use super::{
-    Body, Fields, Head, Limits, ParseError, Persistence,
-    parse::{
-        body::Decoder,
-        body_reader::{self, Part},
-        partial::Partial,
-        request_head::{self, Parsed},
-    },
-};
+use super::parse::body::Decoder;
+use super::parse::body_reader::{self, Part};
+use super::parse::partial::Partial;
+use super::parse::request_head::{self, Parsed};
+use super::{Body, Fields, Head, Limits, ParseError, Persistence};
 
 /// An event of a server's connection.
 #[derive(Debug)]

@@ -1,9 +1,7 @@
 //! Valid and invalid responses in a client, and the encoding of requests.
 
-use brunt_wire::http1::{
-    Body, EncodeError, Limits, ParseError, Persistence, Version,
-    client::{Connection, Event, Request, SentRequest},
-};
+use brunt_wire::http1::client::{Connection, Event, Request, SentRequest};
+use brunt_wire::http1::{Body, EncodeError, Limits, ParseError, Persistence, Version};
 
 use crate::common::{OwnedEvent, read};
 

@@ -4,17 +4,15 @@
 //! [`differences::ALL`] lists the differences with reasons. Fails for a difference that is not listed and for an entry that is
 //! not a difference.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    env,
-    fmt::Write as _,
-    io::Write as _,
-    path::Path,
-    process::{Command, Stdio},
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::env;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use brunt_wire::http1::Limits;
 use http_body_util::{BodyExt, Empty};
@@ -23,12 +21,10 @@ use hyper_util::rt::TokioIo;
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::{
-    cases::ALL,
-    common::{Verdict, config, serve, verdict},
-    differences,
-    splits::fragments,
-};
+use crate::cases::ALL;
+use crate::common::{Verdict, config, serve, verdict};
+use crate::differences;
+use crate::splits::fragments;
 
 /// A verdict of another parser, without statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

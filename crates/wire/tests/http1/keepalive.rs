@@ -1,9 +1,7 @@
 //! Persistence of connections, and their ends.
 
-use brunt_wire::http1::{
-    BodyWriter, DateHeader, Head, Limits, ParseError, Persistence, Response, StaticResponse,
-    server::{Connection, Event, Waiting},
-};
+use brunt_wire::http1::server::{Connection, Event, Waiting};
+use brunt_wire::http1::{BodyWriter, DateHeader, Head, Limits, ParseError, Persistence, Response, StaticResponse};
 
 use crate::common::{OwnedEvent, serve, serve_with};
 

@@ -1,9 +1,7 @@
 //! Responses are framed correctly, and callers cannot break the framing.
 
-use brunt_wire::http1::{
-    DateHeader, EncodeError, Limits, Persistence, RequestMeta, Response, StaticResponse, Version,
-    server::{Connection, Event},
-};
+use brunt_wire::http1::server::{Connection, Event};
+use brunt_wire::http1::{DateHeader, EncodeError, Limits, Persistence, RequestMeta, Response, StaticResponse, Version};
 use proptest::{collection::vec, prelude::*};
 
 use crate::common::{OwnedEvent, config, cut, read};

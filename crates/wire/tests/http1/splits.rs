@@ -3,10 +3,8 @@
 use brunt_wire::http1::{Limits, Version, client::Request};
 use proptest::{collection::vec, prelude::*};
 
-use crate::{
-    cases::ALL,
-    common::{OwnedEvent, config, cut, read, serve, verdict},
-};
+use crate::cases::ALL;
+use crate::common::{OwnedEvent, config, cut, read, serve, verdict};
 
 /// Limits that the inputs below exceed.
 fn tight() -> Limits {

@@ -2,28 +2,21 @@
 //! directory that can be compared again.
 
 use super::Args;
-use crate::cmd::{
-    current_binary, out_directory,
-    signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
-};
-use brunt_lab::{
-    Error,
-    system::{
-        poll::{every, poll},
-        process_group::{Launch, ProcessGroup},
-        process_registry::ProcessRegistry,
-    },
-};
+use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use crate::cmd::{current_binary, out_directory};
+use brunt_lab::Error;
+use brunt_lab::system::poll::{every, poll};
+use brunt_lab::system::process_group::{Launch, ProcessGroup};
+use brunt_lab::system::process_registry::ProcessRegistry;
 use brunt_results::ExitCode;
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io,
-    os::fd::AsFd,
-    path::PathBuf,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Default repeats: tells 5 % from 0 and 0 from 3 % where repeats vary by 2 %.
 const REPEATS: u32 = 16;

@@ -2,10 +2,8 @@
 
 pub(super) mod page;
 
-use super::{
-    ArgError, Invocation, address,
-    argv::{Flag, Given, Syntax, flag, same},
-};
+use super::argv::{Flag, Given, Syntax, flag, same};
+use super::{ArgError, Invocation, address};
 use std::path::PathBuf;
 
 const FLAGS: &[Flag] = &[

@@ -2,16 +2,11 @@
 
 mod page;
 
-use super::{
-    ArgError, Invocation,
-    argv::{Flag, Given, Syntax, flag, same},
-    go_format,
-};
+use super::argv::{Flag, Given, Syntax, flag, same};
+use super::{ArgError, Invocation, go_format};
 use brunt_results::{Count, Span};
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const FLAGS: &[Flag] = &[
     flag("-c", "N", "connections [4]"),

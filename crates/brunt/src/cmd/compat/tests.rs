@@ -3,12 +3,10 @@
 
 use super::{ArgError, Invocation, Measurement, Page, ab, fortio, spread::Spread, wrk};
 use brunt_lab::testers::external::ParsedOutput;
-use brunt_results::{
-    RunResult,
-    latency::new_histogram,
-    result::{Bytes, Connections, Errors, Load, Requests, Responses},
-    series::Second,
-};
+use brunt_results::RunResult;
+use brunt_results::latency::new_histogram;
+use brunt_results::result::{Bytes, Connections, Errors, Load, Requests, Responses};
+use brunt_results::series::Second;
 use std::collections::BTreeMap;
 
 const WRK_GOOD: &str = include_str!("../../../../lab/tests/testers/said/wrk-good.txt");

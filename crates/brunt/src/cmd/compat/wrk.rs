@@ -2,10 +2,8 @@
 
 pub(super) mod page;
 
-use super::{
-    ArgError, Invocation, Page,
-    argv::{Flag, Given, Syntax, flag, same},
-};
+use super::argv::{Flag, Given, Syntax, flag, same};
+use super::{ArgError, Invocation, Page};
 use brunt_results::Span;
 use std::time::Duration;
 

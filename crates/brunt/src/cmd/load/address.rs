@@ -3,10 +3,8 @@
 //! Syntax is checked before any name lookup, so a typing error is reported at once.
 
 use brunt_lab::Error;
-use std::{
-    net::{SocketAddr, TcpStream, ToSocketAddrs},
-    time::Duration,
-};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 const SCHEMES: &str =
     "tcp://HOST:PORT or unix://PATH (an echo server), http:// and https://HOST[:PORT]/PATH (a web server)";

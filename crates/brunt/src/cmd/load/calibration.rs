@@ -2,12 +2,9 @@
 
 use brunt_lab::Error;
 use brunt_load::{Options, Target};
-use brunt_results::{
-    RunResult,
-    calibration::{CalibrationKey, Calibrations, HttpKey},
-    env::Env,
-    state_dir,
-};
+use brunt_results::calibration::{CalibrationKey, Calibrations, HttpKey};
+use brunt_results::env::Env;
+use brunt_results::{RunResult, state_dir};
 use std::io;
 
 /// Key of the figure in `result.json`.

@@ -1,16 +1,11 @@
 //! Flags for HTTP targets and their translation into generator options.
 
-use super::{
-    address::{self, Protocol, Url},
-    first_given,
-    tls::Tls,
-    usage,
-};
+use super::address::{self, Protocol, Url};
+use super::tls::Tls;
+use super::{first_given, usage};
 use brunt_lab::Error;
-use brunt_load::{
-    Target,
-    http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary},
-};
+use brunt_load::Target;
+use brunt_load::http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary};
 use brunt_results::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
 

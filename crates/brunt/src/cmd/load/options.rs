@@ -3,11 +3,8 @@
 //! Each error is one line that names the flags, their values and the remedy. Typed values are never adjusted; only
 //! defaults depend on other flags.
 
-use super::{
-    Args, Arrival,
-    address::{self, Protocol, Url},
-    first_given, usage,
-};
+use super::address::{self, Protocol, Url};
+use super::{Args, Arrival, first_given, usage};
 use brunt_lab::Error;
 use brunt_load::{Endpoint, Options, Target};
 use brunt_meter::doctor::{self, Facts};

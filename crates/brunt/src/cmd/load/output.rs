@@ -3,16 +3,12 @@
 //! Both are tested for writing before the load starts. Files are written under a temporary name and renamed, so a
 //! failed run leaves an existing result unchanged.
 
-use brunt_results::{
-    RunResult,
-    directory::{Directory, SeriesWriter},
-    env::Env,
-};
-use std::{
-    fs::{self, File},
-    io::{self, Seek, Write},
-    path::{Path, PathBuf},
-};
+use brunt_results::RunResult;
+use brunt_results::directory::{Directory, SeriesWriter};
+use brunt_results::env::Env;
+use std::fs::{self, File};
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub(super) struct Output {

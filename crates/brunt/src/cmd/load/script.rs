@@ -1,16 +1,11 @@
 //! `brunt load --script`: requests made by a wrk Lua script.
 
-use super::{
-    Args,
-    address::{self, Protocol},
-    usage,
-};
+use super::address::{self, Protocol};
+use super::{Args, usage};
 use brunt_lab::Error;
-use brunt_load::{
-    Options, Target,
-    http::Requests,
-    script::{Errors, Facts, Numbers, Summary, Wrk},
-};
+use brunt_load::http::Requests;
+use brunt_load::script::{Errors, Facts, Numbers, Summary, Wrk};
+use brunt_load::{Options, Target};
 use brunt_results::{RunResult, series::Second};
 use hdrhistogram::Histogram;
 use std::{path::PathBuf, time::Duration};

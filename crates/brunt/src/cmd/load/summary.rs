@@ -2,15 +2,11 @@
 //!
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
-use super::{
-    format::{amount, bytes, or_dash, percent, plural, rate, supported, time},
-    handshakes, replies,
-};
-use brunt_results::{
-    Cores, RunResult,
-    env::Env,
-    result::{Connections, Server},
-};
+use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
+use super::{handshakes, replies};
+use brunt_results::env::Env;
+use brunt_results::result::{Connections, Server};
+use brunt_results::{Cores, RunResult};
 use std::fmt::Write;
 
 /// Input of the summary.

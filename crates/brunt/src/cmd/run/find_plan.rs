@@ -1,13 +1,9 @@
 //! Finds a plan: a built-in one by name, otherwise a file.
 
-use brunt_lab::{
-    Error,
-    plan::{Plan, builtin, read},
-};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use brunt_lab::Error;
+use brunt_lab::plan::{Plan, builtin, read};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 #[derive(Debug)]
 pub(super) struct Chosen {

@@ -1,11 +1,9 @@
 //! Output of `--dry-run`: cells with their cores, skipped cells with the reason, estimated duration.
 
-use brunt_lab::{
-    format::plural,
-    plan::Plan,
-    run_directory::RunDirectory,
-    schedule::{Estimator, Machine, Schedule, ScheduledTrial, format_duration, skipped_lines},
-};
+use brunt_lab::format::plural;
+use brunt_lab::plan::Plan;
+use brunt_lab::run_directory::RunDirectory;
+use brunt_lab::schedule::{Estimator, Machine, Schedule, ScheduledTrial, format_duration, skipped_lines};
 use std::fmt::Write;
 
 pub(super) fn text(

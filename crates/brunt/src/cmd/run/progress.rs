@@ -2,16 +2,12 @@
 
 use super::preview::headlines;
 use crate::cmd::status_line::StatusLine;
-use brunt_lab::{
-    format::time,
-    run::{
-        experiment::Request,
-        observer::{Event, Observer, TrialProgress},
-        trial::TrialStatus,
-    },
-    run_directory::RunDirectory,
-    schedule::{Machine, Schedule, busy, format_duration, skipped_lines},
-};
+use brunt_lab::format::time;
+use brunt_lab::run::experiment::Request;
+use brunt_lab::run::observer::{Event, Observer, TrialProgress};
+use brunt_lab::run::trial::TrialStatus;
+use brunt_lab::run_directory::RunDirectory;
+use brunt_lab::schedule::{Machine, Schedule, busy, format_duration, skipped_lines};
 
 #[derive(Debug)]
 pub(super) struct Progress {

@@ -1,17 +1,12 @@
 //! `brunt serve http`: translates flags into a plan; SIGHUP reloads it.
 
-use super::{
-    super::signals::{SIGHUP, on_each},
-    Common,
-    source::{Source, What},
-    tcp_address,
-    tls::Tls,
-};
+use super::super::signals::{SIGHUP, on_each};
+use super::source::{Source, What};
+use super::tls::Tls;
+use super::{Common, tcp_address};
 use brunt_results::{Count, ExitCode, Size, Span};
-use brunt_serve::{
-    Model,
-    http::{Options, Reloader, Server, Service, Settings, script},
-};
+use brunt_serve::Model;
+use brunt_serve::http::{Options, Reloader, Server, Service, Settings, script};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// Default without --listen, --service, --routes and --script: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.

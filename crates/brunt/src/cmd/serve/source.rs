@@ -1,15 +1,11 @@
 //! Source of HTTP responses: flags and the files they name. Read at start and on each SIGHUP.
 
 use super::tls::Tls;
-use brunt_serve::http::{
-    CertCache, Plan, Service, read_routes,
-    script::{Limits, Script, to_stderr},
-};
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use brunt_serve::http::script::{Limits, Script, to_stderr};
+use brunt_serve::http::{CertCache, Plan, Service, read_routes};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Response source with the settings that the command line adds.
 pub(super) struct Source {

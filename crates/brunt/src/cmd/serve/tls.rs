@@ -2,10 +2,8 @@
 
 use brunt_serve::http::CertCache;
 use brunt_tls::Identity;
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Tls {

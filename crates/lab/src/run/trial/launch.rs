@@ -1,12 +1,13 @@
 //! The target's folder and command line: its words with placeholders replaced, or those of a server that brunt knows.
 
 use super::{Result, TARGET_LOG, TrialError, TrialGroup, TrialRunner};
-use crate::{
-    plan::{TargetKind, template::expand},
-    run::{nginx, preflight},
-    schedule::Machine,
-    system::{cgroup::MemoryCgroup, process_group::Launch, rlimits},
-};
+use crate::plan::TargetKind;
+use crate::plan::template::expand;
+use crate::run::{nginx, preflight};
+use crate::schedule::Machine;
+use crate::system::cgroup::MemoryCgroup;
+use crate::system::process_group::Launch;
+use crate::system::rlimits;
 use brunt_results::Cores;
 use rustix::process::{Resource, getrlimit};
 use std::collections::BTreeMap;

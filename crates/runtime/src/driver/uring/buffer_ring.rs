@@ -4,11 +4,9 @@
 
 use crate::mm;
 use io_uring::{IoUring, types::BufRingEntry};
-use std::{
-    io,
-    ptr::NonNull,
-    sync::atomic::{AtomicU16, Ordering},
-};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 pub(super) struct BufferRing {
     entries: NonNull<BufRingEntry>,

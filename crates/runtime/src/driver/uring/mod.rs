@@ -9,30 +9,24 @@ mod buffer_ring;
 mod features;
 mod setup;
 
-use crate::{
-    buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING, RecvBuffers},
-    driver::Opened,
-    driver::user_data::OpKind,
-    metrics::Metrics,
-    slab::Key,
-    task::registry::Remote,
-};
+use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING, RecvBuffers};
+use crate::driver::Opened;
+use crate::driver::user_data::OpKind;
+use crate::metrics::Metrics;
+use crate::slab::Key;
+use crate::task::registry::Remote;
 use buffer_ring::BufferRing;
 use features::Feature;
 pub(crate) use features::Features;
 pub use features::RingFeature;
-use io_uring::{
-    IoUring, cqueue, opcode, squeue,
-    types::{Fd, SubmitArgs, Timespec},
-};
-use std::{
-    io,
-    mem::MaybeUninit,
-    os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd},
-    ptr::NonNull,
-    sync::Arc,
-    time::Duration,
-};
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The buffer groups of a worker: usual and large buffers.
 const GROUP: u16 = 0;

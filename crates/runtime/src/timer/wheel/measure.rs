@@ -2,12 +2,10 @@
 
 use super::Timers;
 use crate::task::{queue::Tasks, waiter::Wakers};
-use std::{
-    collections::BTreeSet,
-    hint::black_box,
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::hint::black_box;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 300_000;
 

@@ -3,12 +3,10 @@
 use super::*;
 use crate::task::{queue::Tasks, waiter::Due};
 use proptest::prelude::*;
-use std::{
-    collections::BTreeMap,
-    rc::Rc,
-    sync::{Arc, Mutex},
-    task::{Wake, Waker},
-};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
 
 /// A waker that logs its number.
 struct LogWaker(u64, Arc<Mutex<Vec<u64>>>);

@@ -9,14 +9,10 @@ pub use routes::read as read_routes;
 pub use self_signed::CertCache;
 pub use settings::Settings;
 
-use crate::{
-    http::{
-        config::trigger::{Delay, When},
-        handler::Fault,
-        script::Script,
-    },
-    model::{by_word, word_of},
-};
+use crate::http::config::trigger::{Delay, When};
+use crate::http::handler::Fault;
+use crate::http::script::Script;
+use crate::model::{by_word, word_of};
 use brunt_wire::http1::Head;
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};
 

@@ -2,10 +2,8 @@
 //! reload does not change it.
 
 use brunt_tls::Identity;
-use std::{
-    net::SocketAddr,
-    sync::{Mutex, PoisonError},
-};
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
 
 /// Names in every certificate, for clients on this machine.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

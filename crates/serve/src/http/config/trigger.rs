@@ -1,10 +1,8 @@
 //! When a fault is injected and how long a response is delayed: random numbers from a seed. The same seed, requests and
 //! worker give the same sequence.
 
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng, SeedableRng},
-};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::time::{Duration, Instant};
 
 /// Longest delay of any distribution.

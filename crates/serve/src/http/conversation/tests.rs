@@ -1,11 +1,9 @@
 //! The conversation without a socket: responses must not depend on how the input is split.
 
 use super::*;
-use crate::http::{
-    config::settings::Settings,
-    config::{Plan, Service},
-    shared::Shared,
-};
+use crate::http::config::settings::Settings;
+use crate::http::config::{Plan, Service};
+use crate::http::shared::Shared;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -1,12 +1,9 @@
 //! The paths of go-httpbin that load tests and proxy tests use. Sizes, numbers and times that clients request are capped.
 
 use super::request_json::{self, argument, pretty};
-use crate::http::{
-    config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY, MAX_CLIENT_LINES, MAX_CLIENT_PIECES},
-    config::trigger::unit,
-    handler::Handler,
-    handler::{Content, Request, Response},
-};
+use crate::http::config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY, MAX_CLIENT_LINES, MAX_CLIENT_PIECES};
+use crate::http::config::trigger::unit;
+use crate::http::handler::{Content, Handler, Request, Response};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde_json::json;
 use std::{rc::Rc, time::Duration};

@@ -8,13 +8,11 @@ mod spec;
 
 pub(crate) use spec::{SpecHandler, static_response};
 
-use super::{
-    config::{RouteAction, RoutePlan},
-    handler::{Handler, Request, Response},
-    metrics::Metrics,
-    script::{self, Script},
-    shared::Shared,
-};
+use super::config::{RouteAction, RoutePlan};
+use super::handler::{Handler, Request, Response};
+use super::metrics::Metrics;
+use super::script::{self, Script};
+use super::shared::Shared;
 use httpbin::Httpbin;
 use overrides::Overrides;
 use std::sync::Arc;

@@ -2,11 +2,8 @@
 //! set only a URL. A header takes precedence; an invalid override gets a 400 with the reason.
 
 use super::request_json::argument;
-use crate::http::{
-    config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY},
-    handler::Handler,
-    handler::{Content, Request, Response},
-};
+use crate::http::config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY};
+use crate::http::handler::{Content, Handler, Request, Response};
 use std::time::Duration;
 
 /// Applies overrides to the responses of another handler.

@@ -1,20 +1,14 @@
 //! Responses described by the keys of a route: precomputed if constant, otherwise made by [`SpecHandler`].
 
 use super::request_json;
-use crate::http::{
-    config::{
-        Body, Pace, ResponseSpec,
-        settings::MAX_BUFFERED,
-        trigger::{DelaySampler, Trigger},
-    },
-    handler::{Content, Fault, Handler, Request, Response},
-    response_writer::filling,
-};
+use crate::http::config::settings::MAX_BUFFERED;
+use crate::http::config::trigger::{DelaySampler, Trigger};
+use crate::http::config::{Body, Pace, ResponseSpec};
+use crate::http::handler::{Content, Fault, Handler, Request, Response};
+use crate::http::response_writer::filling;
 use brunt_wire::http1::StaticResponse;
-use std::{
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// The response as fixed bytes with its body length, if it is the same for every request and fits in one write.
 pub(crate) fn static_response(spec: &ResponseSpec) -> Option<(StaticResponse, u64)> {

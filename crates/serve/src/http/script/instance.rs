@@ -1,27 +1,18 @@
 //! A script on one worker: its virtual machine, and a call per request.
 
-use super::{
-    Kind, Script, ScriptError,
-    error_log::{ErrorLog, LogSink},
-    json,
-    request::{Headers, Held, View},
-    returned::{Texts, failed, into_response},
-};
-use crate::http::{
-    handler::Handler,
-    handler::{Request, Response},
-};
-use brunt_luau::{
-    Vm,
-    mlua::{self, AnyUserData, Function, Value, Variadic},
-};
-use std::{
-    cell::RefCell,
-    fmt,
-    rc::Rc,
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Instant,
-};
+use super::error_log::{ErrorLog, LogSink};
+use super::request::{Headers, Held, View};
+use super::returned::{Texts, failed, into_response};
+use super::{Kind, Script, ScriptError, json};
+use crate::http::handler::{Handler, Request, Response};
+use brunt_luau::Vm;
+use brunt_luau::mlua::{self, AnyUserData, Function, Value, Variadic};
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 /// A script running on one worker. An error is answered with 500.
 pub struct Instance {

@@ -1,10 +1,8 @@
 //! `json.encode` and `json.decode`. A value without a JSON form (a function, NaN, a table that contains itself) is an error.
 
 use super::{request::Headers, values::shown};
-use brunt_luau::{
-    mlua::{Error, Lua, LuaString, Result, Table, Value},
-    number,
-};
+use brunt_luau::mlua::{Error, Lua, LuaString, Result, Table, Value};
+use brunt_luau::number;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

@@ -18,15 +18,12 @@ pub use brunt_luau::{Kind, Limits, ScriptError};
 pub use instance::Instance;
 
 use error_log::LogSink;
-use std::{
-    fmt,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 /// Default limits: 16 MiB of memory, 10 ms per call, 1 s to start.
 pub const LIMITS: Limits = Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };

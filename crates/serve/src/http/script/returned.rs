@@ -2,10 +2,8 @@
 
 use super::values::{each, elements, shown, text, whole};
 use crate::http::handler::{Content, Fault, Response};
-use brunt_luau::{
-    mlua::{LuaString, Table, Value},
-    number,
-};
+use brunt_luau::mlua::{LuaString, Table, Value};
+use brunt_luau::number;
 use std::{rc::Rc, time::Duration};
 
 /// Most pieces of one response.

@@ -1,9 +1,7 @@
 //! Conversions of Luau values: numbers, texts, lists, and values in error messages.
 
-use brunt_luau::{
-    mlua::{LuaString, Table, Value},
-    number,
-};
+use brunt_luau::mlua::{LuaString, Table, Value};
+use brunt_luau::number;
 
 /// A whole number in `range`, which must end below 2^53.
 pub(super) fn whole(value: &Value, range: std::ops::RangeInclusive<u64>) -> Option<u64> {

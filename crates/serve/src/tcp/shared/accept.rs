@@ -2,16 +2,12 @@
 
 use super::wake_fd::{Shutdown, WakeFd};
 use brunt_runtime::CancellationToken;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    net::{SocketFlags, accept_with},
-};
-use std::{
-    io,
-    net::{TcpListener, TcpStream},
-    time::{Duration, Instant},
-};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 /// Pause of accepting when descriptors have run out.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);

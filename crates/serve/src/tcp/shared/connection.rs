@@ -1,10 +1,8 @@
 //! One connection of an event loop. It owns no buffer except for output that the client does not read.
 
 use crate::{Service, report::is_failure};
-use std::{
-    io::{self, ErrorKind, Read, Write},
-    net::TcpStream,
-};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
 
 /// Bytes read at once; a loop has one such buffer for all connections.
 pub(crate) const BUFFER: usize = 64 << 10;

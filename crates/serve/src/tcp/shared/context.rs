@@ -1,10 +1,8 @@
 //! What a server model is, and what it is given to run.
 
-use crate::{
-    Counts, Notice, Options, ServeError, Service,
-    listen::{self, Address, Reserved},
-    work::Work,
-};
+use crate::listen::{self, Address, Reserved};
+use crate::work::Work;
+use crate::{Counts, Notice, Options, ServeError, Service};
 use brunt_runtime::CancellationToken;
 use std::{fmt::Display, net::TcpListener, sync::mpsc};
 

@@ -1,10 +1,8 @@
 //! Starts event loops on the cores of a server.
 
-use super::{
-    context::ModelContext,
-    reactor::{Dispatch, Reactor, Source},
-    threads::{run_workers, set_affinity},
-};
+use super::context::ModelContext;
+use super::reactor::{Dispatch, Reactor, Source};
+use super::threads::{run_workers, set_affinity};
 use crate::{Counts, ServeError};
 use brunt_runtime::CancellationToken;
 

@@ -4,30 +4,22 @@
 //! Invariants: it blocks only in epoll_wait and in its dispatch; a closed connection never stays in the set, where it would be
 //! ready forever.
 
-use super::{
-    accept::{self, PAUSE, Taken, timespec, until_first},
-    connection::{BUFFER, Closed, Connection},
-    wake_fd::{Shutdown, WakeFd},
-};
+use super::accept::{self, PAUSE, Taken, timespec, until_first};
+use super::connection::{BUFFER, Closed, Connection};
+use super::wake_fd::{Shutdown, WakeFd};
 use crate::{Counts, Service};
 use brunt_runtime::CancellationToken;
-use rustix::{
-    buffer::spare_capacity,
-    event::epoll::{self, CreateFlags, EventData, EventFlags},
-    fd::{AsFd, OwnedFd},
-    io::Errno,
-    net::SocketFlags,
-};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::SocketFlags;
 use slab::Slab;
-use std::{
-    io,
-    net::{TcpListener, TcpStream},
-    sync::{
-        Arc,
-        mpsc::{Receiver, TryRecvError},
-    },
-    time::{Duration, Instant},
-};
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
 
 /// Events taken in the first turn; more once a turn was full, so that no connection waits a turn longer than others.
 const EVENTS: usize = 64;

@@ -1,19 +1,15 @@
 //! Waking an event loop from other threads, and ending it.
 
 use brunt_runtime::CancellationToken;
-use rustix::{
-    event::{EventfdFlags, eventfd},
-    fd::{AsFd, BorrowedFd, OwnedFd},
-    io::{read, write},
-};
-use std::{
-    future::Future,
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Wake, Waker},
-    time::{Duration, Instant},
-};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::{read, write};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::time::{Duration, Instant};
 
 /// An eventfd: readable from [`notify`](Self::notify) until [`drain`](Self::drain).
 pub(crate) struct WakeFd(OwnedFd);

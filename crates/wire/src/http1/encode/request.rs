@@ -1,11 +1,7 @@
-use super::{
-    body_writer::{BodyWriter, Kind},
-    write_content_length, write_user_field,
-};
-use crate::http1::{
-    EncodeError, Method, Version,
-    parse::{scan, target},
-};
+use super::body_writer::{BodyWriter, Kind};
+use super::{write_content_length, write_user_field};
+use crate::http1::parse::{scan, target};
+use crate::http1::{EncodeError, Method, Version};
 
 /// A request to be written, with the fields that frame it derived from the body.
 #[derive(Debug, Clone, Copy)]

@@ -3,12 +3,10 @@
 //! The writer alone frames a message: it knows the length, whether a body may go with this status and method, and whether
 //! the connection is kept. A caller's fields can neither change the framing nor begin another line.
 
-use super::{
-    body_writer::{BodyWriter, Kind},
-    date::DateHeader,
-    status::{self, reason},
-    write_content_length, write_user_field,
-};
+use super::body_writer::{BodyWriter, Kind};
+use super::date::DateHeader;
+use super::status::{self, reason};
+use super::{write_content_length, write_user_field};
 use crate::http1::{EncodeError, Method, ParseError, Persistence, RequestMeta, Version};
 
 /// A response whose head is being written. Complete it with [`Self::body`], [`Self::sized`] or [`Self::stream`].

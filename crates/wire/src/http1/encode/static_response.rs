@@ -1,8 +1,6 @@
-use super::{
-    date::DateHeader,
-    response::{self, Content},
-    status, write_content_length, write_user_field,
-};
+use super::date::DateHeader;
+use super::response::{self, Content};
+use super::{status, write_content_length, write_user_field};
 use crate::http1::{EncodeError, Method, Persistence, RequestMeta};
 
 /// A response rendered in advance, except for `Date` and `Connection`.

@@ -1,11 +1,9 @@
 //! What follows a head, for both ends: the body, and after a chunked one its trailer section.
 
-use super::{
-    body::Decoder,
-    chunked::Piece,
-    partial::Partial,
-    trailers::{self, Section},
-};
+use super::body::Decoder;
+use super::chunked::Piece;
+use super::partial::Partial;
+use super::trailers::{self, Section};
 use crate::http1::{Body, Fields, Limits, ParseError};
 
 /// The next part of a message.

@@ -6,11 +6,9 @@
 //! Must never decide what an input means: anything unusual, incomplete or invalid is `None`, and is left to `httparse` and
 //! the checks after it. Property tests compare the two.
 
-use super::{
-    framing_headers::FramingHeaders,
-    line::{RequestLine, StatusLine},
-    scan, target,
-};
+use super::framing_headers::FramingHeaders;
+use super::line::{RequestLine, StatusLine};
+use super::{scan, target};
 use crate::http1::{Fields, Limits, MAX_FIELDS, Method, Version};
 
 /// Parses a request head in the usual form; returns its length too, and adds its framing fields to `framing`.
@@ -94,10 +92,8 @@ fn fields<'a>(bytes: &'a [u8], limits: &Limits, framing: &mut FramingHeaders<'a>
 mod tests {
     use proptest::{collection::vec, prelude::*};
 
-    use super::{
-        super::{request_head as head, response_head},
-        *,
-    };
+    use super::super::{request_head as head, response_head};
+    use super::*;
 
     /// Mostly heads: a start line, field lines and an end, most of them valid, sometimes with one byte changed.
     fn bytes(starts: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {

@@ -7,10 +7,8 @@
 use std::ops::Range;
 
 use super::response_head::Head;
-use crate::http1::{
-    Body, Persistence, Version,
-    fields::{Ascii, Fields, offset},
-};
+use crate::http1::fields::{Ascii, Fields, offset};
+use crate::http1::{Body, Persistence, Version};
 
 /// A cache for [`Connection::next_cached`](crate::http1::client::Connection::next_cached). Connections with the same limits
 /// can share it.
@@ -76,10 +74,8 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::http1::{
-        Limits,
-        client::{Connection, SentRequest},
-    };
+    use crate::http1::Limits;
+    use crate::http1::client::{Connection, SentRequest};
 
     const REPLIES: &[&str] = &[
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",

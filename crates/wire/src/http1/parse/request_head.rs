@@ -5,10 +5,8 @@ use std::mem::MaybeUninit;
 use httparse::{Error, Request, Status};
 
 use super::{fast_path, framing_headers::FramingHeaders, from_httparse, line::RequestLine, scan, target};
-use crate::http1::{
-    Body, Fields, Limits, MAX_FIELDS, Method, ParseError, Version,
-    fields::{self, Ascii},
-};
+use crate::http1::fields::{self, Ascii};
+use crate::http1::{Body, Fields, Limits, MAX_FIELDS, Method, ParseError, Version};
 
 /// The head of a request. Borrows from the received bytes.
 #[derive(Debug, Clone, Copy)]

@@ -5,10 +5,8 @@ use std::mem::MaybeUninit;
 use httparse::{ParserConfig, Response, Status};
 
 use super::{fast_path, framing_headers::FramingHeaders, from_httparse, line::StatusLine};
-use crate::http1::{
-    Body, Fields, Limits, MAX_FIELDS, ParseError, Persistence, Version,
-    fields::{self, Ascii},
-};
+use crate::http1::fields::{self, Ascii};
+use crate::http1::{Body, Fields, Limits, MAX_FIELDS, ParseError, Persistence, Version};
 
 /// The head of a response. Borrows from the received bytes.
 #[derive(Debug, Clone, Copy)]

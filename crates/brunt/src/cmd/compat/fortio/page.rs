@@ -2,19 +2,15 @@
 //! not interpolated within the displayed bins.
 
 use super::PageOptions;
-use crate::cmd::compat::{
-    Measurement, Page,
-    go_format::{duration, general, shortest},
-    spread::Spread,
-};
+use crate::cmd::compat::go_format::{duration, general, shortest};
+use crate::cmd::compat::spread::Spread;
+use crate::cmd::compat::{Measurement, Page};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::{
-    fmt::Write,
-    path::PathBuf,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Upper bounds of fortio's bins, in units of `-r`.
 const ENDS: &[u32] = &[

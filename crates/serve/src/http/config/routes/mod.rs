@@ -4,11 +4,9 @@ mod response_keys;
 mod text;
 mod tls_keys;
 
-use crate::http::{
-    CertCache,
-    config::{ListenerPlan, Path, Plan, RouteAction, RoutePlan, Service},
-    script::{self, Script},
-};
+use crate::http::CertCache;
+use crate::http::config::{ListenerPlan, Path, Plan, RouteAction, RoutePlan, Service};
+use crate::http::script::{self, Script};
 use std::{fmt::Display, net::SocketAddr, ops::Range, path};
 use text::{Read, Table, Text};
 use toml::de::DeTable;

@@ -1,11 +1,9 @@
 //! The keys of a route that describe its response.
 
 use super::text::{Entry, Read, Table};
-use crate::http::{
-    config::trigger::{Delay, When},
-    config::{Body, Pace, ResponseSpec},
-    handler::Fault,
-};
+use crate::http::config::trigger::{Delay, When};
+use crate::http::config::{Body, Pace, ResponseSpec};
+use crate::http::handler::Fault;
 use brunt_wire::http1::StaticResponse;
 use std::{fmt::Write, ops::Range, path::Path, sync::Arc, time::Duration};
 use toml::de::DeValue;

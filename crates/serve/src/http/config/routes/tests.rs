@@ -1,11 +1,9 @@
 //! Routes files: plans of valid ones, errors of invalid ones.
 
 use super::*;
-use crate::http::{
-    config::trigger::{Delay, When},
-    config::{Body, ResponseSpec},
-    handler::Fault,
-};
+use crate::http::config::trigger::{Delay, When};
+use crate::http::config::{Body, ResponseSpec};
+use crate::http::handler::Fault;
 use std::{sync::Arc, time::Duration};
 
 fn read(source: &str) -> Result<Plan, String> {

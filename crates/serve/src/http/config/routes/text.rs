@@ -2,10 +2,8 @@
 
 use brunt_results::{Size, Span};
 use std::{fmt::Display, ops::Range, ops::RangeInclusive, str::FromStr, time::Duration};
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
-};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 /// A value with its place in the text.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;

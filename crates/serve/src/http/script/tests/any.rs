@@ -2,10 +2,8 @@
 
 use super::Bench;
 use crate::http::handler::{Content, Response};
-use brunt_wire::http1::{
-    self, DateHeader, Limits,
-    server::{Connection, Event},
-};
+use brunt_wire::http1::server::{Connection, Event};
+use brunt_wire::http1::{self, DateHeader, Limits};
 use proptest::prelude::*;
 use std::{sync::Arc, time::Duration};
 

@@ -1,10 +1,7 @@
 //! The script API: requests, return values, libraries.
 
 use super::{Bench, refusal, text};
-use crate::http::{
-    handler::Handler,
-    handler::{Content, Fault, Response},
-};
+use crate::http::handler::{Content, Fault, Handler, Response};
 use std::{rc::Rc, time::Duration};
 
 fn respond(expression: &str) -> Response {

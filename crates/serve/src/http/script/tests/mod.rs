@@ -5,14 +5,9 @@ mod api;
 mod limits;
 
 use super::{Instance, LIMITS, Script};
-use crate::http::{
-    handler::Handler,
-    handler::{Content, Request, Response},
-};
-use brunt_wire::http1::{
-    Limits,
-    server::{Connection, Event},
-};
+use crate::http::handler::{Content, Handler, Request, Response};
+use brunt_wire::http1::Limits;
+use brunt_wire::http1::server::{Connection, Event};
 use std::sync::{Arc, Mutex};
 
 /// A running script and its output.
