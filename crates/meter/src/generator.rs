@@ -77,7 +77,7 @@ impl GeneratorMeter {
     /// (`generator.rss_bytes`).
     pub fn close(&self, completed: u64, generator: &mut Generator) -> BTreeMap<String, String> {
         let (Some(first), Some(last)) = (&self.first, &self.last) else {
-            return reasons(generator, |_| "the measured window never opened".to_owned());
+            return all_absent_in(generator, "the measured window never opened");
         };
         let instructions = match completed {
             0 => Err("no request completed".to_owned()),
@@ -95,16 +95,19 @@ impl GeneratorMeter {
         generator.minor_faults = used.map(|(first, last)| last.minor_faults.saturating_sub(first.minor_faults));
         generator.major_faults = used.map(|(first, last)| last.major_faults.saturating_sub(first.major_faults));
         generator.rss_bytes = used.map(|(_, last)| last.rss_bytes);
-        let why = |figure: &str| match (figure, &instructions) {
-            ("instructions_user_per_request", Err(why)) => why,
-            ("run_queue_wait_percent", _) if is_alone => {
-                "the kernel does not account for waiting, or a load thread had ended"
+        let why = |figure: &str| match figure {
+            "instructions_user_per_request" => instructions.as_ref().err().map(String::as_str),
+            "run_queue_wait_percent" if is_alone => {
+                Some("the kernel does not account for waiting, or a load thread had ended")
             }
-            ("run_queue_wait_percent", _) => "the processes of the generator wait for each other's cores",
-            ("voluntary_switches" | "involuntary_switches", _) => "a load thread had ended",
-            _ => "/proc/PID/stat of a process of the generator could not be read",
+            "run_queue_wait_percent" => Some("the processes of the generator wait for each other's cores"),
+            "voluntary_switches" | "involuntary_switches" => Some("a load thread had ended"),
+            "minor_faults" | "major_faults" | "rss_bytes" => {
+                Some("/proc/PID/stat of a process of the generator could not be read")
+            }
+            _ => None,
         };
-        reasons(generator, |figure| why(figure).to_owned())
+        absent::reasons("generator", generator, |figure| why(figure).map(str::to_owned))
     }
 }
 
@@ -117,13 +120,13 @@ impl Sample {
     }
 }
 
-/// The reasons for absent figures, except for those that the generator determines itself.
-fn reasons(generator: &Generator, why: impl Fn(&str) -> String) -> BTreeMap<String, String> {
+/// `why` for each absent figure, except for those that the generator determines itself.
+fn all_absent_in(generator: &Generator, why: &str) -> BTreeMap<String, String> {
     let is_metered = |figure: &str| !["cpu_percent", "spin_percent", "ceiling_rate"].contains(&figure);
-    absent::reasons("generator", generator, |figure| is_metered(figure).then(|| why(figure)))
+    absent::reasons("generator", generator, |figure| is_metered(figure).then(|| why.to_owned()))
 }
 
 /// The reasons for a generator that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
-    reasons(&Generator::default(), |_| why.to_owned())
+    all_absent_in(&Generator::default(), why)
 }

@@ -225,7 +225,8 @@ impl Stopped {
             "instructions_user_per_request" => return self.count(Event::InstructionsUser).err(),
             "instructions_kernel_per_request" => return self.count(Event::InstructionsKernel).err(),
             "cycles_per_request" => return self.count(Event::Cycles).err(),
-            _ => "a process ended while it was read",
+            "rss_anon_start_bytes" | "rss_anon_bytes" | "rss_peak_bytes" => "a process ended while it was read",
+            _ => return None,
         };
         Some(why.to_owned())
     }

@@ -1,7 +1,10 @@
 //! Invalid configurations: exit code and one line with the value and the remedy.
 
 use crate::server::*;
-use std::{net::TcpListener, process::Command, thread, time::Duration};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Runs the command to its end and returns its single line of output.
 #[track_caller]
@@ -50,39 +53,43 @@ fn a_port_of_another_brunt_is_refused_and_never_shared() {
 fn one_of_many_servers_started_at_once_gets_the_port() {
     for model in models() {
         let address = format!("127.0.0.1:{}", free_port());
-        let mut children: Vec<_> = (0..8)
-            .map(|_| {
-                let mut command = serve(&format!("--listen {address} --model {model} --quiet"));
-                command.stderr(std::process::Stdio::null()).spawn().unwrap()
-            })
-            .collect();
-        // All but one exit by themselves; waits no longer than that takes.
-        let deadline = std::time::Instant::now() + PATIENCE;
-        let mut codes = Vec::new();
-        while codes.len() < 7 && std::time::Instant::now() < deadline {
-            children.retain_mut(|child| match child.try_wait().unwrap() {
-                Some(status) => {
-                    codes.push(status.code());
-                    false
-                }
-                None => true,
-            });
-            thread::sleep(Duration::from_millis(5));
-        }
-        let left = children.len();
-        // The address is bound before the server listens.
-        let mut served = false;
-        while !served && std::time::Instant::now() < deadline {
-            served = std::net::TcpStream::connect(&address).is_ok();
-            thread::sleep(Duration::from_millis(5));
-        }
-        for mut child in children {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        assert!(left == 1 && served, "{model}: {left} of 8 serve");
-        assert!(codes.iter().all(|code| *code == Some(1)), "{model}: {codes:?}");
+        assert_one_of_eight_serves(&format!("--listen {address} --model {model}"), || {
+            TcpStream::connect(&address).is_ok()
+        });
     }
+}
+
+/// Starts eight servers with these flags at once: one serves, the others exit with code 1.
+#[track_caller]
+pub fn assert_one_of_eight_serves(flags: &str, connects: impl Fn() -> bool) {
+    let spawn = |_| serve(&format!("{flags} --quiet")).stderr(Stdio::null()).spawn().unwrap();
+    let mut children: Vec<_> = (0..8).map(spawn).collect();
+    // All but one exit by themselves; waits no longer than that takes.
+    let deadline = Instant::now() + PATIENCE;
+    let mut codes = Vec::new();
+    while codes.len() < 7 && Instant::now() < deadline {
+        children.retain_mut(|child| match child.try_wait().unwrap() {
+            Some(status) => {
+                codes.push(status.code());
+                false
+            }
+            None => true,
+        });
+        thread::sleep(Duration::from_millis(5));
+    }
+    let left = children.len();
+    // The address is bound before the server listens.
+    let mut served = false;
+    while !served && Instant::now() < deadline {
+        served = connects();
+        thread::sleep(Duration::from_millis(5));
+    }
+    for mut child in children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(left == 1 && served, "{flags}: {left} of 8 serve");
+    assert!(codes.iter().all(|code| *code == Some(1)), "{flags}: {codes:?}");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Unix sockets: echo under `brunt load`, and the socket file from start to stop.
 
-use crate::{refusals::refused, server::*};
+use crate::refusals::{assert_one_of_eight_serves, refused};
+use crate::server::*;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 use tempfile::TempDir;
@@ -132,31 +133,8 @@ fn one_of_many_servers_started_at_once_replaces_the_file() {
     for model in MODELS {
         let (_folder, path) = socket();
         leave_stale(&path, "epoll");
-        let spawn = |_| {
-            let mut command = serve(&format!("--listen unix:{} --model {model} --quiet", path.display()));
-            command.stderr(Stdio::null()).spawn().unwrap()
-        };
-        let mut children: Vec<_> = (0..8).map(spawn).collect();
-        let mut codes = Vec::new();
-        let start = Instant::now();
-        while codes.len() < 7 && start.elapsed() < PATIENCE {
-            children.retain_mut(|child| match child.try_wait().unwrap() {
-                Some(status) => {
-                    codes.push(status.code());
-                    false
-                }
-                None => true,
-            });
-            thread::sleep(Duration::from_millis(5));
-        }
-        let left = children.len();
-        wait_until("one serves", || UnixStream::connect(&path).is_ok());
-        for mut child in children {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        assert_eq!(left, 1, "{model}: so many of 8 serve");
-        assert!(codes.iter().all(|code| *code == Some(1)), "{model}: {codes:?}");
+        let flags = format!("--listen unix:{} --model {model}", path.display());
+        assert_one_of_eight_serves(&flags, || UnixStream::connect(&path).is_ok());
     }
 }
 

@@ -173,13 +173,13 @@ impl HostMeter {
             slab_start_bytes: self.slab_start_bytes,
             slab_bytes: last.slab_bytes,
         };
-        let absent = absent::reasons("host", &host, |figure| Some(why(figure).to_owned()));
+        let absent = absent::reasons("host", &host, |figure| why(figure).map(str::to_owned));
         (host, absent)
     }
 }
 
-fn why(figure: &str) -> &'static str {
-    match figure {
+fn why(figure: &str) -> Option<&'static str> {
+    Some(match figure {
         "cpu_percent" | "steal_percent" => "no tick passed in the measured window, or /proc/stat could not be read",
         "cores" => "a processor went offline or came online, or /proc/stat lists none",
         "frequency_mhz" => "no processor reports its frequency (/sys/devices/system/cpu/cpu*/cpufreq)",
@@ -188,8 +188,11 @@ fn why(figure: &str) -> &'static str {
         "listen_drops" => "/proc/net/netstat has no ListenDrops",
         "tcp_sockets" | "tcp_memory_bytes" => "/proc/net/sockstat has no TCP line",
         "slab_start_bytes" | "slab_bytes" => "/proc/meminfo has no Slab line",
-        _ => "the kernel does not account for pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)",
-    }
+        "pressure_cpu_percent" | "pressure_memory_percent" | "pressure_io_percent" => {
+            "the kernel does not account for pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)"
+        }
+        _ => return None,
+    })
 }
 
 /// The reasons for a host that was not metered.

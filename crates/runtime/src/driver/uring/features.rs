@@ -47,8 +47,9 @@ impl Features {
     pub fn without(names: &str, source: &str) -> io::Result<Self> {
         let mut features = Self([None; ALL.len()]);
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let named = ALL.iter().filter(|(_, known, ..)| name == *known || name == "plain");
-            if named.map(|(feature, ..)| features.0[*feature as usize] = Some(LEFT_OUT)).count() == 0 {
+            let named = || ALL.iter().filter(|(_, known, ..)| name == *known || name == "plain");
+            named().for_each(|(feature, ..)| features.0[*feature as usize] = Some(LEFT_OUT));
+            if named().next().is_none() {
                 let known = ALL.map(|(_, known, ..)| known).join(", ");
                 let message =
                     format!("{source} leaves out '{name}'; it can leave out {known}, or plain for all of them");
