@@ -1,10 +1,11 @@
 //! `CancellationToken`: tells tasks on all threads to end, in a tree whose branches can be cancelled separately.
 
 use crate::sync::lock::{AtomicBool, Mutex, MutexGuard, Ordering};
-use crate::sync::wait_queue::{WaitKey, WaitQueue};
 use std::{
+    collections::BTreeMap,
     fmt,
     future::poll_fn,
+    mem::take,
     // Loom has no `Arc` with weak references.
     sync::{Arc, PoisonError, Weak},
     task::{Context, Poll, Waker},
@@ -34,15 +35,24 @@ struct Shared {
     parent: Option<Parent>,
 }
 
+/// Both are emptied by `cancel` and stay empty, so a key that was not removed before finds nothing.
+#[derive(Default)]
 struct State {
-    waiting: WaitQueue<Waker>,
-    children: WaitQueue<Weak<Shared>>,
+    waiting: BTreeMap<u64, Waker>,
+    children: BTreeMap<u64, Weak<Shared>>,
+}
+
+/// Adds an entry behind all others; returns its key, which may be used again once the entry is removed.
+fn push<T>(entries: &mut BTreeMap<u64, T>, entry: T) -> u64 {
+    let key = entries.last_key_value().map_or(0, |(last, _)| last + 1);
+    entries.insert(key, entry);
+    key
 }
 
 /// A child keeps its parent alive and is one of its `children`; the parent does not keep the child alive.
 struct Parent {
     shared: Arc<Shared>,
-    key: WaitKey,
+    key: u64,
 }
 
 impl CancellationToken {
@@ -59,7 +69,7 @@ impl CancellationToken {
             return Self { shared: Arc::new(Shared::new(true, None)) };
         }
         let shared = Arc::new_cyclic(|child: &Weak<Shared>| {
-            let key = state.children.push(child.clone());
+            let key = push(&mut state.children, child.clone());
             Shared::new(false, Some(Parent { shared: self.shared.clone(), key }))
         });
         Self { shared }
@@ -72,8 +82,8 @@ impl CancellationToken {
         while let Some(shared) = family.pop() {
             let mut state = shared.lock();
             shared.cancelled.store(true, Ordering::SeqCst);
-            wakers.extend(state.waiting.take_all());
-            family.extend(state.children.take_all().filter_map(|child| child.upgrade()));
+            wakers.extend(take(&mut state.waiting).into_values());
+            family.extend(take(&mut state.children).into_values().filter_map(|child| child.upgrade()));
         }
         // A panic in a foreign waker must not keep the others from being woken.
         wakers.into_iter().for_each(|waker| crate::task::catch_panic(|| waker.wake()));
@@ -105,8 +115,7 @@ impl fmt::Debug for CancellationToken {
 
 impl Shared {
     fn new(cancelled: bool, parent: Option<Parent>) -> Self {
-        let state = State { waiting: WaitQueue::new(), children: WaitQueue::new() };
-        Self { cancelled: AtomicBool::new(cancelled), state: Mutex::new(state), parent }
+        Self { cancelled: AtomicBool::new(cancelled), state: Mutex::new(State::default()), parent }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -119,7 +128,7 @@ impl Drop for Shared {
         // A loop instead of recursion: the chain of ancestors may be long.
         let mut parent = self.parent.take();
         while let Some(Parent { shared, key }) = parent {
-            shared.lock().children.remove(key);
+            shared.lock().children.remove(&key);
             parent = Arc::into_inner(shared).and_then(|mut last| last.parent.take());
         }
     }
@@ -128,7 +137,7 @@ impl Drop for Shared {
 /// An entry in a token's wait queue, removed on drop.
 struct Waiter<'a> {
     token: &'a CancellationToken,
-    key: Option<WaitKey>,
+    key: Option<u64>,
 }
 
 impl Waiter<'_> {
@@ -138,8 +147,8 @@ impl Waiter<'_> {
         if self.token.is_cancelled() {
             return Poll::Ready(());
         }
-        let Some(waker) = self.key.and_then(|key| state.waiting.get(key)) else {
-            self.key = Some(state.waiting.push(cx.waker().clone()));
+        let Some(waker) = self.key.and_then(|key| state.waiting.get_mut(&key)) else {
+            self.key = Some(push(&mut state.waiting, cx.waker().clone()));
             return Poll::Pending;
         };
         if !waker.will_wake(cx.waker()) {
@@ -155,7 +164,7 @@ impl Waiter<'_> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            let waker = self.token.shared.lock().waiting.remove(key);
+            let waker = self.token.shared.lock().waiting.remove(&key);
             drop(waker);
         }
     }
@@ -164,6 +173,7 @@ impl Drop for Waiter<'_> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::task::waker::LogWaker;
     use proptest::prelude::*;
     use std::{future::Future, pin::pin};
 
@@ -179,6 +189,27 @@ mod tests {
         assert_eq!(token.shared.lock().waiting.len(), 1);
         token.cancel();
         assert!(kept.as_mut().poll(&mut cx).is_ready() && pin!(token.cancelled()).poll(&mut cx).is_ready());
+    }
+
+    proptest! {
+        /// Waiters come, leave from the middle, and are woken by `cancel` in the order in which they came.
+        #[test]
+        fn cancel_wakes_the_waiters_that_are_left_in_order(ops in proptest::collection::vec((0u8..4, 0usize..64), 1..300)) {
+            let (token, mut left, woken) = (CancellationToken::new(), Vec::new(), Arc::default());
+            for (number, (op, pick)) in (0..).zip(ops) {
+                if op < 3 || left.is_empty() {
+                    let waker = Waker::from(Arc::new(LogWaker(number, Arc::clone(&woken))));
+                    let mut waiter = Waiter { token: &token, key: None };
+                    prop_assert!(waiter.poll(&Context::from_waker(&waker)).is_pending());
+                    left.push((number, waiter));
+                } else {
+                    drop(left.remove(pick % left.len()));
+                }
+                prop_assert_eq!(token.shared.lock().waiting.len(), left.len());
+            }
+            token.cancel();
+            prop_assert!(woken.lock().unwrap().iter().eq(left.iter().map(|(number, _)| number)));
+        }
     }
 
     #[test]

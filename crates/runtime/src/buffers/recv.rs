@@ -91,6 +91,10 @@ impl RecvBuffers {
         (number(first)..number(self.large_provided)).step_by(usize::from(LARGE_BLOCKS))
     }
 
+    pub fn has_large(&self) -> bool {
+        self.large_provided > 0
+    }
+
     /// Takes an overflow buffer, for one use; `None` if all are in use.
     pub fn take_overflow(&mut self) -> Option<u16> {
         if let Some(buffer) = self.overflow.pop() {

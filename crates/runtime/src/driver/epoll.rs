@@ -1,6 +1,6 @@
 //! The epoll backend, for machines where io_uring is forbidden or too old: level-triggered, interest kept between turns.
 
-use crate::{driver::Opened, driver::user_data::OpKind, metrics::Metrics, slab::Key};
+use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -32,7 +32,6 @@ pub(crate) struct Epoll {
     /// Free receive buffers, usual and large.
     pub free_buffers: Vec<u16>,
     pub free_large: Vec<u16>,
-    has_large: bool,
 }
 
 /// An event. A descriptor at its end or with an error is reported as ready.
@@ -76,7 +75,6 @@ impl Epoll {
             coarse: false,
             free_buffers: Vec::new(),
             free_large: Vec::new(),
-            has_large: false,
         })
     }
 
@@ -84,10 +82,6 @@ impl Epoll {
     pub fn has_work(&self) -> bool {
         let mut set = [PollFd::new(&self.fd, PollFlags::IN)];
         matches!(poll(&mut set, Some(&Timespec::default())), Ok(1..))
-    }
-
-    pub fn open_large(&mut self) -> Opened {
-        if std::mem::replace(&mut self.has_large, true) { Opened::Before } else { Opened::Now }
     }
 
     /// Sets the interest in a descriptor; returns whether it is in the set. EOF cannot be masked, so without interest it is not.

@@ -31,14 +31,6 @@ impl fmt::Display for BackendKind {
     }
 }
 
-/// The result of opening something that is opened at first use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opened {
-    Now,
-    Before,
-    Refused,
-}
-
 #[expect(clippy::large_enum_variant, reason = "a worker has one driver, and a box would cost a step an event")]
 pub(crate) enum Driver {
     Uring(Uring),
@@ -69,41 +61,27 @@ impl Driver {
         }
     }
 
-    /// Provides a receive buffer to the kernel.
+    /// Provides a receive buffer, usual or large, to the kernel.
     ///
     /// # Safety
     /// The buffer is free: nothing else refers to its memory until a completion names it.
-    #[inline]
-    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
+    #[inline(always)]
+    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16, large: bool) {
         match self {
             // SAFETY: as demanded of the caller.
-            Self::Uring(uring) => unsafe { uring.provide(buffers, buffer) },
+            Self::Uring(uring) => unsafe { uring.provide(buffers.address(buffer), buffer, large) },
+            Self::Epoll(epoll) if large => epoll.free_large.push(buffer),
             Self::Epoll(epoll) => epoll.free_buffers.push(buffer),
-        }
-    }
-
-    /// Provides a large receive buffer.
-    ///
-    /// # Safety
-    /// As [`provide`](Self::provide).
-    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
-        match self {
-            // SAFETY: as demanded of the caller.
-            Self::Uring(uring) => unsafe { uring.provide_large(buffers, buffer) },
-            Self::Epoll(epoll) => epoll.free_large.push(buffer),
         }
     }
 
     /// Sets large buffers up, at first use. Returns false if the kernel refuses.
     pub fn open_large(&mut self, buffers: &mut RecvBuffers) -> bool {
-        let opened = match self {
-            Self::Uring(uring) => uring.open_large(),
-            Self::Epoll(epoll) => epoll.open_large(),
-        };
-        if opened == Opened::Now {
+        let open = if let Self::Uring(uring) = self { uring.open_large() } else { true };
+        if open && !buffers.has_large() {
             self.provide_more_large(buffers);
         }
-        opened != Opened::Refused
+        open
     }
 
     /// Provides large buffers that were never used before. Returns false at the cap.
@@ -111,7 +89,7 @@ impl Driver {
         let more = buffers.more_large();
         let any = more.len() > 0;
         // SAFETY: buffers that were never used are free.
-        more.for_each(|buffer| unsafe { self.provide_large(buffers, buffer) });
+        more.for_each(|buffer| unsafe { self.provide(buffers, buffer, true) });
         any
     }
 

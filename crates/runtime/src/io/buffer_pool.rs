@@ -77,14 +77,14 @@ impl Io {
         self.replenisher.available += 1;
         debug_assert!(self.replenisher.available <= u32::from(RING));
         // SAFETY: the buffer is free: the caller has just released it, or it was never provided.
-        unsafe { self.driver.provide(&self.buffers, buffer) };
+        unsafe { self.driver.provide(&self.buffers, buffer, false) };
     }
 
     #[cold]
     fn release_special(&mut self, buffer: u16) {
         if buffer < OVERFLOW_START {
             // SAFETY: as in `provide`.
-            return unsafe { self.driver.provide_large(&self.buffers, buffer) };
+            return unsafe { self.driver.provide(&self.buffers, buffer, true) };
         }
         self.buffers.return_overflow(buffer);
         self.replenisher.idle_turns = self.replenisher.idle_turns.min(REPLENISH_DELAY);
@@ -179,9 +179,7 @@ mod tests {
     use crate::net::{RecvBuf, TcpListener, TcpStream};
     use crate::time::{sleep, timeout};
     use crate::{BackendKind, Runtime, spawn};
-    use std::future::{Future, poll_fn};
-    use std::pin::pin;
-    use std::task::Poll;
+    use futures_lite::future::poll_once;
     use std::time::Duration;
 
     fn on_both(body: impl AsyncFn()) {
@@ -207,13 +205,6 @@ mod tests {
                 Err(_) => return taken,
             }
         }
-    }
-
-    /// Polls a future once and drops it.
-    async fn poll_once<T>(future: impl Future<Output = T>) {
-        let mut future = pin!(future);
-        let polled = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await;
-        drop(polled);
     }
 
     async fn echo(mut stream: TcpStream) {

@@ -6,25 +6,15 @@ use super::world::{Activity, World};
 use crate::net::{AsyncFd, RecvBuf, TcpListener, TcpStream};
 use crate::time::timeout;
 use crate::{spawn, yield_now};
-use std::future::{Future, poll_fn};
+use futures_lite::future::poll_once;
+use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::ops::Deref;
 use std::os::fd::AsRawFd;
-use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
-
-/// Polls once.
-async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
-}
 
 /// A stream on a socket of the simulated kernel.
 pub(super) fn adopt(world: &World, sock: usize) -> TcpStream {
@@ -124,12 +114,12 @@ impl Connection<'_> {
             Op::DropRead(how) => {
                 let mut into = [0; 50];
                 if how != 0
-                    && let Some(buffer) = now(self.stream.recv()).await
+                    && let Some(buffer) = poll_once(self.stream.recv()).await
                 {
                     self.got(buffer);
                 }
                 if how != 1
-                    && let Some(len) = now(self.stream.read(&mut into)).await
+                    && let Some(len) = poll_once(self.stream.read(&mut into)).await
                 {
                     self.got(len.map(|len| &into[..len]));
                 }
@@ -190,10 +180,10 @@ impl Connection<'_> {
             }
             Op::DropWrite(size) => {
                 let bytes = self.fresh(size);
-                if let Some(Ok(len)) = now(self.stream.write(&bytes)).await {
+                if let Some(Ok(len)) = poll_once(self.stream.write(&bytes)).await {
                     world.wrote(me, &bytes[..len]);
                 }
-                if let Some(flushed) = now(self.stream.flush()).await {
+                if let Some(flushed) = poll_once(self.stream.flush()).await {
                     self.flushed("flush", flushed);
                 }
             }
@@ -257,7 +247,7 @@ impl Connection<'_> {
         let (reader, mut writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
         let reader = AsyncFd::new(reader);
-        let _ = now(reader.readable()).await;
+        let _ = poll_once(reader.readable()).await;
         spawn(async move {
             yield_now().await;
             // The reader may be gone.

@@ -5,7 +5,6 @@ use super::net::{Net, POISON};
 use super::request::{Completion, Request, Sending, What};
 use super::socket::{Sock, Stage, inode};
 use crate::buffers::recv::{LARGE_RING, RING};
-use crate::driver::Opened;
 use crate::driver::user_data::OpKind;
 use crate::metrics::Metrics;
 use crate::slab::Key;
@@ -55,8 +54,8 @@ impl Kernel {
         Self { net, capacity, ..Self::default() }
     }
 
-    fn report(&mut self, what: String) {
-        self.net.violations.push(what);
+    fn report(&self, violation: String) {
+        self.net.report(violation);
     }
 
     pub fn in_flight(&self) -> u32 {
@@ -67,8 +66,9 @@ impl Kernel {
         self.in_flight -= 1;
     }
 
-    /// The runtime provides a receive buffer.
-    pub fn lend(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
+    /// # Safety
+    /// See `Uring::provide`.
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool) {
         if !self.held.insert(buffer) {
             self.report(format!("buffer {buffer} was provided twice"));
         }
@@ -84,23 +84,14 @@ impl Kernel {
     }
 
     /// Opens the group of large buffers, which some kernels refuse.
-    pub fn open_large(&mut self) -> Opened {
-        match self.large {
-            Some(true) => Opened::Before,
-            Some(false) => Opened::Refused,
-            None => {
-                let opened = !self.net.script.rarely(4);
-                self.large = Some(opened);
-                if opened { Opened::Now } else { Opened::Refused }
-            }
-        }
+    pub fn open_large(&mut self) -> bool {
+        *self.large.get_or_insert_with(|| !self.net.script.rarely(4))
     }
 
     /// Memory of a send in flight must not be used for anything else.
-    fn check_apart(&mut self, start: usize, len: usize, what: &str) {
+    fn check_apart(&self, start: usize, len: usize, what: &str) {
         if let Some((key, ..)) = self.sends.iter().find(|(_, at, long)| start < at + long && *at < start + len) {
-            let violation = format!("{what} is the memory of send {key:?}, which is in flight");
-            self.report(violation);
+            self.report(format!("{what} is the memory of send {key:?}, which is in flight"));
         }
     }
 
@@ -185,11 +176,11 @@ impl Kernel {
             Entry::Cancel(..) => None,
         });
         let of_socks = |request: &&Request| matches!(request.kind, OpKind::Receive | OpKind::Send | OpKind::Connect);
-        let closed: Vec<String> = (queued.chain(&self.requests).filter(of_socks))
-            .filter(|request| self.net.socks[request.sock].stage == Stage::Closed)
-            .map(|request| format!("{:?} {:?} is open and its descriptor closed", request.kind, request.key))
-            .collect();
-        self.net.violations.extend(closed);
+        for request in queued.chain(&self.requests).filter(of_socks) {
+            if self.net.socks[request.sock].stage == Stage::Closed {
+                self.report(format!("{:?} {:?} is open and its descriptor closed", request.kind, request.key));
+            }
+        }
     }
 
     /// Whether waiting would return at once.
@@ -374,8 +365,7 @@ impl Kernel {
     /// Closes the ring; the runtime then frees what it has lent.
     pub fn close(&mut self) {
         if !self.dead && (!self.open.is_empty() || self.in_flight != 0) {
-            let violation = format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight);
-            self.report(violation);
+            self.report(format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight));
         }
         self.net.socks.iter_mut().for_each(Sock::update);
     }

@@ -16,8 +16,6 @@ mod socket;
 mod tests;
 mod world;
 
-use crate::buffers::recv::RecvBuffers;
-use crate::driver::Opened;
 use crate::driver::uring::{Features, RingFeature, Uring};
 use crate::driver::user_data::OpKind;
 use crate::metrics::Metrics;
@@ -62,38 +60,18 @@ impl Drop for SimRing {
 
 /// Defines methods that call the method of that name of either ring.
 macro_rules! dispatch {
-    () => {};
-    (fn $name:ident(&$ring:ident) -> $output:ty; $($rest:tt)*) => {
-        pub fn $name(&$ring) -> $output {
-            match $ring {
-                Self::Real(ring) => ring.$name(),
-                Self::Sim(sim) => sim.kernel().$name(),
-            }
-        }
-        dispatch!($($rest)*);
-    };
-    (fn $name:ident(&mut $ring:ident $(, $arg:ident: $type:ty)*) $(-> $output:ty)?; $($rest:tt)*) => {
-        pub fn $name(&mut $ring $(, $arg: $type)*) $(-> $output)? {
-            match $ring {
-                Self::Real(ring) => ring.$name($($arg),*),
-                Self::Sim(sim) => sim.0.borrow_mut().$name($($arg),*),
-            }
-        }
-        dispatch!($($rest)*);
-    };
-    (unsafe fn $name:ident(&mut $ring:ident $(, $arg:ident: $type:ty)*); $($rest:tt)*) => {
+    ($($([$unsafe:ident])? fn $name:ident($ring:ident: $receiver:ty $(, $arg:ident: $type:ty)*) $(-> $output:ty)?;)*) => {$(
         /// # Safety
         /// As the method of [`Uring`].
-        pub unsafe fn $name(&mut $ring $(, $arg: $type)*) {
+        pub $($unsafe)? fn $name($ring: $receiver $(, $arg: $type)*) $(-> $output)? {
             match $ring {
                 // SAFETY: as demanded of the caller.
-                Self::Real(ring) => unsafe { ring.$name($($arg),*) },
+                Self::Real(ring) => $($unsafe)? { ring.$name($($arg),*) },
                 // SAFETY: as demanded of the caller.
-                Self::Sim(sim) => unsafe { sim.0.borrow_mut().$name($($arg),*) },
+                Self::Sim(sim) => $($unsafe)? { sim.0.borrow_mut().$name($($arg),*) },
             }
         }
-        dispatch!($($rest)*);
-    };
+    )*};
 }
 
 /// The methods of `Uring` that need no more of the kernel.
@@ -109,18 +87,6 @@ impl Kernel {
     pub fn message(&mut self, to: Arc<Remote>) {
         to.wake();
     }
-
-    /// # Safety
-    /// See `Uring::provide`.
-    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
-        self.lend(buffer, buffers.address(buffer), false);
-    }
-
-    /// # Safety
-    /// See `Uring::provide`.
-    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
-        self.lend(buffer, buffers.address(buffer), true);
-    }
 }
 
 impl Ring {
@@ -132,24 +98,23 @@ impl Ring {
     }
 
     dispatch! {
-        fn in_flight(&self) -> u32;
-        fn features(&self) -> Vec<RingFeature>;
-        fn ring_fd(&self) -> Option<OwnedFd>;
-        unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16);
-        unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16);
-        fn open_large(&mut self) -> Opened;
-        fn receive(&mut self, key: Key, fd: RawFd, large: bool);
-        unsafe fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32);
-        fn accept(&mut self, key: Key, fd: RawFd);
-        unsafe fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr);
-        fn cancel(&mut self, kind: OpKind, key: Key);
-        fn poll(&mut self, kind: OpKind, key: Key, fd: RawFd);
-        fn arm_wake_fd(&mut self, fd: RawFd);
-        fn message(&mut self, to: Arc<Remote>);
-        fn has_work(&mut self) -> bool;
-        fn has_queued(&mut self) -> bool;
-        fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics);
-        fn ended(&mut self);
+        fn in_flight(self: &Self) -> u32;
+        fn features(self: &Self) -> Vec<RingFeature>;
+        fn ring_fd(self: &Self) -> Option<OwnedFd>;
+        [unsafe] fn provide(self: &mut Self, start: NonNull<u8>, buffer: u16, large: bool);
+        fn open_large(self: &mut Self) -> bool;
+        fn receive(self: &mut Self, key: Key, fd: RawFd, large: bool);
+        [unsafe] fn send(self: &mut Self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32);
+        fn accept(self: &mut Self, key: Key, fd: RawFd);
+        [unsafe] fn connect(self: &mut Self, key: Key, fd: RawFd, address: &socket2::SockAddr);
+        fn cancel(self: &mut Self, kind: OpKind, key: Key);
+        fn poll(self: &mut Self, kind: OpKind, key: Key, fd: RawFd);
+        fn arm_wake_fd(self: &mut Self, fd: RawFd);
+        fn message(self: &mut Self, to: Arc<Remote>);
+        fn has_work(self: &mut Self) -> bool;
+        fn has_queued(self: &mut Self) -> bool;
+        fn wait(self: &mut Self, timeout: Option<Duration>, metrics: &mut Metrics);
+        fn ended(self: &mut Self);
     }
 
     pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {

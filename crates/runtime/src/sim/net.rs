@@ -2,7 +2,7 @@
 
 use super::{script::Script, socket::Sock};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
-use std::{collections::VecDeque, ptr::NonNull};
+use std::{cell::RefCell, collections::VecDeque, ptr::NonNull};
 
 /// Fills a buffer while the kernel has it, to detect writes.
 pub(crate) const POISON: u8 = 0xd5;
@@ -19,10 +19,14 @@ pub(crate) struct Net {
     pub large: VecDeque<(u16, NonNull<u8>)>,
     /// A completion of the wake descriptor was posted and not yet taken.
     pub wake_posted: bool,
-    pub violations: Vec<String>,
+    pub violations: RefCell<Vec<String>>,
 }
 
 impl Net {
+    pub fn report(&self, violation: String) {
+        self.violations.borrow_mut().push(violation);
+    }
+
     /// The buffers of one group, and the size of each in bytes.
     pub fn group(&mut self, large: bool) -> (&mut VecDeque<(u16, NonNull<u8>)>, usize) {
         match large {

@@ -1,14 +1,13 @@
 //! Random test plans: connections, the operations of their tasks and peers, and the kernel's choices.
 
-use super::socket::PeerAct;
-use proptest::{collection::vec, option, prelude::*};
-use std::fmt;
+use super::{script::Script, socket::PeerAct};
+use proptest::{bool::weighted, collection::vec, option, prelude::*};
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     pub conns: Vec<ConnPlan>,
     /// The kernel's choices, and the capacity of its completion queue.
-    pub script: Choices,
+    pub script: Script,
     pub capacity: usize,
     /// Rounds in which tasks are aborted. Then the rest runs until idle or, if `early`, the runtime is dropped.
     pub rounds: u8,
@@ -17,18 +16,6 @@ pub(super) struct Plan {
     pub unlisten: Option<u8>,
     /// Buffers that one task takes and keeps.
     pub hoard: Option<u16>,
-}
-
-/// A script's bytes, printed on one line.
-#[derive(Clone, Default)]
-pub(super) struct Choices(pub Vec<u8>);
-
-impl fmt::Debug for Choices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Trailing zeros have no effect.
-        let len = self.0.iter().rposition(|choice| *choice != 0).map_or(0, |last| last + 1);
-        write!(f, "{:?}", &self.0[..len])
-    }
 }
 
 /// The plan of one connection.
@@ -122,52 +109,52 @@ fn act() -> impl Strategy<Value = PeerAct> {
     ]
 }
 
-fn conn() -> impl Strategy<Value = ConnPlan> {
-    let origin = prop_oneof![Just(Origin::Adopted), Just(Origin::Accepted), Just(Origin::Connected)];
-    let window = prop_oneof![1usize..200, 1usize..50_000, Just(1 << 20)];
-    let often = proptest::bool::weighted;
-    let ends = (option::weighted(0.3, 0u8..20), any::<bool>(), often(0.1), often(0.1), often(0.3));
-    (origin, vec(act(), 0..8), window, vec(op(), 0..10), ends).prop_map(
-        |(origin, peer, window, ops, (abort, foreign, refused, silent, split))| ConnPlan {
-            origin,
-            refused,
-            silent,
-            peer,
-            window,
-            ops,
-            abort,
-            foreign,
-            split,
-        },
-    )
+fn script() -> impl Strategy<Value = Script> {
+    vec(any::<u8>(), 0..700).prop_map(Script::new)
 }
 
-pub(super) fn plan(hoard: impl Strategy<Value = Option<u16>>) -> impl Strategy<Value = Plan> {
-    let capacity = prop_oneof![1usize..10, Just(64), Just(8192)];
-    let ends = (0u8..25, proptest::bool::weighted(0.3), option::weighted(0.3, 0u8..20));
-    (vec(conn(), 0..6), vec(any::<u8>(), 0..700).prop_map(Choices), capacity, ends, hoard).prop_map(
-        |(conns, script, capacity, (rounds, early, unlisten), hoard)| Plan {
-            conns,
-            script,
-            capacity,
-            rounds,
-            early,
-            unlisten,
-            hoard,
-        },
-    )
+prop_compose! {
+    fn conn()(
+        origin in prop_oneof![Just(Origin::Adopted), Just(Origin::Accepted), Just(Origin::Connected)],
+        peer in vec(act(), 0..8),
+        window in prop_oneof![1usize..200, 1usize..50_000, Just(1 << 20)],
+        ops in vec(op(), 0..10),
+        abort in option::weighted(0.3, 0u8..20),
+        (foreign, refused, silent, split) in (any::<bool>(), weighted(0.1), weighted(0.1), weighted(0.3)),
+    ) -> ConnPlan {
+        ConnPlan { origin, refused, silent, peer, window, ops, abort, foreign, split }
+    }
 }
 
-/// All buffers are taken, and all tasks receive, keep and send each other's buffers: several wait for each returned buffer.
-pub(super) fn scarce_buffers() -> impl Strategy<Value = Plan> {
-    let op =
-        prop_oneof![4 => Just(Op::Keep), 4 => Just(Op::Send), 1 => Just(Op::Recv), 1 => (1u8..5).prop_map(Op::Yield)];
-    let conn = (vec((1u16..9000).prop_map(PeerAct::Send), 1..6), vec(op, 1..12)).prop_map(|(peer, ops)| ConnPlan {
-        peer,
-        window: 1 << 20,
-        ops,
-        ..ConnPlan::default()
-    });
-    (vec(conn, 2..7), vec(any::<u8>(), 0..700).prop_map(Choices), 3070u16..3074)
-        .prop_map(|(conns, script, hoard)| Plan { conns, script, capacity: 64, hoard: Some(hoard), ..Plan::default() })
+prop_compose! {
+    pub(super) fn plan(hoard: impl Strategy<Value = Option<u16>>)(
+        conns in vec(conn(), 0..6),
+        script in script(),
+        capacity in prop_oneof![1usize..10, Just(64), Just(8192)],
+        (rounds, early, unlisten) in (0u8..25, weighted(0.3), option::weighted(0.3, 0u8..20)),
+        hoard in hoard,
+    ) -> Plan {
+        Plan { conns, script, capacity, rounds, early, unlisten, hoard }
+    }
+}
+
+prop_compose! {
+    /// A connection that receives, keeps and sends buffers only.
+    fn hoarding_conn()(
+        peer in vec((1u16..9000).prop_map(PeerAct::Send), 1..6),
+        ops in vec(prop_oneof![
+            4 => Just(Op::Keep), 4 => Just(Op::Send), 1 => Just(Op::Recv), 1 => (1u8..5).prop_map(Op::Yield)
+        ], 1..12),
+    ) -> ConnPlan {
+        ConnPlan { peer, window: 1 << 20, ops, ..ConnPlan::default() }
+    }
+}
+
+prop_compose! {
+    /// All buffers are taken, and all tasks receive, keep and send each other's: several wait for each returned buffer.
+    pub(super) fn scarce_buffers()(
+        conns in vec(hoarding_conn(), 2..7), script in script(), hoard in 3070u16..3074,
+    ) -> Plan {
+        Plan { conns, script, capacity: 64, hoard: Some(hoard), ..Plan::default() }
+    }
 }

@@ -171,7 +171,7 @@ impl Request {
         // SAFETY: the runtime has lent this buffer of `size` bytes to the kernel.
         let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), size) };
         if into.iter().any(|byte| *byte != POISON) {
-            net.violations.push(format!("buffer {buffer} was written to while the kernel had it"));
+            net.report(format!("buffer {buffer} was written to while the kernel had it"));
         }
         let sock = &mut net.socks[self.sock];
         for byte in &mut into[..len] {
@@ -187,7 +187,7 @@ impl Request {
         // SAFETY: the runtime keeps the bytes until the last completion; this check tests it.
         let bytes = unsafe { std::slice::from_raw_parts(from.as_ptr(), copy.len()) };
         if bytes != *copy {
-            net.violations.push(format!("the bytes of send {:?} have changed under the kernel", self.key));
+            net.report(format!("the bytes of send {:?} have changed under the kernel", self.key));
         }
         let sock = &mut net.socks[self.sock];
         let before = *done;
@@ -237,7 +237,7 @@ impl Request {
         let What::Connect(address, copy) = &self.what else { return };
         // SAFETY: the runtime keeps the address until the connect has ended; this check tests it.
         if unsafe { std::slice::from_raw_parts(*address, copy.len()) } != *copy {
-            net.violations.push("the address of a connect has changed under the kernel".to_owned());
+            net.report("the address of a connect has changed under the kernel".to_owned());
         }
         let sock = &mut net.socks[self.sock];
         let result = if self.cancelled {

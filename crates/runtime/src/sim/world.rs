@@ -64,14 +64,8 @@ impl Drop for DoneGuard<'_> {
 impl World {
     /// One entry for each connection, one for the hoarding task, one for the acceptor.
     pub fn new(kernel: Rc<RefCell<Kernel>>, plan: &Plan) -> Self {
-        let progress = (0..plan.conns.len() + 2).map(|_| Progress::default()).collect();
-        Self {
-            kernel,
-            progress: RefCell::new(progress),
-            kept: RefCell::default(),
-            handles: RefCell::default(),
-            on_real_ring: false,
-        }
+        let progress = RefCell::new((0..plan.conns.len() + 2).map(|_| Progress::default()).collect());
+        Self { kernel, progress, kept: RefCell::default(), handles: RefCell::default(), on_real_ring: false }
     }
 
     /// Spawns a task that is aborted in that round.
@@ -111,7 +105,7 @@ impl World {
     }
 
     pub fn report(&self, what: String) {
-        self.kernel.borrow_mut().net.violations.push(what);
+        self.kernel.borrow().net.report(what);
     }
 
     pub fn audit(&self) {
@@ -204,7 +198,6 @@ impl World {
     pub async fn settle(&self) {
         self.until_idle().await;
         let no_buffers = executor::current(|worker| worker.io().no_buffer_is_left());
-        let mut violations = Vec::new();
         let kernel = self.kernel.borrow();
         for (index, task) in self.progress.borrow().iter().enumerate() {
             let sock = kernel.net.socks.get(index);
@@ -219,30 +212,25 @@ impl World {
                 Activity::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
             };
             if stuck {
-                violations.push(format!("task {index} {:?} without cause; got {}, {sock:?}", task.doing, task.got));
+                self.report(format!("task {index} {:?} without cause; got {}, {sock:?}", task.doing, task.got));
             }
         }
-        drop(kernel);
-        violations.into_iter().for_each(|violation| self.report(violation));
     }
 
     /// Checks that what was written was sent, in order and once: all of it, unless the peer stopped reading or failed.
     pub fn check_sent(&self, all: bool) {
-        let mut violations = Vec::new();
         let kernel = self.kernel.borrow();
         for (index, (task, sock)) in self.progress.borrow().iter().zip(&kernel.net.socks).enumerate() {
             let (wrote, taken) = (task.wrote.len(), sock.taken.len());
             if sock.shut_at.is_some_and(|at| at < wrote) && !sock.failed {
-                violations.push(format!("socket {index}: shut down before all of {wrote} bytes were sent"));
+                self.report(format!("socket {index}: shut down before all of {wrote} bytes were sent"));
             }
             if !task.wrote.starts_with(&sock.taken) {
-                violations.push(format!("socket {index}: of {wrote} bytes written other {taken} were sent"));
+                self.report(format!("socket {index}: of {wrote} bytes written other {taken} were sent"));
             } else if all && taken < wrote && !sock.failed && !kernel.waits_for_peer(index) {
-                violations.push(format!("socket {index}: of {wrote} bytes written only {taken} were sent"));
+                self.report(format!("socket {index}: of {wrote} bytes written only {taken} were sent"));
             }
         }
-        drop(kernel);
-        violations.into_iter().for_each(|violation| self.report(violation));
     }
 
     /// Whether every byte written to that socket has been sent, or it failed.
@@ -263,9 +251,10 @@ impl World {
         for (index, sock) in socks.iter_mut().enumerate() {
             sock.update();
             if sock.stage == socket::Stage::Open {
-                violations.push(format!("the descriptor of socket {index} is still open"));
+                violations.get_mut().push(format!("the descriptor of socket {index} is still open"));
             }
         }
+        let violations = violations.get_mut();
         prop_assert!(violations.is_empty(), "{:#?}", &violations[..violations.len().min(5)]);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Shared state between threads: the lock, under loom or not, and a queue of waiters.
+//! The lock of state shared between threads, under loom or not.
 //!
 //! Locks are held for a few instructions, never while foreign code (a waker, a destructor) runs.
 
@@ -6,7 +6,6 @@
 mod model;
 #[cfg(all(test, loom))]
 pub(crate) mod parker;
-pub(crate) mod wait_queue;
 
 /// Std's locks and flags, or loom's, which tries every interleaving.
 pub(crate) mod lock {

@@ -25,3 +25,14 @@ pub(crate) fn new(token: Token) -> Waker {
 pub(crate) fn token(waker: &Waker) -> Option<Token> {
     std::ptr::eq(waker.vtable(), &VTABLE).then(|| Token(waker.data().addr() as u64))
 }
+
+/// For tests: a waker that logs its number.
+#[cfg(test)]
+pub(crate) struct LogWaker(pub u64, pub std::sync::Arc<std::sync::Mutex<Vec<u64>>>);
+
+#[cfg(test)]
+impl std::task::Wake for LogWaker {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}

@@ -9,8 +9,7 @@ mod buffer_ring;
 mod features;
 mod setup;
 
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING, RecvBuffers};
-use crate::driver::Opened;
+use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
 use crate::driver::user_data::OpKind;
 use crate::metrics::Metrics;
 use crate::slab::Key;
@@ -68,34 +67,25 @@ impl Uring {
         self.in_flight
     }
 
-    /// Provides a buffer to the kernel.
+    /// Provides a buffer, usual or large, to the kernel.
     ///
     /// # Safety
-    /// The buffer is free: nothing else refers to its memory until a completion names it.
-    #[inline]
-    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
+    /// The buffer at `start` is free: nothing else refers to its memory until a completion names it.
+    #[inline(always)]
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool) {
+        let (ring, size) = match &mut self.large {
+            _ if !large => (&mut self.buffers, BUFFER_SIZE),
+            Some(Ok(ring)) => (ring, LARGE_SIZE),
+            _ => return,
+        };
         // SAFETY: as demanded of the caller; the buffer has that size.
-        unsafe { self.buffers.provide(buffers.address(buffer), BUFFER_SIZE as u32, buffer) };
+        unsafe { ring.provide(start, size as u32, buffer) };
     }
 
-    pub fn open_large(&mut self) -> Opened {
-        let first = self.large.is_none();
-        match self.large.get_or_insert_with(|| BufferRing::new(&self.ring, LARGE_RING, LARGE_GROUP).map_err(drop)) {
-            Ok(_) if first => Opened::Now,
-            Ok(_) => Opened::Before,
-            Err(()) => Opened::Refused,
-        }
-    }
-
-    /// Provides a large buffer to the kernel.
-    ///
-    /// # Safety
-    /// As [`provide`](Self::provide).
-    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
-        if let Some(Ok(large)) = &mut self.large {
-            // SAFETY: as demanded of the caller; the buffer has that size.
-            unsafe { large.provide(buffers.address(buffer), LARGE_SIZE as u32, buffer) };
-        }
+    /// Sets the group of large buffers up, at the first call. Returns false if the kernel refused.
+    pub fn open_large(&mut self) -> bool {
+        let open = || BufferRing::new(&self.ring, LARGE_RING, LARGE_GROUP).map_err(drop);
+        self.large.get_or_insert_with(open).is_ok()
     }
 
     #[inline(always)]

@@ -1,21 +1,12 @@
 //! The wheel compared with a sorted map, and at its limits.
 
 use super::*;
-use crate::task::{queue::Tasks, waiter::Due};
+use crate::task::{queue::Tasks, waiter::Due, waker::LogWaker};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use std::task::{Wake, Waker};
-
-/// A waker that logs its number.
-struct LogWaker(u64, Arc<Mutex<Vec<u64>>>);
-
-impl Wake for LogWaker {
-    fn wake(self: Arc<Self>) {
-        self.1.lock().unwrap().push(self.0);
-    }
-}
+use std::task::Waker;
 
 /// A wheel, its model, and the log of fired timers.
 struct Bench {
