@@ -8,8 +8,8 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fmt, thread};
 
 /// Longest wait for the next worker to make progress while all start at once.
 pub const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -26,30 +26,17 @@ pub enum WorkerEvent<M> {
     Exited,
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    Spawn {
-        count: usize,
-        error: io::Error,
-    },
+    #[error("{count} processes could not be started ({error}): raise ulimit -u, or lower the number of connections")]
+    Spawn { count: usize, error: io::Error },
     /// A worker ended before it was ready; see [`Workers::exit_reason`].
+    #[error("{0}")]
     Exited(String),
+    #[error("a process did not start within {START_TIMEOUT:?}: the machine is overloaded")]
     Timeout,
+    #[error("cancelled while processes were starting")]
     Cancelled,
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Spawn { count, error } => write!(
-                f,
-                "{count} processes could not be started ({error}): raise ulimit -u, or lower the number of connections"
-            ),
-            Self::Exited(reason) => f.write_str(reason),
-            Self::Timeout => write!(f, "a process did not start within {START_TIMEOUT:?}: the machine is overloaded"),
-            Self::Cancelled => f.write_str("cancelled while processes were starting"),
-        }
-    }
 }
 
 /// Several processes of this executable. Dropping it kills them.

@@ -37,7 +37,16 @@ where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
 {
-    POOL.run(work)
+    let (sender, result) = oneshot::channel();
+    POOL.enqueue(Box::new(move |thread| {
+        let output = match thread {
+            Ok(()) => catch_unwind(AssertUnwindSafe(work)).map_err(JoinError::panic),
+            Err(error) => Err(JoinError::no_thread(error)),
+        };
+        // Without a handle, the output is dropped here.
+        let _ = sender.send(output);
+    }));
+    RemoteJoinHandle { result }
 }
 
 /// Called once: to do the work, or with the error of starting a thread.
@@ -56,23 +65,6 @@ struct State {
 }
 
 impl Pool {
-    fn run<T, F>(&'static self, work: F) -> RemoteJoinHandle<T>
-    where
-        T: Send + 'static,
-        F: FnOnce() -> T + Send + 'static,
-    {
-        let (sender, result) = oneshot::channel();
-        self.enqueue(Box::new(move |thread| {
-            let output = match thread {
-                Ok(()) => catch_unwind(AssertUnwindSafe(work)).map_err(JoinError::panic),
-                Err(error) => Err(JoinError::no_thread(error)),
-            };
-            // Without a handle, the output is dropped here.
-            let _ = sender.send(output);
-        }));
-        RemoteJoinHandle { result }
-    }
-
     fn enqueue(&'static self, work: Work) {
         let mut state = self.lock();
         state.queue.push_back(work);

@@ -86,7 +86,7 @@ use std::time::{Duration, Instant};
 
 /// Starts a task on this thread's runtime. Must be called inside `block_on`.
 pub fn spawn<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
-    executor::current(|worker| worker.spawn(future))
+    executor::current(|worker| worker.scheduler.spawn(future))
 }
 
 /// The counters of this thread's runtime. Must be called inside `block_on`.
@@ -126,7 +126,7 @@ pub async fn drain(limit: Duration) -> usize {
     let deadline = time::from_now(limit);
     let mut pause = Duration::from_micros(200);
     loop {
-        let left = executor::current(|worker| worker.task_count());
+        let left = executor::current(|worker| worker.scheduler.tasks.len());
         if left == 0 || time::now() >= deadline {
             return left;
         }

@@ -113,18 +113,15 @@ impl std::fmt::Debug for MetricsHandle {
     }
 }
 
-/// The worker's side of its handles.
-#[derive(Default)]
-pub(crate) struct Published(Arc<Block>);
-
-impl Published {
-    pub fn handle(&self) -> MetricsHandle {
-        MetricsHandle(self.0.clone())
+/// The side of the worker, which has a handle of its own.
+impl MetricsHandle {
+    pub(crate) fn new() -> Self {
+        Self(Arc::default())
     }
 
-    /// Copies the counters if a handle exists. Nothing of the worker may be borrowed.
+    /// Copies the counters if another handle exists. Nothing of the worker may be borrowed.
     #[inline]
-    pub fn publish(&self, metrics: impl FnOnce() -> Metrics) {
+    pub(crate) fn publish(&self, metrics: impl FnOnce() -> Metrics) {
         if Arc::strong_count(&self.0) > 1 {
             self.write(metrics);
         }

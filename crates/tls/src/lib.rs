@@ -17,7 +17,6 @@ mod pem;
 mod server;
 mod session;
 mod stream;
-mod transport;
 
 pub use client::{ClientConfig, ClientOptions, Connector, Trust, Version};
 pub use error::{Cause, TlsError};
@@ -25,8 +24,7 @@ pub use identity::Identity;
 pub use pem::encode_pem;
 pub use server::Acceptor;
 pub use session::{HandshakeInfo, Session};
-pub use stream::Stream;
-pub use transport::Transport;
+pub use stream::{Stream, Transport};
 
 use rustls::crypto::{CryptoProvider, ring};
 use std::sync::Arc;

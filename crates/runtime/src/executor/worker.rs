@@ -10,14 +10,14 @@ use super::spin::{Spin, Spinning};
 use crate::driver::BackendKind;
 use crate::driver::uring::Features;
 use crate::io::Io;
-use crate::metrics::{Metrics, MetricsHandle, Published};
+use crate::metrics::{Metrics, MetricsHandle};
 use crate::task::cell::Progress;
 use crate::task::context::Scheduler;
 use crate::task::mailbox::Mailbox;
 use crate::task::queue::Tasks;
 use crate::task::registry::{self, Remote};
 use crate::task::waiter::Due;
-use crate::task::{JoinHandle, Token, catch_panic, waker};
+use crate::task::{Token, catch_panic, waker};
 use crate::timer::clock::{Clock, GRACE, TurnOutcome};
 use crate::timer::slack::TimerSlackGuard;
 use crate::timer::wheel::Timers;
@@ -46,7 +46,7 @@ pub(crate) struct Worker {
     pub remote: Arc<Remote>,
     polls: Cell<u64>,
     panicked_tasks: Cell<u64>,
-    published: Published,
+    published: MetricsHandle,
     pub clock: Clock,
     /// `block_on` runs, here or further up the stack.
     running: Cell<bool>,
@@ -78,7 +78,7 @@ impl Worker {
             remote,
             polls: Cell::new(0),
             panicked_tasks: Cell::new(0),
-            published: Published::default(),
+            published: MetricsHandle::new(),
             clock,
             running: Cell::new(false),
             turn_time: Cell::new(None),
@@ -102,14 +102,6 @@ impl Worker {
         self.timers.borrow_mut()
     }
 
-    pub fn task_count(&self) -> usize {
-        self.scheduler.tasks.len()
-    }
-
-    pub fn spawn<F: Future + 'static>(&self, future: F) -> JoinHandle<F::Output> {
-        self.scheduler.spawn(future)
-    }
-
     /// See [`crate::turn_time`].
     #[inline]
     pub fn turn_time(&self) -> Instant {
@@ -125,13 +117,13 @@ impl Worker {
         self.spin.borrow().report(&mut metrics);
         metrics.polls = self.polls.get();
         metrics.panicked_tasks = self.panicked_tasks.get();
-        metrics.tasks = self.task_count() as u64;
+        metrics.tasks = self.scheduler.tasks.len() as u64;
         metrics.timers = self.timers().len() as u64;
         metrics
     }
 
     pub fn metrics_handle(&self) -> MetricsHandle {
-        let handle = self.published.handle();
+        let handle = self.published.clone();
         self.publish();
         handle
     }

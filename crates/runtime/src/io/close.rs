@@ -148,9 +148,6 @@ impl Io {
     }
 
     fn in_flight(&self) -> u32 {
-        match &self.driver {
-            Driver::Uring(uring) => uring.in_flight(),
-            Driver::Epoll(_) => 0,
-        }
+        if let Driver::Uring(uring) = &self.driver { uring.in_flight() } else { 0 }
     }
 }

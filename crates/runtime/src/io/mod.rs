@@ -106,10 +106,7 @@ impl Io {
     }
 
     pub fn features(&self) -> Vec<RingFeature> {
-        match &self.driver {
-            Driver::Uring(uring) => uring.features(),
-            Driver::Epoll(_) => Vec::new(),
-        }
+        if let Driver::Uring(uring) = &self.driver { uring.features() } else { Vec::new() }
     }
 
     pub fn adopt(&mut self, fd: OwnedFd) -> Key {
@@ -137,10 +134,7 @@ impl Io {
 
     #[inline]
     pub fn has_queued(&mut self) -> bool {
-        match &mut self.driver {
-            Driver::Uring(uring) => uring.has_queued(),
-            Driver::Epoll(_) => false,
-        }
+        if let Driver::Uring(uring) = &mut self.driver { uring.has_queued() } else { false }
     }
 
     /// Whether nothing is ready, and no event that has arrived will make it so.

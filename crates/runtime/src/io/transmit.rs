@@ -1,6 +1,7 @@
 //! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
 
 use super::{Io, closed, from_errno};
+use crate::buffers::send::SendBuffers;
 use crate::driver::Driver;
 use crate::io::conn::{Source, flag};
 use crate::slab::Key;
@@ -55,23 +56,8 @@ impl Io {
     /// Sends as much of `bytes` as possible without waiting, at least one byte.
     #[inline(always)]
     pub fn poll_write(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
-        if conn.has(flag::SENDING) || conn.write_errno != 0 {
-            return self.poll_flush(key, cx).map_ok(|()| 0);
-        }
-        if bytes.is_empty() {
-            return Poll::Ready(Ok(0));
-        }
-        let Driver::Uring(uring) = &mut self.driver else {
-            return self.poll_write_direct(key, cx, |fd| rustix::net::send(fd, bytes, AT_ONCE));
-        };
-        let block = self.send_buffers.take()?;
-        let len = self.send_buffers.fill(block, bytes);
-        conn.set(flag::SENDING);
-        (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u16);
-        // SAFETY: the send buffer was taken, and stays untouched until the last completion releases it.
-        unsafe { uring.send(key, conn.fd, self.send_buffers.address(block), len as u32) };
-        Poll::Ready(Ok(len))
+        let send = |fd: BorrowedFd<'_>| rustix::net::send(fd, bytes, AT_ONCE);
+        self.poll_write_with(key, cx, bytes.is_empty(), send, |buffers, block| buffers.fill(block, bytes))
     }
 
     /// As `poll_write`, for several pieces in one send.
@@ -81,18 +67,32 @@ impl Io {
         cx: &Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let first = pieces.iter().position(|piece| !piece.is_empty()).unwrap_or(pieces.len());
+        let pieces = &pieces[first..pieces.len().min(first + MOST_PIECES)];
+        let send = |fd: BorrowedFd<'_>| sendmsg(fd, pieces, &mut SendAncillaryBuffer::default(), AT_ONCE);
+        self.poll_write_with(key, cx, pieces.is_empty(), send, |buffers, block| buffers.gather(block, pieces))
+    }
+
+    /// Writes with `fill` into a send buffer or, on epoll, with `send` into the socket.
+    #[inline(always)]
+    fn poll_write_with(
+        &mut self,
+        key: Key,
+        cx: &Context<'_>,
+        is_empty: bool,
+        send: impl Fn(BorrowedFd<'_>) -> Result<usize, Errno>,
+        fill: impl FnOnce(&mut SendBuffers, u32) -> usize,
+    ) -> Poll<io::Result<usize>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::SENDING) || conn.write_errno != 0 {
             return self.poll_flush(key, cx).map_ok(|()| 0);
         }
-        let Some(first) = pieces.iter().position(|piece| !piece.is_empty()) else { return Poll::Ready(Ok(0)) };
-        let pieces = &pieces[first..pieces.len().min(first + MOST_PIECES)];
-        let Driver::Uring(uring) = &mut self.driver else {
-            let send = |fd: BorrowedFd<'_>| sendmsg(fd, pieces, &mut SendAncillaryBuffer::default(), AT_ONCE);
-            return self.poll_write_direct(key, cx, send);
-        };
+        if is_empty {
+            return Poll::Ready(Ok(0));
+        }
+        let Driver::Uring(uring) = &mut self.driver else { return self.poll_write_direct(key, cx, send) };
         let block = self.send_buffers.take()?;
-        let len = self.send_buffers.gather(block, pieces);
+        let len = fill(&mut self.send_buffers, block);
         conn.set(flag::SENDING);
         (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u16);
         // SAFETY: the send buffer was taken, and stays untouched until the last completion releases it.

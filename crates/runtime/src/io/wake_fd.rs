@@ -34,10 +34,7 @@ impl Io {
 
     /// The descriptor to which other rings send messages, if supported.
     pub fn ring_fd(&self) -> Option<OwnedFd> {
-        match &self.driver {
-            Driver::Uring(uring) => uring.ring_fd(),
-            Driver::Epoll(_) => None,
-        }
+        if let Driver::Uring(uring) = &self.driver { uring.ring_fd() } else { None }
     }
 
     /// Wakes another worker, at once.

@@ -41,31 +41,6 @@ impl fmt::Display for HostPort {
     }
 }
 
-enum Target {
-    Address(SocketAddr),
-    Name(String, u16),
-}
-
-impl HostPort {
-    fn parse(&self) -> io::Result<Target> {
-        let (host, port) = match self.port {
-            Some(port) => (&self.text[..], port),
-            None => match self.text.parse() {
-                Ok(address) => return Ok(Target::Address(address)),
-                Err(_) => split(&self.text)?,
-            },
-        };
-        let unbracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        match unbracketed.parse::<IpAddr>() {
-            Ok(ip) => Ok(Target::Address(SocketAddr::new(ip, port))),
-            Err(_) if host.is_empty() => {
-                Err(invalid(&self.text, "the host is missing; write HOST:PORT, as in localhost:80"))
-            }
-            Err(_) => Ok(Target::Name(unbracketed.to_owned(), port)),
-        }
-    }
-}
-
 fn split(text: &str) -> io::Result<(&str, u16)> {
     let Some((host, port)) = text.rsplit_once(':') else {
         return Err(invalid(text, "the port is missing; write HOST:PORT, as in localhost:80"));
@@ -97,10 +72,20 @@ fn invalid(text: &str, why: &str) -> io::Error {
 /// # Errors
 /// If the text is not a host and port, or the name does not resolve; the message contains the name.
 pub async fn resolve(host: impl Into<HostPort>) -> io::Result<Vec<SocketAddr>> {
-    let (name, port) = match host.into().parse()? {
-        Target::Address(address) => return Ok(vec![address]),
-        Target::Name(name, port) => (name, port),
-    };
+    let HostPort { text, port } = host.into();
+    if port.is_none()
+        && let Ok(address) = text.parse()
+    {
+        return Ok(vec![address]);
+    }
+    let (host, port) = port.map_or_else(|| split(&text), |port| Ok((&text[..], port)))?;
+    let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).to_owned();
+    if let Ok(ip) = name.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    if host.is_empty() {
+        return Err(invalid(&text, "the host is missing; write HOST:PORT, as in localhost:80"));
+    }
     let unresolved = |error: io::Error| io::Error::new(error.kind(), format!("cannot resolve '{name}': {error}"));
     let host = name.clone();
     let found = spawn_blocking(move || (&host[..], port).to_socket_addrs().map(Vec::from_iter)).await;

@@ -180,34 +180,37 @@ mod tests {
     use super::*;
     use std::{future::poll_fn, rc::Rc};
 
-    #[test]
-    fn a_poll_inside_a_poll_panics_and_the_task_ends_with_that_panic() {
+    /// Runs a task that calls `inside` with itself in its poll; returns the outcome, and why there is no output.
+    fn run(inside: impl Fn(&dyn Runnable, &mut Context<'_>) -> Poll<()> + 'static) -> (Progress, JoinError) {
         let slot: Rc<RefCell<Option<Rc<dyn Runnable>>>> = Rc::default();
         let inner = slot.clone();
         let cell = Rc::new(TaskCell::new(poll_fn(move |cx| {
             let me = inner.borrow().clone().expect("set below");
-            me.run(cx);
-            Poll::Ready(())
+            inside(&*me, cx)
         })));
         *slot.borrow_mut() = Some(cell.clone());
         let cx = &mut Context::from_waker(Waker::noop());
-        assert_eq!(cell.run(cx), Progress::Panicked);
-        assert!(matches!(cell.poll_join(cx), Poll::Ready(Err(error)) if error.is_panic()));
+        let progress = cell.run(cx);
         slot.borrow_mut().take();
+        let Poll::Ready(Err(error)) = cell.poll_join(cx) else { panic!("the task has an output") };
+        (progress, error)
+    }
+
+    #[test]
+    fn a_poll_inside_a_poll_panics_and_the_task_ends_with_that_panic() {
+        let (progress, error) = run(|me, cx| {
+            me.run(cx);
+            Poll::Ready(())
+        });
+        assert!(progress == Progress::Panicked && error.is_panic(), "{progress:?}, {error}");
     }
 
     #[test]
     fn a_task_cancelled_inside_its_poll_ends_when_the_poll_returns() {
-        let slot: Rc<RefCell<Option<Rc<dyn Runnable>>>> = Rc::default();
-        let inner = slot.clone();
-        let cell = Rc::new(TaskCell::new(poll_fn(move |_| {
-            let me = inner.borrow().clone().expect("set below");
+        let (progress, error) = run(|me, _| {
             assert_eq!(me.cancel(), Progress::Pending);
-            Poll::<()>::Pending
-        })));
-        *slot.borrow_mut() = Some(cell.clone());
-        let cx = &mut Context::from_waker(Waker::noop());
-        assert_eq!(cell.run(cx), Progress::Ended);
-        assert!(matches!(cell.poll_join(cx), Poll::Ready(Err(error)) if error.is_aborted()));
+            Poll::Pending
+        });
+        assert!(progress == Progress::Ended && error.is_aborted(), "{progress:?}, {error}");
     }
 }
