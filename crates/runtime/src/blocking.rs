@@ -1,10 +1,10 @@
 //! A process-wide pool of threads for blocking work, grown on demand.
 
 use crate::task::{JoinError, catch_panic};
-use crate::{RemoteJoinHandle, affinity};
+use crate::{RemoteJoinHandle, affinity, sync::lock};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
@@ -66,7 +66,7 @@ struct State {
 
 impl Pool {
     fn enqueue(&'static self, work: Work) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.queue.push_back(work);
         if state.waiting >= state.queue.len() {
             return self.work.notify_one();
@@ -86,13 +86,13 @@ impl Pool {
     }
 
     fn work_loop(&self) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         loop {
             if let Some(work) = state.queue.pop_front() {
                 drop(state);
                 // The destructor of a dropped output may panic.
                 catch_panic(|| work(Ok(())));
-                state = self.lock();
+                state = lock(&self.state);
                 continue;
             }
             state.waiting += 1;
@@ -110,16 +110,12 @@ impl Pool {
 
     /// Handles a failed thread start: running threads will take the queued work; without any, the work fails.
     fn thread_failed(&self, error: &io::Error) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.threads -= 1;
         let abandoned = if state.threads == 0 { std::mem::take(&mut state.queue) } else { VecDeque::new() };
         drop(state);
         for work in abandoned {
             catch_panic(|| work(Err(io::Error::new(error.kind(), error.to_string()))));
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! A group of workers: a thread and a runtime for each core.
 
-use crate::Builder;
 pub use crate::affinity::pin_to_core;
+use crate::{Builder, sync::lock};
 use std::future::Future;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::{io, thread};
@@ -51,7 +51,7 @@ struct Gate {
 
 impl Gate {
     fn arrive<T>(&self, setup: &io::Result<T>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         if let Ok(arrived) = &mut *state {
             match setup {
                 Ok(_) => *arrived += 1,
@@ -62,7 +62,7 @@ impl Gate {
     }
 
     fn wait_for(&self, all: usize) -> io::Result<()> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = lock(&self.state);
         let waiting = |state: &mut Result<usize, _>| matches!(state, Ok(arrived) if *arrived < all);
         let state = self.changed.wait_while(state, waiting).unwrap_or_else(PoisonError::into_inner);
         state.as_ref().map(|_| ()).map_err(|(kind, text)| io::Error::new(*kind, text.clone()))

@@ -3,11 +3,11 @@
 //! The handlers only mark a signal; one thread of the process distributes it to every [`Signals`] that named it. Signals
 //! that no listener has named keep their default action.
 
-use crate::{affinity, task::catch_panic, trace::event};
+use crate::{affinity, sync::lock, task::catch_panic, trace::event};
 use signal_hook::{consts, iterator, low_level::emulate_default_handler};
 use std::ffi::c_int;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::{fmt, io, thread};
 
@@ -86,7 +86,7 @@ impl fmt::Display for Signal {
 /// ```
 #[derive(Debug)]
 pub struct Signals {
-    listener: Arc<Listener>,
+    listener: Arc<Mutex<Listener>>,
 }
 
 impl Signals {
@@ -96,8 +96,8 @@ impl Signals {
     /// If the process is out of descriptors or threads.
     pub fn new(signals: &[Signal]) -> io::Result<Self> {
         let wanted = signals.iter().fold(0, |bits, signal| bits | signal.bit());
-        let listener = Arc::new(Listener { wanted, state: Mutex::default() });
-        let mut registry = registry();
+        let listener = Arc::new(Mutex::new(Listener { wanted, pending: 0, waiter: None }));
+        let mut registry = lock(&REGISTRY);
         let handle = registry.thread()?;
         registry.listeners.push(listener.clone());
         drop(registry);
@@ -115,13 +115,13 @@ impl Signals {
 
     /// Poll form of `recv`.
     pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<Signal> {
-        let mut state = self.listener.lock();
-        if let Some((signal, ..)) = Signal::ALL.into_iter().find(|(signal, ..)| state.pending & signal.bit() != 0) {
-            state.pending &= !signal.bit();
+        let mut listener = lock(&self.listener);
+        if let Some((signal, ..)) = Signal::ALL.into_iter().find(|(signal, ..)| listener.pending & signal.bit() != 0) {
+            listener.pending &= !signal.bit();
             return Poll::Ready(signal);
         }
-        let before = state.waiter.replace(cx.waker().clone());
-        drop(state);
+        let before = listener.waiter.replace(cx.waker().clone());
+        drop(listener);
         drop(before);
         Poll::Pending
     }
@@ -129,41 +129,26 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        registry().listeners.retain(|listener| !Arc::ptr_eq(listener, &self.listener));
+        lock(&REGISTRY).listeners.retain(|listener| !Arc::ptr_eq(listener, &self.listener));
     }
 }
 
 #[derive(Debug)]
 struct Listener {
     wanted: u32,
-    state: Mutex<ListenerState>,
-}
-
-#[derive(Debug, Default)]
-struct ListenerState {
     /// Bits of the signals not yet returned.
     pending: u32,
     waiter: Option<Waker>,
-}
-
-impl Listener {
-    fn lock(&self) -> MutexGuard<'_, ListenerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// All listeners of the process.
 struct Registry {
     /// Of the distributing thread, once started.
     thread: Option<iterator::Handle>,
-    listeners: Vec<Arc<Listener>>,
+    listeners: Vec<Arc<Mutex<Listener>>>,
 }
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry { thread: None, listeners: Vec::new() });
-
-fn registry() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Registry {
     /// The handle of the distributing thread, which the first call starts.
@@ -187,10 +172,12 @@ fn distribute(number: c_int) {
     let Some((signal, ..)) = Signal::ALL.into_iter().find(|(_, of, _)| *of == number) else { return };
     event!(INFO, "signal"; signal = signal);
     let mut waiters = Vec::new();
-    for listener in registry().listeners.iter().filter(|listener| listener.wanted & signal.bit() != 0) {
-        let mut state = listener.lock();
-        state.pending |= signal.bit();
-        waiters.extend(state.waiter.take());
+    for listener in &lock(&REGISTRY).listeners {
+        let mut listener = lock(listener);
+        if listener.wanted & signal.bit() != 0 {
+            listener.pending |= signal.bit();
+            waiters.extend(listener.waiter.take());
+        }
     }
     // A panic in a foreign waker must not end this thread.
     waiters.into_iter().for_each(|waiter| catch_panic(|| waiter.wake()));

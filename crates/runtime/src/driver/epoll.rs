@@ -45,21 +45,24 @@ pub(crate) enum Event {
     Watched(Key),
 }
 
-/// The directions for which a descriptor is watched or ready.
+/// The directions for which a descriptor is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interest {
     pub input: bool,
     pub output: bool,
+    /// Until the next event; then it stays in the set and reports nothing.
+    pub once: bool,
 }
 
 impl Interest {
-    pub const INPUT: Self = Self { input: true, output: false };
-    pub const NONE: Self = Self { input: false, output: false };
+    pub const NONE: Self = Self { input: false, output: false, once: false };
+    pub const INPUT: Self = Self { input: true, ..Self::NONE };
 
     fn flags(self) -> epoll::EventFlags {
         let mut flags = epoll::EventFlags::empty();
         flags.set(INPUT, self.input);
         flags.set(epoll::EventFlags::OUT, self.output);
+        flags.set(epoll::EventFlags::ONESHOT, self.once);
         flags
     }
 }
@@ -103,21 +106,6 @@ impl Epoll {
         Ok(!flags.is_empty())
     }
 
-    /// Watches a descriptor until its next event. It then stays in the set and reports nothing.
-    pub fn watch_once(
-        &self,
-        kind: OpKind,
-        key: Key,
-        fd: BorrowedFd<'_>,
-        registered: bool,
-        interest: Interest,
-    ) -> io::Result<()> {
-        let flags = interest.flags() | epoll::EventFlags::ONESHOT;
-        let data = epoll::EventData::new_u64(kind.tag(key));
-        let set = if registered { epoll::modify } else { epoll::add };
-        Ok(set(&self.fd, fd, data, flags)?)
-    }
-
     /// Removes a descriptor from the set, if it still refers to the file that was added.
     pub fn forget(&self, fd: BorrowedFd<'_>) {
         let _ = epoll::delete(&self.fd, fd);
@@ -158,11 +146,11 @@ impl Epoll {
         }
     }
 
-    /// The directions for which the descriptor of the last event is ready.
+    /// Whether the descriptor of the last event is ready for input, and for output.
     #[cold]
-    pub fn ready_for(&self) -> Interest {
+    pub fn ready_for(&self) -> [bool; 2] {
         let flags = self.events.get(self.next - 1).map_or(ENDED, |event| event.flags);
-        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) }
+        [INPUT, epoll::EventFlags::OUT].map(|direction| flags.intersects(direction | ENDED))
     }
 
     #[inline]

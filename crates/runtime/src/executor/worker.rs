@@ -18,7 +18,7 @@ use crate::task::queue::Tasks;
 use crate::task::registry::{self, Remote};
 use crate::task::waiter::Due;
 use crate::task::{Token, catch_panic, waker};
-use crate::timer::clock::{Clock, GRACE, TurnOutcome};
+use crate::timer::clock::{Clock, GRACE};
 use crate::timer::slack::TimerSlackGuard;
 use crate::timer::wheel::Timers;
 use crate::trace::{self, event, span};
@@ -217,10 +217,8 @@ impl Worker {
         }
         let mut timers = self.timers.borrow_mut();
         if !timers.is_idle() {
-            let now = self.clock.turn(|| TurnOutcome {
-                idle: io.is_idle() && !self.remote.mailbox.is_pending(),
-                events: io.metrics.events,
-                next: timers.next_deadline(),
+            let now = self.clock.turn(io.metrics.events, || {
+                timers.next_deadline().filter(|_| io.is_idle() && !self.remote.mailbox.is_pending())
             });
             timers.fire(now, &mut io.wakers);
         }
@@ -298,7 +296,8 @@ impl fmt::Debug for Worker {
     }
 }
 
-struct OnDrop<F: FnMut()>(F);
+/// Calls a closure when dropped.
+pub(crate) struct OnDrop<F: FnMut()>(pub F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {

@@ -104,7 +104,7 @@ impl Io {
 
     /// Makes the limit of all lingering sends expire.
     pub fn age(&mut self) {
-        self.lingering.iter_mut().for_each(|lingering| lingering.until = Instant::now());
+        self.lingering.iter_mut().for_each(|(_, until)| *until = Instant::now());
     }
 
     /// What is left, in words; `None` if nothing is.

@@ -10,11 +10,6 @@ const LINGER: Duration = Duration::from_secs(5);
 /// Time for which a shutdown waits for the completions of all requests; short in unit tests, where some never complete.
 const REAP: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 2000 });
 
-pub(super) struct Lingering {
-    key: Key,
-    pub(super) until: Instant,
-}
-
 impl Io {
     /// Handles a dropped stream: stops receiving, lets a send in flight finish, then closes.
     pub fn drop_conn(&mut self, key: Key) {
@@ -32,7 +27,7 @@ impl Io {
             self.stop_receive(key);
         }
         if sending {
-            self.lingering.push_back(Lingering { key, until: Instant::now() + LINGER });
+            self.lingering.push_back((key, Instant::now() + LINGER));
         }
         if connecting {
             match &mut self.driver {
@@ -55,13 +50,13 @@ impl Io {
     }
 
     pub fn lingering_until(&self) -> Option<Instant> {
-        self.lingering.front().map(|lingering| lingering.until)
+        self.lingering.front().map(|(_, until)| *until)
     }
 
     #[cold]
     pub(super) fn end_lingering(&mut self) {
         let now = Instant::now();
-        while let Some(&Lingering { key, until }) = self.lingering.front() {
+        while let Some(&(key, until)) = self.lingering.front() {
             if until > now && self.conns.get(key).is_some() {
                 break;
             }

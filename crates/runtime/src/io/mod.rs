@@ -37,12 +37,15 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) use readiness::Direction;
-pub(crate) use receive::Received;
+
+/// A buffer lent to the user: its number, the start of its data, and their length.
+pub(crate) type Part = (u16, NonNull<u8>, u32);
 
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
@@ -59,7 +62,8 @@ pub(crate) struct Io {
     /// Addresses of connects in flight, which the kernel reads.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
     replenisher: Replenisher,
-    lingering: VecDeque<close::Lingering>,
+    /// Dropped connections whose sends are in flight, and when each is cancelled.
+    lingering: VecDeque<(Key, Instant)>,
     wake_fd: Arc<OwnedFd>,
     /// Only if the worker may spin.
     active: Option<ActiveSet>,
@@ -93,12 +97,9 @@ impl Io {
             metrics: Metrics::default(),
         };
         io.provide_more();
-        let armed = io.arm_wake_fd();
-        if armed.is_err() {
-            // No request was submitted.
-            io.free_memory_on_drop();
-        }
-        armed.map(|()| (io, fallback))
+        // After an error: no request was submitted.
+        io.arm_wake_fd().inspect_err(|_| io.free_memory_on_drop())?;
+        Ok((io, fallback))
     }
 
     pub fn backend(&self) -> BackendKind {
@@ -249,6 +250,7 @@ impl Io {
         let interest = Interest {
             input: conn.has(flag::RECEIVING),
             output: conn.has(flag::SENDING | flag::CONNECTING | flag::WANTS_OUTPUT),
+            once: false,
         };
         // SAFETY: a live slot owns its open descriptor.
         let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };

@@ -90,10 +90,11 @@ impl Io {
             Driver::Epoll(epoll) => epoll,
         };
         let [input, output] = [Direction::Input, Direction::Output].map(|direction| watched.is_armed(direction));
-        let result = epoll.watch_once(OpKind::WatchInput, key, fd, watched.registered, Interest { input, output });
+        let interest = Interest { input, output, once: true };
+        let result = epoll.watch(OpKind::WatchInput, key, fd, watched.registered, interest);
         let side = &mut watched.sides[direction as usize];
         match result {
-            Ok(()) => watched.registered = true,
+            Ok(registered) => watched.registered = registered,
             // A regular file, which epoll does not watch and which is always ready: reported in the next turn.
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
                 (side.armed, side.ready) = (false, true);
@@ -136,8 +137,7 @@ impl Io {
     #[cold]
     pub(super) fn watched(&mut self, key: Key) {
         let (Driver::Epoll(epoll), Some(watched)) = (&self.driver, self.watches.get(key)) else { return };
-        let ready = epoll.ready_for();
-        for (side, ready) in watched.sides.iter_mut().zip([ready.input, ready.output]) {
+        for (side, ready) in watched.sides.iter_mut().zip(epoll.ready_for()) {
             if mem::take(&mut side.armed) {
                 side.ready = ready;
                 self.wakers.wake(&mut side.waiter);

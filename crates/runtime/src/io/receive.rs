@@ -1,6 +1,6 @@
 //! Receiving: events fill a connection's inbox, readers empty it, and a full inbox stops its receive.
 
-use super::{Io, closed, from_errno};
+use super::{Io, Part, closed, from_errno};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use crate::driver::Driver;
 use crate::driver::user_data::OpKind;
@@ -16,13 +16,6 @@ use std::task::{Context, Poll};
 const INBOX_LIMIT: u16 = 16;
 /// Epoll: reads from one ready descriptor per turn; enough for bursts, and fair to other connections.
 const READS_A_TURN: usize = 4;
-
-/// The filled part of a receive buffer, which now belongs to the reader.
-pub(crate) struct Received {
-    pub buffer: u16,
-    pub start: NonNull<u8>,
-    pub len: u32,
-}
 
 impl Io {
     /// Returns a buffer that was lent to the user.
@@ -222,9 +215,9 @@ impl Io {
         Poll::Pending
     }
 
-    /// Takes the oldest segment out of the inbox; `None` is the end of the stream.
+    /// Lends the oldest segment of the inbox to the user; `None` is the end of the stream.
     #[inline(always)]
-    pub fn poll_receive(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
+    pub fn poll_receive(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<Part>>> {
         let Some(buffer) = self.conns.get(key).and_then(|conn| conn.pop_segment(&mut self.buffers)) else {
             return self.poll_empty(key, cx, None);
         };
@@ -232,7 +225,7 @@ impl Io {
         self.buffers.leased += 1;
         // SAFETY: a segment lies inside its buffer.
         let start = unsafe { self.buffers.address(buffer).add(usize::from(segment.offset)) };
-        Poll::Ready(Ok(Some(Received { buffer, start, len: u32::from(segment.len) })))
+        Poll::Ready(Ok(Some((buffer, start, u32::from(segment.len)))))
     }
 
     /// Copies from the inbox as much as there is and fits; 0 is the end of the stream.

@@ -1,6 +1,6 @@
 //! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
 
-use super::{Io, closed, from_errno};
+use super::{Io, Part, closed, from_errno};
 use crate::buffers::send::SendBuffers;
 use crate::driver::Driver;
 use crate::io::conn::{Source, flag};
@@ -15,9 +15,6 @@ use std::task::{Context, Poll};
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 /// Pieces that the kernel takes per call (UIO_MAXIOV).
 const MOST_PIECES: usize = 1024;
-
-/// A buffer lent to the user: its number, the start of its data, and their length.
-pub(crate) type Part = (u16, NonNull<u8>, u32);
 
 impl Io {
     /// Waits until nothing is in flight; returns the error of an earlier send.

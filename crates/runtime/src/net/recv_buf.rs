@@ -1,6 +1,6 @@
 //! A received segment, still in the runtime's buffer.
 
-use crate::{buffers::recv::NO_BUFFER, executor, io::Received};
+use crate::{buffers::recv::NO_BUFFER, executor, io::Part};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -16,17 +16,16 @@ pub struct RecvBuf {
 }
 
 impl RecvBuf {
-    pub(crate) fn new(worker: u16, received: Received) -> Self {
-        Self { start: received.start, len: received.len, buffer: received.buffer, worker }
+    pub(crate) fn new(worker: u16, (buffer, start, len): Part) -> Self {
+        Self { start, len, buffer, worker }
     }
 
     pub(crate) fn end_of_stream() -> Self {
         Self { start: NonNull::dangling(), len: 0, buffer: NO_BUFFER, worker: 0 }
     }
 
-    /// The buffer's number, the start of its data, and their length.
     #[inline]
-    pub(crate) fn part(&self) -> (u16, NonNull<u8>, u32) {
+    pub(crate) fn part(&self) -> Part {
         (self.buffer, self.start, self.len)
     }
 

@@ -113,11 +113,8 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
     }
 }
 
-fn check(plans: impl Strategy<Value = Plan>, share: u32) {
-    check_with(plans, share, run);
-}
-
-fn check_with(plans: impl Strategy<Value = Plan>, share: u32, run: fn(&Plan) -> Result<(), TestCaseError>) {
+/// Runs plans: proptest's number of cases divided by `share`.
+fn check(plans: impl Strategy<Value = Plan>, share: u32, run: fn(&Plan) -> Result<(), TestCaseError>) {
     let config = Config { failure_persistence: None, max_shrink_time: 60_000, ..Config::default() };
     let cases = (config.cases / share).max(1);
     let mut runner = TestRunner::new(Config { cases, ..config });
@@ -128,23 +125,23 @@ fn check_with(plans: impl Strategy<Value = Plan>, share: u32, run: fn(&Plan) -> 
 
 #[test]
 fn random_programs_lose_nothing_and_never_hang() {
-    check(plan(Just(None)), 1);
+    check(plan(Just(None)), 1, run);
 }
 
 #[test]
 fn random_programs_lose_nothing_on_a_real_ring() {
-    check_with(plan(Just(None)), 4, run_on_real_ring);
+    check(plan(Just(None)), 4, run_on_real_ring);
 }
 
 /// Unit tests have few overflow buffers: these plans use all of them, all but a few, or need more than exist.
 #[test]
 fn random_programs_finish_with_few_buffers_left() {
-    check(plan((3040u16..3090).prop_map(Some)), 16);
+    check(plan((3040u16..3090).prop_map(Some)), 16, run);
 }
 
 #[test]
 fn a_returned_buffer_serves_a_waiting_receive() {
-    check(scarce_buffers(), 16);
+    check(scarce_buffers(), 16, run);
 }
 
 /// A plan with a mild kernel.

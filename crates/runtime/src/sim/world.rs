@@ -1,7 +1,7 @@
 //! State shared by the tasks of a test, and the properties checked.
 
 use super::{kernel::Kernel, net::Net, plan::Plan, socket};
-use crate::{JoinHandle, executor, net::RecvBuf};
+use crate::{JoinHandle, executor, executor::worker::OnDrop, net::RecvBuf};
 use proptest::{prop_assert, test_runner::TestCaseError};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -49,15 +49,6 @@ struct Relay(Waker);
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
         self.0.wake_by_ref();
-    }
-}
-
-/// Marks a task as done when dropped, however it ends.
-pub(super) struct DoneGuard<'a>(&'a World, usize);
-
-impl Drop for DoneGuard<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.1, Activity::Nothing);
     }
 }
 
@@ -114,9 +105,10 @@ impl World {
         }
     }
 
-    pub fn begins(&self, index: usize) -> DoneGuard<'_> {
+    /// Marks a task as running, and as done when the guard is dropped, however it ends.
+    pub fn begins(&self, index: usize) -> impl Drop + use<'_> {
         self.set(index, Activity::Runs);
-        DoneGuard(self, index)
+        OnDrop(move || self.set(index, Activity::Nothing))
     }
 
     fn set(&self, index: usize, doing: Activity) {

@@ -2,9 +2,10 @@
 //! or a write to its eventfd if it sleeps. Other threads touch nothing else of a worker.
 
 use super::{Token, mailbox::Mailbox};
+use crate::sync::lock;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The part of a worker that other threads may touch.
 pub(crate) struct Remote {
@@ -33,13 +34,9 @@ enum Slot {
     Retired,
 }
 
-fn slots() -> MutexGuard<'static, Vec<Slot>> {
-    SLOTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 /// Registers a worker under a free number; `remote` makes the part that other threads may touch.
 pub(crate) fn register(remote: impl FnOnce(u16) -> Remote) -> io::Result<Arc<Remote>> {
-    let mut slots = slots();
+    let mut slots = lock(&SLOTS);
     let free = slots.iter().position(|slot| matches!(slot, Slot::Free)).unwrap_or(slots.len());
     if free >= usize::from(u16::MAX) {
         let message = "65,535 runtimes are alive in this process, or have left streams behind; drop some";
@@ -55,7 +52,7 @@ pub(crate) fn register(remote: impl FnOnce(u16) -> Remote) -> io::Result<Arc<Rem
 
 /// Removes a worker; its number may be used again if it has left nothing behind.
 pub(crate) fn unregister(id: u16, nothing_left: bool) {
-    slots()[usize::from(id)] = if nothing_left { Slot::Free } else { Slot::Retired };
+    lock(&SLOTS)[usize::from(id)] = if nothing_left { Slot::Free } else { Slot::Retired };
 }
 
 /// Posts a token to the mailbox of its worker. Returns the worker if it sleeps: the caller must wake it.
@@ -72,7 +69,7 @@ pub(crate) fn wake(worker: u16) {
 }
 
 fn find(worker: u16) -> Option<Arc<Remote>> {
-    match slots().get(usize::from(worker)) {
+    match lock(&SLOTS).get(usize::from(worker)) {
         Some(Slot::Taken(remote)) => Some(remote.clone()),
         _ => None,
     }

@@ -18,13 +18,6 @@ struct Virtual {
     events: Cell<u64>,
 }
 
-pub(crate) struct TurnOutcome {
-    /// No task is ready and no wake-up is pending.
-    pub idle: bool,
-    pub events: u64,
-    pub next: Option<Instant>,
-}
-
 impl Clock {
     /// A virtual clock starts at the current time.
     pub fn new(is_virtual: bool) -> Self {
@@ -41,13 +34,17 @@ impl Clock {
         self.virtual_now().unwrap_or_else(Instant::now)
     }
 
-    /// The time at the end of a turn; jumps if the turn found nothing to do.
+    /// The time at the end of a turn, with the kernel's event count so far. A virtual clock jumps to `next`, the first deadline
+    /// unless a task is ready or a wake-up pending, if the turn brought no event.
     #[inline]
-    pub fn turn(&self, outcome: impl FnOnce() -> TurnOutcome) -> Instant {
-        match &self.0 {
-            None => Instant::now(),
-            Some(clock) => clock.turn(outcome()),
+    pub fn turn(&self, events: u64, next: impl FnOnce() -> Option<Instant>) -> Instant {
+        let Some(clock) = &self.0 else { return Instant::now() };
+        // An event that woke no task, such as the end of a send, may be followed by one that does.
+        let silent = clock.events.replace(events) == events;
+        if silent && let Some(next) = next() {
+            clock.now.set(clock.now.get().max(next));
         }
+        clock.now.get()
     }
 
     /// Advances a virtual clock.
@@ -57,19 +54,5 @@ impl Clock {
     pub fn set(&self, to: Instant) {
         let Some(clock) = &self.0 else { panic!("time::advance needs a runtime built with virtual_clock(true)") };
         clock.now.set(clock.now.get().max(to));
-    }
-}
-
-impl Virtual {
-    fn turn(&self, outcome: TurnOutcome) -> Instant {
-        // An event that woke no task, such as the end of a send, may be followed by one that does.
-        let silent = self.events.replace(outcome.events) == outcome.events;
-        if outcome.idle
-            && silent
-            && let Some(next) = outcome.next
-        {
-            self.now.set(self.now.get().max(next));
-        }
-        self.now.get()
     }
 }
