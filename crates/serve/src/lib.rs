@@ -18,7 +18,8 @@ pub use work::Work;
 
 use brunt_runtime::Spinning;
 use serde::{Deserialize, Serialize};
-use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 use tcp::shared::context::ModelContext;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,50 +62,28 @@ pub enum Notice {
     Queued(Waits),
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ServeError {
+    #[error("cannot listen on {0}: {1}{remedy}", remedy = listen_remedy(.1.kind()))]
     Listen(SocketAddr, io::Error),
-    /// A worker could not be set up.
-    Worker(io::Error),
+    #[error("cannot start a worker: {0}")]
+    Worker(#[from] io::Error),
     /// Two listeners of one server have the same address.
+    #[error("cannot listen on {0} for two purposes: give each listener, and --metrics, its own port")]
     DuplicateAddress(SocketAddr),
-    /// The access log could not be opened.
+    #[error("cannot write the access log '{path}': {1}; choose another file, or - for stdout", path = .0.display())]
     Log(PathBuf, io::Error),
     /// One line that says what failed and why.
+    #[error("{0}")]
     Failed(String),
 }
 
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Listen(address, error) => {
-                let remedy = match error.kind() {
-                    io::ErrorKind::AddrInUse => "; another process has it: stop that one or choose another port",
-                    io::ErrorKind::PermissionDenied => "; ports below 1024 need CAP_NET_BIND_SERVICE",
-                    io::ErrorKind::AddrNotAvailable => "; this machine has no such address",
-                    _ => "",
-                };
-                write!(f, "cannot listen on {address}: {error}{remedy}")
-            }
-            Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
-            Self::Failed(text) => f.write_str(text),
-            Self::DuplicateAddress(address) => {
-                let remedy = "give each listener, and --metrics, its own port";
-                write!(f, "cannot listen on {address} for two purposes: {remedy}")
-            }
-            Self::Log(path, error) => {
-                let path = path.display();
-                write!(f, "cannot write the access log '{path}': {error}; choose another file, or - for stdout")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ServeError {}
-
-impl From<io::Error> for ServeError {
-    fn from(error: io::Error) -> Self {
-        Self::Worker(error)
+fn listen_remedy(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::AddrInUse => "; another process has it: stop that one or choose another port",
+        io::ErrorKind::PermissionDenied => "; ports below 1024 need CAP_NET_BIND_SERVICE",
+        io::ErrorKind::AddrNotAvailable => "; this machine has no such address",
+        _ => "",
     }
 }
 
@@ -118,4 +97,9 @@ pub fn tcp(
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     (options.model.run)(&ModelContext::new(options, stop, notices)?)
+}
+
+/// Locks, also after a panic of another thread.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

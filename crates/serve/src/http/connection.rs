@@ -145,7 +145,7 @@ impl<S: ServerTransport> Hot<S> {
             Rare::Step { lease, mut used, mut next, unsent } => {
                 out = unsent;
                 loop {
-                    self.write_all(&out).await?;
+                    self.write_all(&out, S::poll_write).await?;
                     out.clear();
                     match next {
                         Action::Read => {
@@ -174,7 +174,7 @@ impl<S: ServerTransport> Hot<S> {
                     return self.last(Action::Close).await;
                 }
                 let next = self.conversation.expire(&worker, &mut out);
-                self.write_all(&out).await?;
+                self.write_all(&out, S::poll_write).await?;
                 self.last(next).await
             }
         }
@@ -185,10 +185,14 @@ impl<S: ServerTransport> Hot<S> {
     }
 
     /// Writes everything. Fails if the client takes nothing for too long.
-    async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    async fn write_all(
+        &mut self,
+        mut bytes: &[u8],
+        write: impl Fn(&mut S, &mut Context<'_>, &[u8]) -> Poll<io::Result<usize>>,
+    ) -> io::Result<()> {
         while !bytes.is_empty() {
             self.wait_for(Phase::Sending);
-            let sent = self.in_time(|stream, cx| stream.poll_write(cx, bytes)).await?;
+            let sent = self.in_time(|stream, cx| write(stream, cx, bytes)).await?;
             self.guard.worker.counters.sent.add(sent as u64);
             bytes = &bytes[sent..];
         }
@@ -226,13 +230,7 @@ impl<S: ServerTransport> Hot<S> {
             }
             Action::Linger(most) => self.linger(most).await?,
             Action::Garbage => {
-                let mut garbage = GARBAGE;
-                self.wait_for(Phase::Sending);
-                while !garbage.is_empty() {
-                    let sent = self.in_time(|stream, cx| stream.poll_write_raw(cx, garbage)).await?;
-                    self.guard.worker.counters.sent.add(sent as u64);
-                    garbage = &garbage[sent..];
-                }
+                self.write_all(GARBAGE, S::poll_write_raw).await?;
                 self.linger(LINGER).await?;
             }
             Action::Close if S::NEEDS_CLOSE_NOTIFY => {

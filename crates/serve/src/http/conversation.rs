@@ -130,8 +130,7 @@ impl Conversation {
     pub fn expire(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Action {
         self.reader.close();
         self.state.drop_received(worker);
-        worker.write_timeout(out);
-        worker.counters.answered(self.state.listener, 408);
+        worker.give_up(self.state.listener, 408, "408 Request Timeout\n", out);
         Action::Linger(LINGER)
     }
 
@@ -170,8 +169,8 @@ impl State {
         }
         if !step.worker.reserve_body(data.len() as u64) {
             self.drop_received(step.worker);
-            step.worker.write_overload(step.out);
-            step.worker.counters.answered(self.listener, 503);
+            let text = "503 Service Unavailable: too many bytes of request bodies at a time\n";
+            step.worker.give_up(self.listener, 503, text, step.out);
             return Some(Action::Linger(LINGER));
         }
         request.body.extend_from_slice(data);

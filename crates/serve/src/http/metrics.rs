@@ -2,11 +2,12 @@
 //! Prometheus' text format 0.0.4.
 
 use super::handler::Fault;
+use crate::lock;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Status codes counted: 100 to 599.
@@ -246,10 +247,6 @@ impl Page {
             let _ = writeln!(self.0, "brunt_http_{name}{labels} {value}");
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn label(name: &str, value: &str) -> String {

@@ -5,7 +5,7 @@ use super::context::ServerContext;
 use super::conversation::{Addrs, Endpoint};
 use super::worker::Worker;
 use super::worker_loop::{self, Model};
-use crate::{Notice, ServeError, tcp::native::builder};
+use crate::{Notice, ServeError, lock, tcp::native::builder};
 use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
 use brunt_runtime::{BackendKind, CancellationToken, JoinHandle};
 use brunt_tls::Transport;
@@ -13,7 +13,7 @@ use std::future::Future;
 use std::io;
 use std::net::Shutdown;
 use std::rc::Rc;
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(
     // An error of one worker stops all.
     let stop = &stop.child_token();
     let results = brunt_runtime::group::run(&builder, &context.options.workers, |number| {
-        let listeners = std::mem::take(&mut *listeners[number].lock().unwrap_or_else(PoisonError::into_inner));
+        let listeners = std::mem::take(&mut *lock(&listeners[number]));
         async move {
             // All workers are set up and all sockets listen.
             if number == 0 {

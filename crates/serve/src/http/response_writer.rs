@@ -92,8 +92,7 @@ fn head<'o>(
 #[cold]
 fn write_error(refused: EncodeError, meta: RequestMeta, date: &DateHeader, out: &mut Vec<u8>) -> Persistence {
     let text = format!("500 Internal Server Error: the response cannot be sent: {refused}\n");
-    let response = http1::Response::new(out, meta, date, 500).and_then(|r| r.field("Content-Type", b"text/plain"));
-    response.map_or(Persistence::Close, |response| response.body(text.as_bytes()))
+    http1::Response::text(out, meta, date, 500, text.as_bytes())
 }
 
 /// A response that takes more than one step.
@@ -113,7 +112,6 @@ enum Stage {
 }
 
 enum Rest {
-    Whole(Rc<[u8]>, usize),
     Filled(u64, u64),
     Pieces { current: Option<(Rc<[u8]>, usize)>, rest: vec::IntoIter<Rc<[u8]>>, every: Duration },
 }
@@ -160,7 +158,9 @@ impl ResponseWriter {
         let allowed = if let Some(Fault::Truncate(bytes)) = self.response.fault { bytes } else { u64::MAX };
         let left = match std::mem::replace(&mut self.response.body, Content::Filled(0)) {
             _ if self.no_body => Rest::Filled(0, 0),
-            Content::Whole(bytes) => Rest::Whole(bytes, 0),
+            Content::Whole(bytes) => {
+                Rest::Pieces { current: Some((bytes, 0)), rest: Vec::new().into_iter(), every: Duration::ZERO }
+            }
             Content::Filled(length) => Rest::Filled(0, length),
             Content::Pieces { pieces, every, .. } => {
                 let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
@@ -215,11 +215,6 @@ impl Rest {
     /// At most `room` bytes, at least one.
     fn take(&mut self, room: usize) -> Chunk<'_> {
         match self {
-            Self::Whole(bytes, at) => {
-                let part = &bytes[*at..bytes.len().min(*at + room)];
-                *at += part.len();
-                if part.is_empty() { Chunk::End } else { Chunk::Bytes(part) }
-            }
             Self::Filled(at, length) => {
                 let start = (*at % FILLING.len() as u64) as usize;
                 let left = usize::try_from(*length - *at).unwrap_or(usize::MAX);

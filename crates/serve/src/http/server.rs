@@ -15,9 +15,7 @@ pub struct Server(ServerContext);
 
 /// Replaces the plan of a running server.
 #[derive(Clone)]
-pub struct Reloader {
-    shared: Arc<Shared>,
-}
+pub struct Reloader(Arc<Shared>);
 
 impl Server {
     /// Binds the addresses and opens the access log.
@@ -46,7 +44,7 @@ impl Server {
     }
 
     pub fn reloader(&self) -> Reloader {
-        Reloader { shared: self.0.shared.clone() }
+        Reloader(self.0.shared.clone())
     }
 
     /// Serves until `stop` is cancelled. Then idle connections close at once, requests in progress are answered within the
@@ -76,6 +74,6 @@ impl Reloader {
     /// # Errors
     /// If the listeners differ; the old plan stays.
     pub fn replace(&self, plan: Plan) -> Result<(), String> {
-        self.shared.replace(plan)
+        self.0.replace(plan)
     }
 }

@@ -1,19 +1,17 @@
 //! State shared by the workers of a server: the plan, which can be replaced at runtime, the metrics and the access log.
 
 use super::access_log::{AccessLog, LogBuffer};
-use super::config::Plan;
-use super::config::settings::Settings;
+use super::config::{Plan, Settings};
 use super::metrics::Metrics;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::lock;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 pub(crate) struct Shared {
     pub settings: Settings,
     pub metrics: Arc<Metrics>,
     pub started: Instant,
-    pub log: Option<Mutex<Option<AccessLog>>>,
-    version: AtomicU64,
+    log: Mutex<Option<AccessLog>>,
     plan: Mutex<Arc<Plan>>,
 }
 
@@ -24,15 +22,13 @@ impl Shared {
             settings,
             metrics: Arc::new(Metrics::new(names, workers)),
             started: Instant::now(),
-            log: log.map(|log| Mutex::new(Some(log))),
-            version: AtomicU64::new(0),
+            log: Mutex::new(log),
             plan: Mutex::new(Arc::new(plan)),
         }
     }
 
-    pub fn plan(&self) -> (u64, Arc<Plan>) {
-        let plan = lock(&self.plan);
-        (self.version.load(Ordering::Relaxed), plan.clone())
+    pub fn plan(&self) -> Arc<Plan> {
+        lock(&self.plan).clone()
     }
 
     /// Replaces the plan; workers pick it up within a tick. Listeners cannot change.
@@ -47,23 +43,18 @@ impl Shared {
             );
         }
         *current = Arc::new(plan);
-        self.version.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// A log buffer for one worker, if requests are logged.
     pub fn log_buffer(&self) -> Option<LogBuffer> {
-        lock(self.log.as_ref()?).as_ref().map(AccessLog::buffer)
+        lock(&self.log).as_ref().map(AccessLog::buffer)
     }
 
     /// Closes the log; all workers must have ended.
     pub fn close_log(&self) {
-        if let Some(log) = self.log.as_ref().and_then(|log| lock(log).take()) {
+        if let Some(log) = lock(&self.log).take() {
             log.close();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,13 +1,12 @@
 //! State shared by the connections of one worker: router, `Date`, deadlines, counters, log. Confined to one thread; no locks.
 
 use super::access_log::LogBuffer;
-use super::config::settings::Settings;
+use super::config::{Plan, Settings};
 use super::deadlines::{DeadlineEntry, Deadlines, Phase};
 use super::metrics::Counters;
 use super::router::Router;
 use super::shared::Shared;
-use brunt_wire::http1::server::{Connection, Event};
-use brunt_wire::http1::{DateHeader, Head, Limits, RequestMeta, StaticResponse};
+use brunt_wire::http1::{DateHeader, Head, RequestMeta, Response};
 use std::cell::{Cell, Ref, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -25,7 +24,8 @@ pub(crate) struct Worker {
     shared: Arc<Shared>,
     number: usize,
     router: RefCell<Router>,
-    version: Cell<u64>,
+    /// The plan of the router.
+    plan: RefCell<Arc<Plan>>,
     date: RefCell<DateHeader>,
     unix: Cell<u64>,
     stopping: Cell<bool>,
@@ -33,14 +33,6 @@ pub(crate) struct Worker {
     log: RefCell<Option<LogBuffer>>,
     /// Bytes of request bodies in memory.
     body_bytes: Cell<u64>,
-    final_responses: FinalResponses,
-}
-
-/// Responses to clients that are given up.
-struct FinalResponses {
-    meta: RequestMeta,
-    timeout: StaticResponse,
-    overload: StaticResponse,
 }
 
 impl Worker {
@@ -48,20 +40,19 @@ impl Worker {
         let settings = shared.settings.clone();
         let date =
             if settings.bare { DateHeader::bare() } else { DateHeader::new(Some(NAME), 0).expect("a valid name") };
-        let (version, plan) = shared.plan();
+        let (plan, log) = (shared.plan(), shared.log_buffer());
         let worker = Self {
             deadlines: Deadlines::new(&settings),
             counters: shared.metrics.worker(number),
             out: RefCell::default(),
             router: RefCell::new(Router::new(&plan, shared, number)),
-            version: Cell::new(version),
+            plan: RefCell::new(plan),
             date: RefCell::new(date),
             unix: Cell::new(0),
             stopping: Cell::new(false),
-            logging: shared.log.is_some(),
-            log: RefCell::new(shared.log_buffer()),
+            logging: log.is_some(),
+            log: RefCell::new(log),
             body_bytes: Cell::new(0),
-            final_responses: FinalResponses::new(),
             shared: shared.clone(),
             number,
             settings,
@@ -74,8 +65,8 @@ impl Worker {
     pub fn tick(&self) {
         self.set_time();
         self.deadlines.sweep();
-        let (version, plan) = self.shared.plan();
-        if self.version.replace(version) != version {
+        let plan = self.shared.plan();
+        if !Arc::ptr_eq(&self.plan.replace(plan.clone()), &plan) {
             *self.router.borrow_mut() = Router::new(&plan, &self.shared, self.number);
         }
         if let Some(log) = &mut *self.log.borrow_mut() {
@@ -132,14 +123,11 @@ impl Worker {
         if self.is_stopping() { head.meta().closing() } else { head.meta() }
     }
 
-    /// Appends a 408.
-    pub fn write_timeout(&self, out: &mut Vec<u8>) {
-        let _close = self.final_responses.timeout.write(out, self.final_responses.meta, &self.date());
-    }
-
-    /// Appends a 503.
-    pub fn write_overload(&self, out: &mut Vec<u8>) {
-        let _close = self.final_responses.overload.write(out, self.final_responses.meta, &self.date());
+    /// Appends and counts a response to a client that is given up.
+    #[cold]
+    pub fn give_up(&self, listener: u16, status: u16, text: &str, out: &mut Vec<u8>) {
+        let _close = Response::text(out, RequestMeta::UNPARSED, &self.date(), status, text.as_bytes());
+        self.counters.answered(listener, status);
     }
 
     /// Accounts for bytes of a request body. Returns false if [`Settings::bodies`] would be exceeded.
@@ -160,30 +148,6 @@ impl Worker {
         if let Some(log) = &mut *self.log.borrow_mut() {
             self.counters.lost_lines.add(log.add(peer, head, status, length));
         }
-    }
-}
-
-impl FinalResponses {
-    fn new() -> Self {
-        let text = |status, text: &[u8]| {
-            StaticResponse::new(status, &[("Content-Type", b"text/plain")], text)
-                .expect("valid fields and a final status")
-        };
-        Self {
-            meta: closing_meta(),
-            timeout: text(408, b"408 Request Timeout\n"),
-            overload: text(503, b"503 Service Unavailable: too many bytes of request bodies at a time\n"),
-        }
-    }
-}
-
-/// Parses a request with `Connection: close`, for responses to requests that were not parsed.
-fn closing_meta() -> RequestMeta {
-    let (mut connection, mut bytes) =
-        (Connection::default(), &b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"[..]);
-    match connection.next(&mut bytes, &Limits::SERVER) {
-        Some(Event::Head(head)) => head.meta(),
-        other => unreachable!("a valid request parsed as {other:?}"),
     }
 }
 

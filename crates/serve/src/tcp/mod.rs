@@ -4,8 +4,7 @@
 //! the table; tests name the places that cannot (`docs/guide/serve.md`, the model list of plans).
 
 mod acceptor;
-mod epoll_each;
-mod epoll_one;
+mod epoll;
 pub(crate) mod native;
 mod poll;
 mod pool;
@@ -27,8 +26,8 @@ pub static MODELS: &[&ServerModel] = &[
     &tokio::TOKIO_EACH,
     &thread::MODEL,
     &poll::MODEL,
-    &epoll_one::MODEL,
-    &epoll_each::MODEL,
+    &epoll::ONE,
+    &epoll::EACH,
     &acceptor::MODEL,
     &prefork::MODEL,
     &pool::MODEL,

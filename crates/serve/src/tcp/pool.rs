@@ -6,7 +6,7 @@ use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
 use super::shared::reactor::{Dispatch, Reactor, Set, Source};
 use super::shared::threads::set_affinity;
 use super::shared::wake_fd::WakeFd;
-use crate::{Counts, Notice, ServeError, Service, report::Waits};
+use crate::{Counts, Notice, ServeError, Service, lock, report::Waits};
 use rustix::event::epoll::EventFlags;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -155,8 +155,4 @@ impl Drop for Producer<'_> {
         lock(&self.0.queue).closed = true;
         self.0.some.notify_all();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! A process per core with one epoll loop. All accept from one listener, and the kernel wakes all of them for each new
 //! connection. Processes are started from this program's file, not forked.
 
-use super::epoll_one;
+use super::epoll;
 use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
 use super::shared::threads;
 use crate::{Counts, ServeError, processes::Processes};
@@ -20,7 +20,7 @@ pub(crate) static MODEL: ServerModel = ServerModel {
 fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     threads::check(&context.options.workers)?;
     let layout: Vec<_> = context.options.workers.iter().map(|core| vec![*core]).collect();
-    let Some(processes) = Processes::start(context.options, epoll_one::MODEL.word, &layout, context.stop)? else {
+    let Some(processes) = Processes::start(context.options, epoll::ONE.word, &layout, context.stop)? else {
         return Ok(Counts::default());
     };
     let shared = context.listeners()?;

@@ -3,12 +3,12 @@
 use super::shared::accept::{self, PAUSE};
 use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
 use super::shared::threads::set_affinity;
-use crate::{Counts, Notice, ServeError, Service, report::is_failure};
+use crate::{Counts, Notice, ServeError, Service, lock, report::is_failure};
 use rustix::net::SocketFlags;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, thread};
 
@@ -39,14 +39,14 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
         let mut serve = |socket: TcpStream| {
             accepted += 1;
             let (number, socket) = (accepted, Arc::new(socket));
-            open.lock().sockets.insert(number, socket.clone());
+            lock(&open.state).sockets.insert(number, socket.clone());
             // Out of threads: accepted connections wait until another one ends.
             while let Err(why) = open.room(most).and_then(|()| {
                 let (thread, socket) = (thread::Builder::new().stack_size(STACK), socket.clone());
                 thread.spawn_scoped(scope, move || open.leave(number, connection(&socket, service)))
             }) {
                 if !told {
-                    let many = open.lock().sockets.len() - 1;
+                    let many = lock(&open.state).sockets.len() - 1;
                     let _ = context.notices.send(Notice::Trouble(format!(
                         "no thread for more than {many} connections: {why}; others wait until one of them ends"
                     )));
@@ -95,20 +95,16 @@ struct State {
 }
 
 impl Open {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Fails if no more threads are possible, the new one included.
     fn room(&self, most: usize) -> io::Result<()> {
-        match self.lock().sockets.len() > most {
+        match lock(&self.state).sockets.len() > most {
             true => Err(io::Error::other("vm.max_map_count leaves room for no more stacks")),
             false => Ok(()),
         }
     }
 
     fn leave(&self, number: u64, result: io::Result<()>) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.failed += u64::from(result.is_err_and(|error| is_failure(&error)));
         state.sockets.remove(&number);
         if state.sockets.is_empty() {
@@ -119,7 +115,7 @@ impl Open {
     /// Waits for connections to end during the grace time, then closes the rest.
     fn end(&self, grace: Duration) -> Counts {
         let some = |state: &mut State| !state.sockets.is_empty();
-        let (state, _) = self.none.wait_timeout_while(self.lock(), grace, some).unwrap_or_else(PoisonError::into_inner);
+        let (state, _) = self.none.wait_timeout_while(lock(&self.state), grace, some).unwrap_or_else(PoisonError::into_inner);
         // Unblocks the threads.
         for socket in state.sockets.values() {
             let _ = socket.shutdown(Shutdown::Both);

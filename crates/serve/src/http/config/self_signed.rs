@@ -1,9 +1,9 @@
 //! Self-signed certificates for listeners without one. The certificate for a set of names is made once, so that a
 //! reload does not change it.
 
+use crate::lock;
 use brunt_tls::Identity;
-use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::{net::SocketAddr, sync::Mutex};
 
 /// Names in every certificate, for clients on this machine.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -25,7 +25,7 @@ impl CertCache {
                 names.push(name);
             }
         }
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = lock(&self.0);
         if let Some((_, identity)) = made.iter().find(|(known, _)| *known == names) {
             return Ok(identity.clone());
         }
@@ -35,10 +35,9 @@ impl CertCache {
     }
 
     pub fn made(&self) -> Vec<String> {
-        let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |(names, identity): &(Vec<String>, Identity)| {
             format!("made a certificate for {}; SHA-256 {}", names.join(", "), identity.fingerprint())
         };
-        made.iter().map(line).collect()
+        lock(&self.0).iter().map(line).collect()
     }
 }

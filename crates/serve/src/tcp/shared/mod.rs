@@ -3,7 +3,6 @@
 pub(crate) mod accept;
 pub(crate) mod connection;
 pub(crate) mod context;
-pub(crate) mod loops;
 pub(crate) mod reactor;
 pub(crate) mod threads;
 pub(crate) mod wake_fd;

@@ -157,12 +157,19 @@ impl<'o> Response<'o> {
     pub fn error(out: &'o mut Vec<u8>, date: &DateHeader, error: ParseError) -> Persistence {
         let status = error.status();
         let body = format!("{status} {}: {error}\n", reason(status));
-        // The client's version is unknown. A response that closes reads the same in HTTP/1.0.
-        let request = RequestMeta { version: Version::Http11, method: Method::Other, keep_alive: false };
-        match Self::new(out, request, date, status).and_then(|response| response.field("Content-Type", b"text/plain")) {
-            Ok(response) => response.body(body.as_bytes()),
-            Err(_) => Persistence::Close,
-        }
+        Self::text(out, RequestMeta::UNPARSED, date, status, body.as_bytes())
+    }
+
+    /// Appends a response of plain text; nothing if `status` is not within 200 to 999.
+    pub fn text(
+        out: &'o mut Vec<u8>,
+        request: RequestMeta,
+        date: &DateHeader,
+        status: u16,
+        text: &[u8],
+    ) -> Persistence {
+        let head = Self::new(out, request, date, status).and_then(|head| head.field("Content-Type", b"text/plain"));
+        head.map_or(Persistence::Close, |head| head.body(text))
     }
 
     #[inline]

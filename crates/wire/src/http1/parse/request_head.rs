@@ -39,6 +39,9 @@ pub struct RequestMeta {
 }
 
 impl RequestMeta {
+    /// For a request that was not parsed: the response closes, and reads the same in every version.
+    pub const UNPARSED: Self = Self { version: Version::Http11, method: Method::Other, keep_alive: false };
+
     /// The same with `Connection: close`.
     pub fn closing(self) -> Self {
         Self { keep_alive: false, ..self }
