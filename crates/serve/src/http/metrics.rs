@@ -166,23 +166,23 @@ impl Metrics {
 
     pub fn page(&self) -> String {
         let mut page = Page(String::with_capacity(4096));
-        page.family("requests_total", "counter", "Requests answered, by listener and status.", self.requests());
-        for (name, kind, help, count) in UNLABELLED {
-            page.family(name, kind, help, [(String::new(), self.sum(count))]);
+        page.family("requests_total", "Requests answered, by listener and status.", self.requests());
+        for (name, help, count) in UNLABELLED {
+            page.family(name, help, [(String::new(), self.sum(count))]);
         }
         let of_kind = |kind: &str, sum: u64| (format!("{{kind=\"{kind}\"}}"), sum);
         let faults = FAULTS.iter().enumerate();
         let faults = faults.map(|(at, kind)| of_kind(kind, self.sum(|worker| worker.faults[at].get())));
-        page.family("faults_total", "counter", "Injected faults, by kind.", faults);
+        page.family("faults_total", "Injected faults, by kind.", faults);
         let handshakes = HANDSHAKES.iter().map(|(kind, count)| of_kind(kind, self.sum(count)));
-        page.family("tls_handshakes_total", "counter", "TLS handshakes, by outcome.", handshakes);
+        page.family("tls_handshakes_total", "TLS handshakes, by outcome.", handshakes);
         let scripts = lock(&self.script_errors);
         let scripts = scripts.iter().map(|(name, errors)| (label("script", name), errors.load(Relaxed)));
-        page.family("script_errors_total", "counter", "Script calls that failed and were answered with 500.", scripts);
+        page.family("script_errors_total", "Script calls that failed and were answered with 500.", scripts);
         let times = lock(&self.times);
         let times = times.iter().flat_map(|(route, time)| time.samples(route));
         let help = "Time in handlers, by route; constant responses are not timed.";
-        page.family("handler_seconds", "histogram", help, times);
+        page.family("handler_seconds", help, times);
         page.0
     }
 
@@ -201,26 +201,21 @@ impl Metrics {
 /// Selects a counter of a worker.
 type Count = fn(&Counters) -> u64;
 
-/// Name, type, help and counter of the metrics without labels.
-const UNLABELLED: [(&str, &str, &str, Count); 9] = [
-    ("received_bytes_total", "counter", "Bytes received.", |worker| worker.received.get()),
-    ("sent_bytes_total", "counter", "Bytes handed to the kernel.", |worker| worker.sent.get()),
-    ("connections_total", "counter", "Connections accepted.", |worker| worker.accepted.get()),
-    ("connections_open", "gauge", "Connections open now.", |worker| worker.open.get()),
-    (
-        "connections_failed_total",
-        "counter",
-        "Connections that ended in an error, resets by the client aside.",
-        |worker| worker.failed.get(),
-    ),
-    ("parse_refusals_total", "counter", "Requests that were malformed or beyond a limit.", |worker| {
-        worker.refusals.get()
+/// Name, help and counter of the metrics without labels.
+const UNLABELLED: [(&str, &str, Count); 9] = [
+    ("received_bytes_total", "Bytes received.", |worker| worker.received.get()),
+    ("sent_bytes_total", "Bytes handed to the kernel.", |worker| worker.sent.get()),
+    ("connections_total", "Connections accepted.", |worker| worker.accepted.get()),
+    ("connections_open", "Connections open now.", |worker| worker.open.get()),
+    ("connections_failed_total", "Connections that ended in an error, resets by the client aside.", |worker| {
+        worker.failed.get()
     }),
-    ("timeouts_total", "counter", "Connections ended by a deadline.", |worker| worker.late.get()),
-    ("connections_refused_total", "counter", "Connections reset on purpose when accepted.", |worker| {
+    ("parse_refusals_total", "Requests that were malformed or beyond a limit.", |worker| worker.refusals.get()),
+    ("timeouts_total", "Connections ended by a deadline.", |worker| worker.late.get()),
+    ("connections_refused_total", "Connections reset on purpose when accepted.", |worker| {
         worker.refused_connections.get()
     }),
-    ("log_lines_lost_total", "counter", "Access log lines dropped because the disk was too slow.", |worker| {
+    ("log_lines_lost_total", "Access log lines dropped because the disk was too slow.", |worker| {
         worker.lost_lines.get()
     }),
 ];
@@ -235,13 +230,13 @@ struct Page(String);
 
 impl Page {
     /// Appends a metric. A sample is the rest of its name, labels included, and its value.
-    fn family<V: Display>(
-        &mut self,
-        name: &str,
-        kind: &str,
-        help: &str,
-        samples: impl IntoIterator<Item = (String, V)>,
-    ) {
+    fn family<V: Display>(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = (String, V)>) {
+        // The name shows the type: Prometheus' rules for names require these endings.
+        let kind = match name.rsplit_once('_') {
+            Some((_, "total")) => "counter",
+            Some((_, "seconds")) => "histogram",
+            _ => "gauge",
+        };
         let _ = write!(self.0, "# HELP brunt_http_{name} {help}\n# TYPE brunt_http_{name} {kind}\n");
         for (labels, value) in samples {
             let _ = writeln!(self.0, "brunt_http_{name}{labels} {value}");

@@ -10,7 +10,6 @@ mod access_log;
 mod action;
 mod config;
 mod connection;
-mod context;
 mod conversation;
 mod deadlines;
 pub mod handler;
@@ -28,5 +27,5 @@ mod worker;
 mod worker_loop;
 
 pub use config::{CertCache, Plan, Service, Settings, read_routes};
-pub use context::Options;
 pub use server::{Reloader, Server};
+pub use shared::Options;

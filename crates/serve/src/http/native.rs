@@ -1,8 +1,8 @@
 //! brunt's runtime: per core a thread, a ring (or an epoll set) and its listeners; a task per connection.
 
 use super::connection::ServerTransport;
-use super::context::ServerContext;
 use super::conversation::{Addrs, Endpoint};
+use super::shared::ServerContext;
 use super::worker::Worker;
 use super::worker_loop::{self, Model};
 use crate::{Notice, ServeError, lock, tcp::native::builder};

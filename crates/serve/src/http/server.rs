@@ -2,8 +2,7 @@
 
 use super::access_log::AccessLog;
 use super::config::Plan;
-use super::context::{Options, ServerContext};
-use super::shared::Shared;
+use super::shared::{Options, ServerContext, Shared};
 use super::{native, tokio};
 use crate::{Counts, Model, Notice, ServeError, listen};
 use brunt_runtime::{BackendKind, CancellationToken};

@@ -1,11 +1,47 @@
-//! State shared by the workers of a server: the plan, which can be replaced at runtime, the metrics and the access log.
+//! What the workers of a server share: options, addresses, the plan, which can be replaced at runtime, metrics, access log.
 
 use super::access_log::{AccessLog, LogBuffer};
 use super::config::{Plan, Settings};
 use super::metrics::Metrics;
-use crate::lock;
+use crate::{Model, Notice, ServeError, listen::Reserved, lock};
+use brunt_runtime::Spinning;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{net::TcpListener, path::PathBuf};
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub plan: Plan,
+    pub model: Model,
+    /// One worker per entry, pinned to that core; `None` leaves the thread to the scheduler.
+    pub workers: Vec<Option<usize>>,
+    /// Time for requests in progress after the stop.
+    pub grace: Duration,
+    /// How long a worker polls before it sleeps.
+    pub spin: Spinning,
+    pub settings: Settings,
+    /// File that gets a line per request; `-` is standard output.
+    pub access_log: Option<PathBuf>,
+}
+
+pub(crate) struct ServerContext {
+    pub options: Options,
+    pub shared: Arc<Shared>,
+    /// Addresses, each with the number of its listener in the plan.
+    pub reserved: Vec<(u16, Reserved)>,
+}
+
+impl ServerContext {
+    /// One worker's listeners, each with the number of its listener in the plan.
+    pub fn listeners(&self) -> Result<Vec<(u16, TcpListener)>, ServeError> {
+        self.reserved.iter().map(|(number, reserved)| Ok((*number, reserved.listener()?))).collect()
+    }
+
+    pub fn listening(&self, backend: String) -> Notice {
+        let addresses = self.reserved.iter().map(|(_, reserved)| reserved.address.into()).collect();
+        Notice::Listening { addresses, backend }
+    }
+}
 
 pub(crate) struct Shared {
     pub settings: Settings,

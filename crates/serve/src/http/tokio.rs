@@ -1,8 +1,8 @@
 //! Tokio: a current-thread runtime per core, a task per connection, a receive buffer only while bytes are pending.
 
 use super::connection::ServerTransport;
-use super::context::ServerContext;
 use super::conversation::{Addrs, Endpoint};
+use super::shared::ServerContext;
 use super::worker::Worker;
 use super::worker_loop::{self, Model};
 use crate::{Notice, ServeError, tcp::shared::threads::run_workers};

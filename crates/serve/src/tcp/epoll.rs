@@ -40,9 +40,8 @@ fn run_each(context: &ModelContext) -> Result<Counts, ServeError> {
     let options = context.options;
     let reactor = |_| Ok(Reactor::new(Source::Listeners(context.listeners()?))?);
     let reactors = options.workers.iter().map(reactor).collect::<Result<Vec<_>, ServeError>>()?;
-    let body = |reactor: Reactor, stop: &CancellationToken| {
-        reactor.run(Inline::new(options.service), stop, options.grace)
-    };
+    let body =
+        |reactor: Reactor, stop: &CancellationToken| reactor.run(Inline::new(options.service), stop, options.grace);
     Ok(run_workers(&options.workers, context.stop, reactors, body, |_| {
         context.listening(EACH.backend);
         Ok(())

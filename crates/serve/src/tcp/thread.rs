@@ -115,7 +115,8 @@ impl Open {
     /// Waits for connections to end during the grace time, then closes the rest.
     fn end(&self, grace: Duration) -> Counts {
         let some = |state: &mut State| !state.sockets.is_empty();
-        let (state, _) = self.none.wait_timeout_while(lock(&self.state), grace, some).unwrap_or_else(PoisonError::into_inner);
+        let (state, _) =
+            self.none.wait_timeout_while(lock(&self.state), grace, some).unwrap_or_else(PoisonError::into_inner);
         // Unblocks the threads.
         for socket in state.sockets.values() {
             let _ = socket.shutdown(Shutdown::Both);

@@ -1,7 +1,7 @@
 //! Query arguments. Decoding never fails: an invalid escape stands for itself, as in browsers.
 
 /// Decodes `+` and `%41`.
-pub(crate) fn decode(text: &[u8]) -> Vec<u8> {
+fn decode(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&byte, behind)) = rest.split_first() {
@@ -25,12 +25,11 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
-/// The arguments in order, decoded.
-pub(super) fn pairs(query: &str) -> impl Iterator<Item = (String, String)> {
-    let decoded = |text: &str| String::from_utf8_lossy(&decode(text.as_bytes())).into_owned();
-    query.split('&').filter(|pair| !pair.is_empty()).map(move |pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name), decoded(value))
+/// The arguments in order, decoded; those without `=` have an empty value.
+pub(crate) fn pairs(query: &[u8]) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    query.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+        (decode(name), decode(pair.get(name.len() + 1..).unwrap_or_default()))
     })
 }
 
@@ -55,8 +54,8 @@ mod tests {
             assert_eq!(decode(text.as_bytes()), decoded.as_bytes(), "{text}");
         }
         assert_eq!(decode(b"%00%ff"), [0, 255]);
-        let all: Vec<_> = pairs("a=1&&b&a=2=3&c=%ff").collect();
-        let expected = [("a", "1"), ("b", ""), ("a", "2=3"), ("c", "\u{fffd}")];
-        assert_eq!(all, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let all: Vec<_> = pairs(b"a=1&&b&a=2=3&c=%ff").collect();
+        let expected: [(&[u8], &[u8]); 4] = [(b"a", b"1"), (b"b", b""), (b"a", b"2=3"), (b"c", b"\xff")];
+        assert_eq!(all, expected.map(|(name, value)| (name.to_vec(), value.to_vec())));
     }
 }

@@ -39,12 +39,16 @@ pub(crate) fn headers(request: &Request<'_>) -> Value {
 
 /// All values of each query argument.
 pub(crate) fn arguments(request: &Request<'_>) -> Value {
-    gather(pairs(request.query))
+    gather(arguments_of(request))
 }
 
 /// The first value of a query argument.
 pub(crate) fn argument(request: &Request<'_>, name: &str) -> Option<String> {
-    pairs(request.query).find(|(own, _)| own == name).map(|(_, value)| value)
+    arguments_of(request).find(|(own, _)| own == name).map(|(_, value)| value)
+}
+
+fn arguments_of(request: &Request<'_>) -> impl Iterator<Item = (String, String)> {
+    pairs(request.query.as_bytes()).map(|(name, value)| (text(&name), text(&value)))
 }
 
 fn gather(pairs: impl Iterator<Item = (String, String)>) -> Value {

@@ -4,7 +4,6 @@
 //! A [`Script`] is checked once and shared; each worker runs its own [`Instance`]. Calls have a time limit, instances a memory
 //! limit, and an error is answered with 500, so no script stops a worker.
 
-mod args;
 mod error_log;
 mod instance;
 mod json;

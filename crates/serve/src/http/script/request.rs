@@ -1,8 +1,8 @@
 //! The parameter `req` of a script: one object for all calls of an instance, which stands for the current request. Texts are
 //! created when they are read.
 
-use super::{args, values};
-use crate::http::handler::Request;
+use super::values;
+use crate::http::{handler::Request, handlers::query::pairs};
 use brunt_luau::mlua::{
     AnyUserData, Error, IntoLua, Lua, LuaString, MetaMethod, Result, Table, UserData, UserDataMethods, Value, Variadic,
 };
@@ -125,7 +125,7 @@ impl View {
                 if let Some(args) = &held.args {
                     return Ok(Value::Table(args.clone()));
                 }
-                let args = args::table(lua, &held.bytes[held.path..held.query])?;
+                let args = arguments(lua, &held.bytes[held.path..held.query])?;
                 held.args = Some(args.clone());
                 Ok(Value::Table(args))
             }
@@ -136,6 +136,18 @@ impl View {
             _ => Err(unknown(&Value::String(key.clone()))),
         }
     }
+}
+
+/// `req.args`: the first value of each name.
+fn arguments(lua: &Lua, query: &[u8]) -> Result<Table> {
+    let table = lua.create_table()?;
+    for (name, value) in pairs(query) {
+        let name = lua.create_string(name)?;
+        if !table.contains_key(&name)? {
+            table.raw_set(name, lua.create_string(value)?)?;
+        }
+    }
+    Ok(table)
 }
 
 fn unknown(key: &Value) -> Error {

@@ -2,14 +2,14 @@
 
 mod response_keys;
 mod text;
-mod tls_keys;
 
 use crate::http::CertCache;
 use crate::http::config::{ListenerPlan, Path, Plan, RouteAction, RoutePlan, Service};
 use crate::http::script::{self, Script};
+use brunt_tls::{Acceptor, Identity};
 use std::{fmt::Display, net::SocketAddr, ops::Range, path};
-use text::{Read, Table, Text};
-use toml::de::DeTable;
+use text::{Entry, Read, Table, Text};
+use toml::de::{DeTable, DeValue};
 
 /// Largest routes file, in bytes.
 const MAX_FILE: u64 = 4 << 20;
@@ -57,7 +57,7 @@ impl Reader<'_> {
         let document = DeTable::parse(text.source);
         let document = document.map_err(|error| text.error(&error.span().unwrap_or(0..0), error.message()))?;
         let mut document = Table::new(*text, document.get_ref(), 0..0);
-        let seed = document.integer("seed", 0..=i64::MAX as u64)?.unwrap_or(1);
+        let seed = document.get("seed", |seed| seed.integer(0..=i64::MAX as u64))?.unwrap_or(1);
         let mut listeners: Vec<Draft> = Vec::new();
         for table in document.tables("listener")? {
             let place = table.place.clone();
@@ -120,7 +120,7 @@ impl Reader<'_> {
 
     fn listener(&self, mut table: Table<'_, '_>, count: usize) -> Read<Draft> {
         let place = Some(table.place.clone());
-        let name = table.string("name")?.unwrap_or_else(|| format!("listener-{}", count + 1));
+        let name = table.get("name", Entry::string)?.unwrap_or_else(|| format!("listener-{}", count + 1));
         let mut addresses = Vec::new();
         if let Some(listen) = table.take("listen") {
             for address in listen.strings()? {
@@ -130,22 +130,41 @@ impl Reader<'_> {
                 })?);
             }
         }
-        let service: Option<Service> = table.take("service").map(|service| service.parsed()).transpose()?;
-        let control = table.bool("control")?;
-        let refuse = match table.table("refuse")? {
-            Some(mut keys) => {
-                let when = response_keys::when(&mut keys)?;
-                keys.finish("refuse")?;
-                Some(when)
-            }
-            None => None,
-        };
+        let service = table.get("service", Entry::parsed::<Service>)?;
+        let control = table.get("control", Entry::bool)?.unwrap_or_default();
+        let refuse = table.get("refuse", |entry| {
+            let mut keys = entry.table()?;
+            let when = response_keys::when(&mut keys)?;
+            keys.finish("refuse").map(|()| when)
+        })?;
         let names = if self.listen.is_empty() { &addresses } else { self.listen };
-        let tls = table.take("tls").map(|tls| tls_keys::read(tls, self.directory, names, self.certificates));
+        let tls = table.take("tls").map(|tls| self.tls(tls, names));
         table.finish("[[listener]]")?;
         let service = service.map(|service| RoutePlan { control, ..service.route() });
         let tls = tls.transpose()?.flatten();
         Ok(Draft { plan: ListenerPlan { name, addresses, routes: Vec::new(), refuse, tls }, service, place })
+    }
+
+    /// `tls = true`, or a table of files.
+    fn tls(&self, entry: Entry<'_, '_>, addresses: &[SocketAddr]) -> Read<Option<Acceptor>> {
+        let error = |why: String| entry.error(why);
+        let self_signed = || self.certificates.identity(addresses.iter().copied()).map_err(error);
+        if let DeValue::Boolean(wanted) = entry.value.get_ref() {
+            return wanted.then(|| Acceptor::new(&self_signed()?, None).map_err(error)).transpose();
+        }
+        let mut table = entry.table()?;
+        let mut file = |key| table.get(key, |name| Ok(self.directory.join(name.string()?)));
+        let (certificate, key, client_ca) = (file("cert")?, file("key")?, file("client_ca")?);
+        table.finish("tls")?;
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Identity::read(&certificate, &key).map_err(error)?,
+            (None, None) => self_signed()?,
+            _ => {
+                let remedy = "give both, or neither for a self-signed certificate";
+                return Err(error(format!("tls has only one of cert and key: {remedy}")));
+            }
+        };
+        Acceptor::new(&identity, client_ca.as_deref()).map(Some).map_err(error)
     }
 
     /// Reads a route and adds it to its listener, or to all if it names none.
@@ -157,9 +176,9 @@ impl Reader<'_> {
             None => return Err(text.error(&table.place, "the route has no path: add path = \"/\", or \"/*\" for all")),
         };
         let methods = Self::methods(&mut table)?;
-        let host = table.string("host")?.map(|host| host.to_ascii_lowercase());
-        let control = table.bool("control")?;
-        let name = table.string("name")?.unwrap_or_else(|| format!("{path} #{number}"));
+        let host = table.get("host", Entry::string)?.map(|host| host.to_ascii_lowercase());
+        let control = table.get("control", Entry::bool)?.unwrap_or_default();
+        let name = table.get("name", Entry::string)?.unwrap_or_else(|| format!("{path} #{number}"));
         let action = self.action(&mut table)?;
         table.finish("[[route]]")?;
         let route = RoutePlan { name, path, methods, host, action, control };

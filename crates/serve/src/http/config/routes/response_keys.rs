@@ -5,7 +5,7 @@ use crate::http::config::trigger::{Delay, When};
 use crate::http::config::{Body, Pace, ResponseSpec};
 use crate::http::handler::Fault;
 use brunt_wire::http1::StaticResponse;
-use std::{fmt::Write, ops::Range, path::Path, sync::Arc, time::Duration};
+use std::{fmt::Write, path::Path, time::Duration};
 use toml::de::DeValue;
 
 /// Longest delay or pause.
@@ -20,36 +20,35 @@ const MAX_PIECES: u64 = 100_000;
 pub(super) fn read(table: &mut Table<'_, '_>, directory: &Path) -> Read<Option<ResponseSpec>> {
     let text = table.text;
     let mut spec = ResponseSpec::default();
-    let status = table.integer("status", 200..=599)?;
+    let status = table.get("status", |status| status.integer(200..=599))?;
     spec.status = status.map_or(spec.status, |status| status as u16);
-    let media_type = table.string("type")?;
+    let media_type = table.get("type", Entry::string)?;
     let mut any = status.is_some();
     if let Some(headers) = table.take("headers") {
         any = true;
         spec.fields = fields(headers)?;
     }
-    let body = body(table, directory)?;
     let mut default_type = None;
-    if let Some(body) = body {
+    if let Some(body) = body(table, directory)? {
         any = true;
         (spec.body, default_type, spec.pace) = body;
     }
-    if let Some(media_type) = media_type.or(default_type) {
+    if let Some(media_type) = media_type.or(default_type.map(str::to_owned)) {
         if !spec.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
             spec.fields.insert(0, ("Content-Type".to_owned(), media_type.into_bytes()));
         }
         any = true;
     }
     for (key, sized) in [("drip", true), ("chunks", false)] {
-        let Some(mut keys) = table.table(key)? else { continue };
+        let Some(mut keys) = table.get(key, Entry::table)? else { continue };
         if spec.pace.is_some() {
             return Err(text.error(&keys.place, "drip, chunks and sse exclude each other: keep one"));
         }
         if matches!(spec.body, Body::Filled(length) if length > MAX_KEPT) {
             return Err(text.error(&keys.place, format!("{key}: a body in pieces has 64MiB at most")));
         }
-        let pieces = Some(keys.integer("pieces", 1..=MAX_PIECES)?.unwrap_or(10));
-        let every = keys.time("every", MAX_TIME)?.unwrap_or_default();
+        let pieces = Some(keys.get("pieces", |pieces| pieces.integer(1..=MAX_PIECES))?.unwrap_or(10));
+        let every = keys.get("every", time)?.unwrap_or_default();
         keys.finish(key)?;
         (spec.pace, any) = (Some(Pace { pieces, every, sized }), true);
     }
@@ -79,45 +78,36 @@ fn fields(headers: Entry<'_, '_>) -> Read<Vec<(String, Vec<u8>)>> {
     Ok(fields)
 }
 
+/// A delay or a pause.
+fn time(entry: Entry<'_, '_>) -> Read<Duration> {
+    entry.time(MAX_TIME)
+}
+
 /// A body, its default media type, and its pieces if it is sent in pieces.
-type TypedBody = (Body, Option<String>, Option<Pace>);
+type TypedBody = (Body, Option<&'static str>, Option<Pace>);
 
 fn body(table: &mut Table<'_, '_>, directory: &Path) -> Read<Option<TypedBody>> {
-    let mut bodies: Vec<(TypedBody, Range<usize>)> = Vec::new();
-    let mut add = |body, media_type: Option<&str>, pace, place| {
-        bodies.push(((body, media_type.map(str::to_owned), pace), place));
-    };
-    if let Some(entry) = table.take("text") {
-        add(Body::Bytes(entry.string()?.into_bytes().into()), Some("text/plain"), None, entry.place());
-    }
-    if let Some(entry) = table.take("file") {
-        let name = entry.string()?;
-        let bytes = file(&directory.join(&name)).map_err(|why| entry.error(format!("file '{name}': {why}")))?;
-        add(Body::Bytes(bytes.into()), Some(media_type_of(&name)), None, entry.place());
-    }
-    if let Some(entry) = table.take("size") {
-        add(Body::Filled(entry.size(MAX_BODY)?), Some("application/octet-stream"), None, entry.place());
-    }
-    for (key, body) in [("echo", Body::Echo), ("reflect", Body::Reflect)] {
-        if let Some(entry) = table.take(key)
-            && entry.bool()?
-        {
-            add(body, None, None, entry.place());
+    let mut found = None;
+    for key in ["text", "file", "size", "echo", "reflect", "sse"] {
+        let Some(entry) = table.take(key) else { continue };
+        let body = match key {
+            "text" => (Body::Bytes(entry.string()?.into_bytes().into()), Some("text/plain"), None),
+            "file" => {
+                let name = entry.string()?;
+                let bytes = file(&directory.join(&name)).map_err(|why| entry.error(format!("file '{name}': {why}")))?;
+                (Body::Bytes(bytes.into()), Some(media_type_of(&name)), None)
+            }
+            "size" => (Body::Filled(entry.size(MAX_BODY)?), Some("application/octet-stream"), None),
+            "echo" | "reflect" if !entry.bool()? => continue,
+            "echo" => (Body::Echo, None, None),
+            "reflect" => (Body::Reflect, None, None),
+            _ => events(entry.table()?)?,
+        };
+        if found.replace(body).is_some() {
+            return Err(entry.error("a response has one body: keep one of text, file, size, echo, reflect, sse"));
         }
     }
-    if let Some(mut keys) = table.table("sse")? {
-        let place = keys.place.clone();
-        let (events, every) = events(&mut keys)?;
-        keys.finish("sse")?;
-        let pace = Pace { pieces: None, every, sized: false };
-        add(Body::Bytes(events), Some("text/event-stream"), Some(pace), place);
-    }
-    if let Some((_, place)) = bodies.get(1) {
-        return Err(table
-            .text
-            .error(place, "a response has one body: keep one of text, file, size, echo, reflect, sse"));
-    }
-    Ok(bodies.pop().map(|(body, _)| body))
+    Ok(found)
 }
 
 fn file(path: &Path) -> Result<Vec<u8>, String> {
@@ -145,40 +135,40 @@ fn media_type_of(name: &str) -> &'static str {
     }
 }
 
-/// Server-sent events and the pause between them.
-fn events(keys: &mut Table<'_, '_>) -> Read<(Arc<[u8]>, Duration)> {
-    let events = keys.integer("events", 1..=MAX_PIECES)?.unwrap_or(10);
-    let every = keys.time("every", MAX_TIME)?.unwrap_or(Duration::from_secs(1));
-    let data = keys.string("data")?.unwrap_or_else(|| "tick".to_owned());
+/// Server-sent events.
+fn events(mut keys: Table<'_, '_>) -> Read<TypedBody> {
+    let events = keys.get("events", |events| events.integer(1..=MAX_PIECES))?.unwrap_or(10);
+    let every = keys.get("every", time)?.unwrap_or(Duration::from_secs(1));
+    let data = keys.get("data", Entry::string)?.unwrap_or_else(|| "tick".to_owned());
     if (data.len() as u64 + 24).saturating_mul(events) > MAX_KEPT {
         return Err(keys.text.error(&keys.place, "sse: the events have more than 64 MiB together"));
     }
+    keys.finish("sse")?;
     let mut all = String::new();
     for id in 0..events {
         let _ = writeln!(all, "id: {id}");
         data.lines().for_each(|line| all.extend(["data: ", line, "\n"]));
         all.push('\n');
     }
-    Ok((Arc::from(all.into_bytes()), every))
+    let pace = Pace { pieces: None, every, sized: false };
+    Ok((Body::Bytes(all.into_bytes().into()), Some("text/event-stream"), Some(pace)))
 }
 
 fn delay(entry: Entry<'_, '_>) -> Read<Delay> {
     if let DeValue::String(_) = entry.value.get_ref() {
-        return Ok(Delay::Constant(entry.time(MAX_TIME)?));
+        return time(entry).map(Delay::Constant);
     }
     let mut keys = entry.table()?;
-    let (text, place) = (keys.text, keys.place.clone());
-    let mut time = |key| keys.time(key, MAX_TIME);
-    let [from, to, median, usual, rare] = [time("from")?, time("to")?, time("median")?, time("usual")?, time("rare")?];
-    let sigma = keys.number("sigma", 0.0..=10.0)?;
-    let share = keys.number("share", 0.0..=1.0)?;
+    let mut get = |key| keys.get(key, time);
+    let [from, to, median, usual, rare] = [get("from")?, get("to")?, get("median")?, get("usual")?, get("rare")?];
+    let sigma = keys.get("sigma", |sigma| sigma.number(0.0..=10.0))?;
+    let share = keys.get("share", |share| share.number(0.0..=1.0))?;
     keys.finish("delay")?;
     match (from, to, median, sigma, usual, rare, share) {
         (Some(from), Some(to), None, None, None, None, None) if from <= to => Ok(Delay::Uniform(from, to)),
         (None, None, Some(median), Some(sigma), None, None, None) => Ok(Delay::Lognormal { median, sigma }),
         (None, None, None, None, Some(usual), Some(rare), Some(share)) => Ok(Delay::Bimodal { usual, rare, share }),
-        _ => Err(text.error(
-            &place,
+        _ => Err(entry.error(
             "delay is \"10ms\", { from = \"1ms\", to = \"9ms\" }, { median = \"5ms\", sigma = 0.5 }, or { usual = \"1ms\", rare = \"90ms\", share = 0.01 }",
         )),
     }
@@ -186,7 +176,7 @@ fn delay(entry: Entry<'_, '_>) -> Read<Delay> {
 
 fn fault(keys: &mut Table<'_, '_>) -> Read<(When, Fault)> {
     let text = keys.text;
-    let bytes = keys.take("bytes").map(|entry| entry.size(MAX_BODY)).transpose()?;
+    let bytes = keys.get("bytes", |bytes| bytes.size(MAX_BODY))?;
     let Some(kind) = keys.take("kind") else {
         let remedy = "the fault has no kind: add kind = \"reset\", \"truncate\", \"stall\" or \"garbage\"";
         return Err(text.error(&keys.place, remedy));
@@ -212,9 +202,9 @@ fn fault(keys: &mut Table<'_, '_>) -> Read<(When, Fault)> {
 /// The keys of a trigger.
 pub(super) fn when(keys: &mut Table<'_, '_>) -> Read<When> {
     Ok(When {
-        share: keys.number("share", 0.0..=1.0)?,
-        every: keys.integer("every", 1..=u64::MAX >> 1)?,
-        after: keys.time("after", 24 * MAX_TIME)?,
-        lasts: keys.time("for", 24 * MAX_TIME)?,
+        share: keys.get("share", |share| share.number(0.0..=1.0))?,
+        every: keys.get("every", |every| every.integer(1..=u64::MAX >> 1))?,
+        after: keys.get("after", |after| after.time(24 * MAX_TIME))?,
+        lasts: keys.get("for", |lasts| lasts.time(24 * MAX_TIME))?,
     })
 }

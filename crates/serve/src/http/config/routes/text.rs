@@ -28,6 +28,7 @@ impl Text<'_> {
 }
 
 /// The value of a key in its text.
+#[derive(Clone, Copy)]
 pub(super) struct Entry<'t, 'a> {
     pub text: Text<'t>,
     pub key: &'static str,
@@ -35,49 +36,49 @@ pub(super) struct Entry<'t, 'a> {
 }
 
 impl<'t, 'a> Entry<'t, 'a> {
-    pub fn place(&self) -> Range<usize> {
+    pub fn place(self) -> Range<usize> {
         self.value.span()
     }
 
-    pub fn error(&self, message: impl Display) -> String {
+    pub fn error(self, message: impl Display) -> String {
         self.text.error(&self.place(), message)
     }
 
-    fn must_be<T>(&self, value: Option<T>, what: impl Display) -> Read<T> {
+    fn must_be<T>(self, value: Option<T>, what: impl Display) -> Read<T> {
         value.ok_or_else(|| self.error(format!("{} must be {what}", self.key)))
     }
 
-    pub fn string(&self) -> Read<String> {
+    pub fn string(self) -> Read<String> {
         self.must_be(self.value.get_ref().as_str(), "a text in quotes").map(str::to_owned)
     }
 
     /// The elements of a list, or the value itself.
-    fn elements(&self) -> impl Iterator<Item = Self> {
+    fn elements(self) -> impl Iterator<Item = Self> {
         let one = std::slice::from_ref(self.value);
         let list: &[Value<'a>] = if let DeValue::Array(list) = self.value.get_ref() { list } else { one };
-        list.iter().map(|value| Self { value, ..*self })
+        list.iter().map(move |value| Self { value, ..self })
     }
 
-    pub fn strings(&self) -> Read<Vec<String>> {
-        self.elements().map(|element| element.string()).collect()
+    pub fn strings(self) -> Read<Vec<String>> {
+        self.elements().map(Self::string).collect()
     }
 
-    pub fn parsed<T: FromStr<Err: Display>>(&self) -> Read<T> {
+    pub fn parsed<T: FromStr<Err: Display>>(self) -> Read<T> {
         self.string()?.parse().map_err(|error| self.error(format!("{}: {error}", self.key)))
     }
 
-    pub fn bool(&self) -> Read<bool> {
+    pub fn bool(self) -> Read<bool> {
         self.must_be(self.value.get_ref().as_bool(), "true or false")
     }
 
-    fn integer(&self, range: RangeInclusive<u64>) -> Read<u64> {
+    pub fn integer(self, range: RangeInclusive<u64>) -> Read<u64> {
         let number = self.value.get_ref().as_integer();
         let number = number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
         let (low, high) = (range.start(), range.end());
         self.must_be(number.filter(|number| range.contains(number)), format!("a whole number from {low} to {high}"))
     }
 
-    fn number(&self, range: RangeInclusive<f64>) -> Read<f64> {
+    pub fn number(self, range: RangeInclusive<f64>) -> Read<f64> {
         let number: Option<f64> = match self.value.get_ref() {
             DeValue::Integer(number) => number.as_str().parse().ok(),
             DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
@@ -87,14 +88,14 @@ impl<'t, 'a> Entry<'t, 'a> {
         self.must_be(number.filter(|number| range.contains(number)), format!("a number from {low} to {high}"))
     }
 
-    pub fn time(&self, most: Duration) -> Read<Duration> {
+    pub fn time(self, most: Duration) -> Read<Duration> {
         match self.parsed()? {
             Span(time) if time > most => Err(self.error(format!("{} is longer than {}", self.key, Span(most)))),
             Span(time) => Ok(time),
         }
     }
 
-    pub fn size(&self, most: u64) -> Read<u64> {
+    pub fn size(self, most: u64) -> Read<u64> {
         if let DeValue::Integer(_) = self.value.get_ref() {
             return self.integer(0..=most);
         }
@@ -133,34 +134,14 @@ impl<'t, 'a> Table<'t, 'a> {
         Some(Entry { text: self.text, key, value: self.entries.remove(at).2 })
     }
 
-    pub fn string(&mut self, key: &'static str) -> Read<Option<String>> {
-        self.take(key).map(|entry| entry.string()).transpose()
-    }
-
-    /// False if absent.
-    pub fn bool(&mut self, key: &'static str) -> Read<bool> {
-        self.take(key).map_or(Ok(false), |entry| entry.bool())
-    }
-
-    pub fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Read<Option<u64>> {
-        self.take(key).map(|entry| entry.integer(range)).transpose()
-    }
-
-    pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Read<Option<f64>> {
-        self.take(key).map(|entry| entry.number(range)).transpose()
-    }
-
-    pub fn time(&mut self, key: &'static str, most: Duration) -> Read<Option<Duration>> {
-        self.take(key).map(|entry| entry.time(most)).transpose()
-    }
-
-    pub fn table(&mut self, key: &'static str) -> Read<Option<Self>> {
-        self.take(key).map(Entry::table).transpose()
+    /// Takes a key and reads its value, such as with [`Entry::string`].
+    pub fn get<T>(&mut self, key: &'static str, read: impl FnOnce(Entry<'t, 'a>) -> Read<T>) -> Read<Option<T>> {
+        self.take(key).map(read).transpose()
     }
 
     /// Each table of `[[key]]`, or the one of `key = {..}`.
     pub fn tables(&mut self, key: &'static str) -> Read<Vec<Self>> {
-        self.take(key).iter().flat_map(Entry::elements).map(Entry::table).collect()
+        self.take(key).into_iter().flat_map(Entry::elements).map(Entry::table).collect()
     }
 
     /// Fails if an entry was not taken: its key is unknown.
