@@ -31,26 +31,14 @@ pub(crate) fn next<'c, 'i: 'c>(
     if !partial.is_none() && !body.is_in_trailers() {
         partial.clear();
     }
-    match body.next(input, limits) {
-        Ok(Piece::Data(data)) => Part::Data(data),
-        Ok(Piece::Trailers) => section(body, partial, input, limits),
-        Ok(Piece::End) => Part::End,
-        Ok(Piece::More) => Part::More,
-        Err(error) => {
-            partial.clear();
-            *input = &[];
-            Part::Error(error)
-        }
-    }
-}
-
-fn section<'c, 'i: 'c>(
-    body: &mut Decoder,
-    partial: &'c mut Partial,
-    input: &mut &'i [u8],
-    limits: &Limits,
-) -> Part<'c> {
-    let section = match trailers::read(partial, input, limits) {
+    let section = match body.next(input, limits) {
+        Ok(Piece::Data(data)) => return Part::Data(data),
+        Ok(Piece::End) => return Part::End,
+        Ok(Piece::More) => return Part::More,
+        Ok(Piece::Trailers) => trailers::read(partial, input, limits),
+        Err(error) => Err(error),
+    };
+    let section = match section {
         Ok(Section::More) => return Part::More,
         Ok(section) => section,
         Err(error) => {

@@ -7,9 +7,25 @@
 //! the checks after it. Property tests compare the two.
 
 use super::framing_headers::FramingHeaders;
-use super::line::{RequestLine, StatusLine};
 use super::{scan, target};
 use crate::http1::{Fields, Limits, MAX_FIELDS, Method, Version};
+
+/// A request line, its target in a form that the method allows.
+pub(crate) struct RequestLine<'a> {
+    pub method: Method,
+    pub method_name: &'a str,
+    pub target: &'a [u8],
+    pub version: Version,
+    /// Of the target, if it names one.
+    pub authority: Option<&'a [u8]>,
+}
+
+/// A status line.
+pub(crate) struct StatusLine<'a> {
+    pub status: u16,
+    pub reason: &'a [u8],
+    pub version: Version,
+}
 
 /// Parses a request head in the usual form; returns its length too, and adds its framing fields to `framing`.
 #[inline(always)]

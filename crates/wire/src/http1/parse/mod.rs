@@ -8,7 +8,6 @@ mod chunked;
 mod fast_path;
 mod framing_headers;
 pub(super) mod head_cache;
-mod line;
 pub(super) mod partial;
 pub(super) mod request_head;
 pub(super) mod response_head;

@@ -4,7 +4,8 @@ use std::mem::MaybeUninit;
 
 use httparse::{Error, Request, Status};
 
-use super::{fast_path, framing_headers::FramingHeaders, from_httparse, line::RequestLine, scan, target};
+use super::fast_path::{self, RequestLine};
+use super::{framing_headers::FramingHeaders, from_httparse, scan, target};
 use crate::http1::fields::{self, Ascii};
 use crate::http1::{Body, Fields, Limits, MAX_FIELDS, Method, ParseError, Version};
 

@@ -4,7 +4,8 @@ use std::mem::MaybeUninit;
 
 use httparse::{ParserConfig, Response, Status};
 
-use super::{fast_path, framing_headers::FramingHeaders, from_httparse, line::StatusLine};
+use super::fast_path::{self, StatusLine};
+use super::{framing_headers::FramingHeaders, from_httparse};
 use crate::http1::fields::{self, Ascii};
 use crate::http1::{Body, Fields, Limits, MAX_FIELDS, ParseError, Persistence, Version};
 
