@@ -219,17 +219,7 @@ impl State {
                     None
                 }
                 Responder::Handler { handler, time } => {
-                    let addrs = self.addrs(step.endpoint);
-                    let request = Request {
-                        method: head.method_name,
-                        path: head.path(),
-                        query: head.query().unwrap_or_default(),
-                        minor_version: u8::from(head.version == Version::Http11),
-                        fields: head.fields,
-                        body,
-                        peer: addrs.peer,
-                        local: addrs.local,
-                    };
+                    let request = request(head, body, self.addrs(step.endpoint));
                     let response = time.measure(|| handler.borrow_mut().respond(&request));
                     self.respond(response, head, step)
                 }
@@ -298,6 +288,21 @@ impl State {
         if step.worker.is_logging() {
             step.worker.log(self.addrs(step.endpoint).peer, head, status, length);
         }
+    }
+}
+
+/// The request as handlers see it.
+#[inline]
+pub(super) fn request<'a>(head: &Head<'a>, body: &'a [u8], Addrs { peer, local }: Addrs) -> Request<'a> {
+    Request {
+        method: head.method_name,
+        path: head.path(),
+        query: head.query().unwrap_or_default(),
+        minor_version: u8::from(head.version == Version::Http11),
+        fields: head.fields,
+        body,
+        peer,
+        local,
     }
 }
 

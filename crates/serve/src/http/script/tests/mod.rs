@@ -5,7 +5,8 @@ mod api;
 mod limits;
 
 use super::{Instance, LIMITS, Script};
-use crate::http::handler::{Content, Handler, Request, Response};
+use crate::http::conversation::{self, Addrs};
+use crate::http::handler::{Content, Handler, Response};
 use brunt_wire::http1::Limits;
 use brunt_wire::http1::server::{Connection, Event};
 use std::sync::{Arc, Mutex};
@@ -36,26 +37,14 @@ impl Bench {
         self.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     }
 
-    /// The response to a request, given as head and body.
+    /// The response to a request.
     pub fn ask(&mut self, text: &str) -> Response {
         let mut connection = Connection::default();
-        let mut input = text.as_bytes();
         let end = text.find("\r\n\r\n").expect("a whole head") + 4;
-        match connection.next(&mut input, &Limits::default()) {
+        let (peer, local) = (([10, 0, 0, 1], 4321).into(), ([127, 0, 0, 1], 8080).into());
+        match connection.next(&mut text.as_bytes(), &Limits::default()) {
             Some(Event::Head(head)) => {
-                let target = text.split(' ').nth(1).unwrap();
-                let (path, query) = target.split_once('?').unwrap_or((target, ""));
-                let request = Request {
-                    method: text.split(' ').next().unwrap(),
-                    path,
-                    query,
-                    minor_version: 1,
-                    fields: head.fields,
-                    body: &text.as_bytes()[end..],
-                    peer: ([10, 0, 0, 1], 4321).into(),
-                    local: ([127, 0, 0, 1], 8080).into(),
-                };
-                self.instance.respond(&request)
+                self.instance.respond(&conversation::request(&head, &text.as_bytes()[end..], Addrs { peer, local }))
             }
             other => panic!("{other:?}"),
         }
@@ -66,6 +55,11 @@ impl Bench {
         let answer = self.ask(request);
         assert_eq!(answer.status, 200, "{:?}", self.said.lock().unwrap());
         text(&answer)
+    }
+
+    /// The body of the response to `GET /`.
+    pub fn body(&mut self) -> String {
+        text(&self.get())
     }
 
     /// Expects a failed call and returns its log.
