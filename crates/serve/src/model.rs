@@ -16,15 +16,11 @@ pub enum Model {
 impl Model {
     /// All models with their words.
     pub const ALL: [(Self, &str); 3] = [(Self::Uring, "uring"), (Self::Epoll, "epoll"), (Self::Tokio, "tokio")];
-
-    pub fn word(self) -> &'static str {
-        word_of(&Self::ALL, self)
-    }
 }
 
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(word_of(&Self::ALL, *self))
     }
 }
 

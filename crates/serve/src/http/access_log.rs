@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use time::OffsetDateTime;
 
@@ -33,7 +33,6 @@ impl AccessLog {
         Ok(Self { sender, writer })
     }
 
-    /// A buffer for one worker.
     pub fn buffer(&self) -> LogBuffer {
         LogBuffer { sender: self.sender.clone(), lines: Vec::new(), count: 0, date: String::new() }
     }
@@ -88,10 +87,8 @@ impl LogBuffer {
             return 0;
         }
         let count = std::mem::take(&mut self.count);
-        match self.sender.try_send(std::mem::take(&mut self.lines)) {
-            Ok(()) => 0,
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => count,
-        }
+        let sent = self.sender.try_send(std::mem::take(&mut self.lines));
+        if sent.is_ok() { 0 } else { count }
     }
 }
 

@@ -10,7 +10,7 @@ use super::response_writer::GARBAGE;
 use super::worker::{ConnectionGuard, Worker};
 use brunt_tls::Transport;
 use brunt_wire::http1::server::Waiting;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll};

@@ -75,20 +75,18 @@ impl Counters {
     }
 
     pub fn injected(&self, fault: Fault) {
-        self.faults[index(fault)].add(1);
+        let kind = match fault {
+            Fault::Reset => 0,
+            Fault::Truncate(_) => 1,
+            Fault::Stall => 2,
+            Fault::Garbage => 3,
+        };
+        self.faults[kind].add(1);
     }
 }
 
+/// In the order of [`Counters::injected`].
 const FAULTS: [&str; 4] = ["reset", "truncate", "stall", "garbage"];
-
-fn index(fault: Fault) -> usize {
-    match fault {
-        Fault::Reset => 0,
-        Fault::Truncate(_) => 1,
-        Fault::Stall => 2,
-        Fault::Garbage => 3,
-    }
-}
 
 /// Time spent in a handler, over all workers.
 #[derive(Debug, Default)]
@@ -99,7 +97,6 @@ pub(crate) struct HandlerTime {
 }
 
 impl HandlerTime {
-    /// Calls `f` and adds the time it takes.
     pub fn measure<T>(&self, f: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = f();
@@ -198,7 +195,6 @@ impl Metrics {
     }
 }
 
-/// Selects a counter of a worker.
 type Count = fn(&Counters) -> u64;
 
 /// Name, help and counter of the metrics without labels.

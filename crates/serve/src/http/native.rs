@@ -9,7 +9,6 @@ use crate::{Notice, ServeError, lock, tcp::native::builder};
 use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
 use brunt_runtime::{BackendKind, CancellationToken, JoinHandle};
 use brunt_tls::Transport;
-use std::future::Future;
 use std::io;
 use std::net::Shutdown;
 use std::rc::Rc;

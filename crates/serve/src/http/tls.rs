@@ -5,7 +5,7 @@ use super::conversation::{Addrs, Endpoint};
 use super::deadlines::Phase;
 use super::worker::{ConnectionGuard, Worker};
 use brunt_tls::{Acceptor, Cause, TlsError, Transport};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};

@@ -10,7 +10,6 @@ use brunt_runtime::CancellationToken;
 use brunt_tls::Transport;
 use socket2::SockRef;
 use std::cell::RefCell;
-use std::future::Future;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;

@@ -5,7 +5,6 @@ use super::connection::{ServerTransport, serve};
 use super::tls;
 use super::worker::Worker;
 use brunt_runtime::CancellationToken;
-use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::rc::Rc;

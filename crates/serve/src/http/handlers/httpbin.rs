@@ -8,6 +8,8 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde_json::json;
 use std::{rc::Rc, time::Duration};
 
+const PATHS: &str = "/status/N /delay/TIME /bytes/N /drip /stream/N /sse /anything /ip /headers /unstable /health";
+
 pub(crate) struct Httpbin {
     random: Xoshiro256PlusPlus,
 }
@@ -40,11 +42,7 @@ impl Httpbin {
             ("headers", "") => Ok(json_response(&pretty(&json!({ "headers": request_json::headers(request) })))),
             ("unstable", "") => self.unstable(request),
             ("health", "") => Ok(Response::text(200, b"OK\n")),
-            _ => {
-                let paths =
-                    "/status/N /delay/TIME /bytes/N /drip /stream/N /sse /anything /ip /headers /unstable /health";
-                Ok(Response::text(404, format!("404 Not Found: there are {paths}\n").as_bytes()))
-            }
+            _ => Ok(Response::text(404, format!("404 Not Found: there are {PATHS}\n").as_bytes())),
         }
     }
 
@@ -63,14 +61,11 @@ impl Httpbin {
             choices.push((code, weight));
         }
         let mut at = unit(&mut self.random) * choices.iter().map(|(_, weight)| weight).sum::<f64>();
-        let mut chosen = choices.last().map_or(200, |(code, _): &(u16, f64)| *code);
-        for (code, weight) in &choices {
+        let hit = choices.iter().find(|(_, weight)| {
             at -= weight;
-            if at < 0.0 {
-                chosen = *code;
-                break;
-            }
-        }
+            at < 0.0
+        });
+        let chosen = hit.or(choices.last()).map_or(200, |(code, _): &(u16, f64)| *code);
         Ok(Response::text(chosen, format!("{chosen} {}\n", brunt_wire::http1::reason(chosen)).as_bytes()))
     }
 

@@ -10,19 +10,20 @@ pub(crate) use spec::{SpecHandler, static_response};
 
 use super::config::{RouteAction, RoutePlan};
 use super::handler::{Handler, Request, Response};
-use super::metrics::Metrics;
 use super::script::{self, Script};
 use super::shared::Shared;
 use httpbin::Httpbin;
 use overrides::Overrides;
-use std::sync::Arc;
 
 pub(crate) fn build(route: &RoutePlan, seed: u64, shared: &Shared) -> Box<dyn Handler> {
     let handler: Box<dyn Handler> = match &route.action {
         RouteAction::Respond(spec) => Box::new(SpecHandler::new(spec, seed, shared.started)),
-        RouteAction::Whoami => Box::new(Whoami),
+        RouteAction::Whoami => Box::new(WithoutBody(whoami)),
         RouteAction::Httpbin => Box::new(Httpbin::new(seed)),
-        RouteAction::Metrics => Box::new(MetricsPage(shared.metrics.clone())),
+        RouteAction::Metrics => {
+            let (metrics, text) = (shared.metrics.clone(), "text/plain; version=0.0.4");
+            Box::new(WithoutBody(move |_: &Request<'_>| Response::typed(200, text, metrics.page().as_bytes())))
+        }
         RouteAction::Script(script) => {
             shared.metrics.register_script(script.name(), script.error_counter());
             script_handler(script, seed)
@@ -44,25 +45,17 @@ fn script_handler(script: &Script, seed: u64) -> Box<dyn Handler> {
 }
 
 /// Responds with the path and the client's address.
-struct Whoami;
-
-impl Handler for Whoami {
-    fn respond(&mut self, request: &Request<'_>) -> Response {
-        let text = format!("You are requesting {} from {}\n", request.path, request.peer.ip());
-        Response::text(200, text.as_bytes())
-    }
-
-    fn wants_body(&self) -> bool {
-        false
-    }
+fn whoami(request: &Request<'_>) -> Response {
+    let text = format!("You are requesting {} from {}\n", request.path, request.peer.ip());
+    Response::text(200, text.as_bytes())
 }
 
-/// Responds with the metrics in Prometheus' text format.
-struct MetricsPage(Arc<Metrics>);
+/// A handler that does not read bodies.
+struct WithoutBody<F>(F);
 
-impl Handler for MetricsPage {
-    fn respond(&mut self, _: &Request<'_>) -> Response {
-        Response::typed(200, "text/plain; version=0.0.4", self.0.page().as_bytes())
+impl<F: FnMut(&Request<'_>) -> Response> Handler for WithoutBody<F> {
+    fn respond(&mut self, request: &Request<'_>) -> Response {
+        self.0(request)
     }
 
     fn wants_body(&self) -> bool {

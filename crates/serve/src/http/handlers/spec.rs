@@ -107,15 +107,11 @@ fn split(bytes: &[u8], pace: Option<Pace>) -> Content {
 
 /// Splits after each empty line.
 fn split_events(bytes: &[u8]) -> Vec<Rc<[u8]>> {
-    let (mut events, mut start) = (Vec::new(), 0);
-    for at in 1..bytes.len() {
-        if bytes[at] == b'\n' && bytes[at - 1] == b'\n' {
-            events.push(Rc::from(&bytes[start..=at]));
-            start = at + 1;
-        }
-    }
-    if start < bytes.len() {
-        events.push(Rc::from(&bytes[start..]));
+    let (mut events, mut rest) = (Vec::new(), bytes);
+    while !rest.is_empty() {
+        let end = rest.windows(2).position(|pair| pair == b"\n\n").map_or(rest.len(), |at| at + 2);
+        events.push(Rc::from(&rest[..end]));
+        rest = &rest[end..];
     }
     events
 }

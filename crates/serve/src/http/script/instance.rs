@@ -2,13 +2,12 @@
 
 use super::error_log::{ErrorLog, LogSink};
 use super::request::{Headers, Held, View};
-use super::returned::{Texts, failed, into_response};
+use super::returned::{TEXT, Texts, into_response};
 use super::{Kind, Script, ScriptError, json};
 use crate::http::handler::{Handler, Request, Response};
 use brunt_luau::Vm;
 use brunt_luau::mlua::{self, AnyUserData, Function, Value, Variadic};
 use std::cell::RefCell;
-use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -40,7 +39,7 @@ impl Instance {
             ScriptError::new(Kind::Script, &source.name, remedy)
         })?;
         let info = on_request.info();
-        let held = Rc::new(RefCell::new(Held::new()));
+        let held = Rc::new(RefCell::new(Held::default()));
         let headers = vm.lua().create_userdata(Headers(Rc::clone(&held))).map_err(invalid)?;
         let view = vm.lua().create_userdata(View { held: Rc::clone(&held), headers }).map_err(invalid)?;
         Ok(Self {
@@ -76,18 +75,13 @@ impl Handler for Instance {
         self.call(request).unwrap_or_else(|error| {
             self.script.0.errors.fetch_add(1, Relaxed);
             self.error_log.add(&error, Instant::now(), &self.sink);
-            failed()
+            // The reason is logged and not sent.
+            Response::typed(500, TEXT, b"the script failed\n")
         })
     }
 
     fn wants_body(&self) -> bool {
         self.reads
-    }
-}
-
-impl fmt::Debug for Instance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Instance").field("name", &self.script.name()).finish_non_exhaustive()
     }
 }
 

@@ -8,7 +8,7 @@ use brunt_luau::mlua::{
 };
 use brunt_wire::http1::Fields;
 use std::cell::RefCell;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -18,53 +18,33 @@ const KEPT: usize = 64 << 10;
 /// The keys of `req`.
 const NAMES: &[&str] = &["method", "path", "query", "args", "headers", "body", "peer", "ip", "local", "version"];
 
-/// A copy of the current request: its bytes, and the ends of its parts.
-#[derive(Debug)]
+/// A copy of the current request.
+#[derive(Debug, Default)]
 pub(super) struct Held {
+    /// Method, path, query, fields and body.
     bytes: Vec<u8>,
-    /// End of the method and begin of the path; the others accordingly.
-    method: usize,
-    path: usize,
-    query: usize,
-    fields: usize,
+    /// Where the parts before the body end.
+    ends: [usize; 4],
     minor_version: u8,
-    peer: SocketAddr,
-    local: SocketAddr,
+    /// Of the client and of the server.
+    addresses: Option<(SocketAddr, SocketAddr)>,
     /// Created when first read.
     args: Option<Table>,
 }
 
 impl Held {
-    pub fn new() -> Self {
-        let none = SocketAddr::from((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0));
-        Self {
-            bytes: Vec::new(),
-            method: 0,
-            path: 0,
-            query: 0,
-            fields: 0,
-            minor_version: 1,
-            peer: none,
-            local: none,
-            args: None,
-        }
-    }
-
     /// Copies the request of the next call.
     pub fn take(&mut self, request: &Request<'_>) {
         let bytes = &mut self.bytes;
         bytes.clear();
-        let mut append = |part: &[u8]| {
+        let [method, path, query] = [request.method, request.path, request.query].map(str::as_bytes);
+        self.ends = [method, path, query, request.fields.as_bytes()].map(|part| {
             bytes.extend_from_slice(part);
             bytes.len()
-        };
-        self.method = append(request.method.as_bytes());
-        self.path = append(request.path.as_bytes());
-        self.query = append(request.query.as_bytes());
-        self.fields = append(request.fields.as_bytes());
-        append(request.body);
+        });
+        bytes.extend_from_slice(request.body);
         self.minor_version = request.minor_version;
-        (self.peer, self.local) = (request.peer, request.local);
+        self.addresses = Some((request.peer, request.local));
         self.args = None;
     }
 
@@ -76,7 +56,7 @@ impl Held {
     }
 
     fn fields(&self) -> Fields<'_> {
-        Fields::from_bytes(&self.bytes[self.query..self.fields])
+        Fields::from_bytes(&self.bytes[self.ends[2]..self.ends[3]])
     }
 
     /// The values of all fields of this name, joined by commas (RFC 9110, 5.3).
@@ -115,23 +95,26 @@ impl View {
         let Value::String(key) = key else { return Err(unknown(key)) };
         let mut held = self.held.borrow_mut();
         let text = |range: Range<usize>| lua.create_string(&held.bytes[range]).map(Value::String);
+        let ([method, path, query, fields], Some((peer, local))) = (held.ends, held.addresses) else {
+            return Ok(Value::Nil);
+        };
         match &*key.as_bytes() {
-            b"method" => text(0..held.method),
-            b"path" => text(held.method..held.path),
-            b"query" => text(held.path..held.query),
-            b"body" => text(held.fields..held.bytes.len()),
+            b"method" => text(0..method),
+            b"path" => text(method..path),
+            b"query" => text(path..query),
+            b"body" => text(fields..held.bytes.len()),
             b"headers" => Ok(Value::UserData(self.headers.clone())),
             b"args" => {
                 if let Some(args) = &held.args {
                     return Ok(Value::Table(args.clone()));
                 }
-                let args = arguments(lua, &held.bytes[held.path..held.query])?;
+                let args = arguments(lua, &held.bytes[path..query])?;
                 held.args = Some(args.clone());
                 Ok(Value::Table(args))
             }
-            b"peer" => held.peer.to_string().into_lua(lua),
-            b"ip" => held.peer.ip().to_string().into_lua(lua),
-            b"local" => held.local.to_string().into_lua(lua),
+            b"peer" => peer.to_string().into_lua(lua),
+            b"ip" => peer.ip().to_string().into_lua(lua),
+            b"local" => local.to_string().into_lua(lua),
             b"version" => format!("1.{}", held.minor_version).into_lua(lua),
             _ => Err(unknown(&Value::String(key.clone()))),
         }

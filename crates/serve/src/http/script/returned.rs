@@ -18,6 +18,9 @@ const KEYS: &str = "status, headers, body, delay, drip, chunks, fault";
 /// Fields that the server sets.
 const RESERVED: &[&str] = &["content-length", "transfer-encoding", "connection", "date", "server"];
 
+/// The media type of texts.
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+
 /// Converts texts to bytes. Keeps the last one, because most scripts return the same text again.
 #[derive(Debug, Default)]
 pub(super) struct Texts(Option<(LuaString, Rc<[u8]>)>);
@@ -43,10 +46,21 @@ impl Texts {
 pub(super) fn into_response(returned: (Value, Value, Value), texts: &mut Texts) -> Result<Response, String> {
     match returned {
         (Value::String(body), Value::Nil, Value::Nil) => {
-            Ok(Response { fields: plain_text(), ..response(200, texts.bytes(body)) })
+            let fields = vec![("Content-Type".to_owned(), TEXT.as_bytes().to_vec())];
+            Ok(Response { fields, ..response(200, texts.bytes(body)) })
         }
         (Value::Table(table), Value::Nil, Value::Nil) => from_table(&table, texts),
-        (first, headers, body) if number(&first).is_some() => three(&first, &headers, body, texts),
+        (first, headers, body) if number(&first).is_some() => {
+            let fields = match headers {
+                Value::Nil => Vec::new(),
+                Value::Table(headers) => fields(&headers)?,
+                other => {
+                    let other = shown(&other);
+                    return Err(format!("on_request returned {other} for its headers: return a table of them, or nil"));
+                }
+            };
+            Ok(Response { fields, ..response(status(&first)?, body_of(body, texts)?) })
+        }
         (Value::Nil, Value::Nil, Value::Nil) => {
             Err("on_request returned nothing: return a text, a status, or a table".to_owned())
         }
@@ -57,58 +71,34 @@ pub(super) fn into_response(returned: (Value, Value, Value), texts: &mut Texts) 
     }
 }
 
-/// The response to a failed call. The reason is logged and not sent.
-pub(super) fn failed() -> Response {
-    Response { fields: plain_text(), ..response(500, Rc::from(&b"the script failed\n"[..])) }
-}
-
-fn plain_text() -> Vec<(String, Vec<u8>)> {
-    vec![("Content-Type".to_owned(), b"text/plain; charset=utf-8".to_vec())]
-}
-
 fn response(status: u16, body: Rc<[u8]>) -> Response {
     Response { status, fields: Vec::new(), body: Content::Whole(body), delay: Duration::ZERO, fault: None }
-}
-
-/// `return status, headers, body`.
-fn three(first: &Value, headers: &Value, body: Value, texts: &mut Texts) -> Result<Response, String> {
-    let fields = match headers {
-        Value::Nil => Vec::new(),
-        Value::Table(headers) => fields(headers)?,
-        other => {
-            let other = shown(other);
-            return Err(format!("on_request returned {other} for its headers: return a table of them, or nil"));
-        }
-    };
-    Ok(Response { fields, ..response(status(first)?, body_of(body, texts)?) })
 }
 
 fn from_table(table: &Table, texts: &mut Texts) -> Result<Response, String> {
     let mut response = response(200, Rc::from(&[][..]));
     let (mut body, mut drip, mut chunks) = (None, None, None);
     each(table, |key, value| {
-        let Value::String(name) = &key else { return Err(unknown(&key)) };
-        match &*name.as_bytes() {
-            b"status" => response.status = status(&value)?,
-            b"headers" => match &value {
+        match key.as_string().map(LuaString::as_bytes).as_deref() {
+            Some(b"status") => response.status = status(&value)?,
+            Some(b"headers") => match &value {
                 Value::Table(headers) => response.fields = fields(headers)?,
                 other => return Err(format!("headers is {}: make it a table", shown(other))),
             },
-            b"body" => body = Some(body_of(value, texts)?),
-            b"delay" => response.delay = seconds("delay", &value)?,
-            b"drip" => drip = Some(Drip::of(&value)?),
-            b"chunks" => chunks = Some(pieces_of(&value)?),
-            b"fault" => response.fault = Some(fault(&value)?),
-            _ => return Err(unknown(&key)),
+            Some(b"body") => body = Some(body_of(value, texts)?),
+            Some(b"delay") => response.delay = seconds("delay", &value)?,
+            Some(b"drip") => drip = Some(Drip::of(&value)?),
+            Some(b"chunks") => chunks = Some(pieces_of(&value)?),
+            Some(b"fault") => response.fault = Some(fault(&value)?),
+            _ => {
+                let key = shown(&key);
+                return Err(format!("on_request returned a table with {key}, which is unknown: use {KEYS}"));
+            }
         }
         Ok(())
     })?;
     response.body = content(body, drip, chunks)?;
     Ok(response)
-}
-
-fn unknown(key: &Value) -> String {
-    format!("on_request returned a table with {}, which is unknown: use {KEYS}", shown(key))
 }
 
 fn content(body: Option<Rc<[u8]>>, drip: Option<Drip>, chunks: Option<Vec<Rc<[u8]>>>) -> Result<Content, String> {
@@ -162,21 +152,17 @@ impl Drip {
         };
         let mut drip = Self { cut: None, every: Duration::ZERO };
         each(table, |key, value| {
-            let name = match &key {
-                Value::String(name) => name.as_bytes().to_vec(),
-                _ => Vec::new(),
-            };
             let some = |range| {
                 whole(&value, range)
                     .ok_or_else(|| format!("drip: {} is not a number of pieces or bytes from 1 on", shown(&value)))
             };
-            match &*name {
-                b"every" => drip.every = seconds("drip.every", &value)?,
-                b"pieces" | b"bytes" if drip.cut.is_some() => {
+            match key.as_string().map(LuaString::as_bytes).as_deref() {
+                Some(b"every") => drip.every = seconds("drip.every", &value)?,
+                Some(b"pieces" | b"bytes") if drip.cut.is_some() => {
                     return Err("drip has both pieces and bytes: give one".to_owned());
                 }
-                b"pieces" => drip.cut = Some(Cut::Pieces(some(1..=PIECES)?)),
-                b"bytes" => drip.cut = Some(Cut::Bytes(some(1..=1 << 40)?)),
+                Some(b"pieces") => drip.cut = Some(Cut::Pieces(some(1..=PIECES)?)),
+                Some(b"bytes") => drip.cut = Some(Cut::Bytes(some(1..=1 << 40)?)),
                 _ => {
                     return Err(format!("drip has {}, which is unknown: use pieces or bytes, and every", shown(&key)));
                 }

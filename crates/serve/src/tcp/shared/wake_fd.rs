@@ -4,7 +4,6 @@ use brunt_runtime::CancellationToken;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{read, write};
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -156,7 +156,10 @@ fn errors_have_a_place_and_a_remedy() {
         ("json.encode(print)", "test.luau:1: json: a function cannot be written"),
         ("json.encode(0/0)", "test.luau:1: json: NaN cannot be written"),
         ("json.encode({[{}] = 1})", "test.luau:1: json: a table cannot be a name"),
-        ("(function() local t = {} t.t = t return json.encode(t) end)()", "test.luau:1: json: more than 100 tables deep"),
+        (
+            "(function() local t = {} t.t = t return json.encode(t) end)()",
+            "test.luau:1: json: more than 100 tables deep",
+        ),
     ] {
         let said = refusal(expression);
         assert!(said.contains(words) && said.starts_with("test.luau"), "{expression}: {said}");
