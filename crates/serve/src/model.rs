@@ -14,7 +14,6 @@ pub enum Model {
 }
 
 impl Model {
-    /// All models with their words.
     pub const ALL: [(Self, &str); 3] = [(Self::Uring, "uring"), (Self::Epoll, "epoll"), (Self::Tokio, "tokio")];
 }
 

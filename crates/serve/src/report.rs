@@ -4,10 +4,8 @@ use brunt_results::Span;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io, ops::Add, time::Duration};
 
-/// Connections of a server, in total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Connections accepted.
     pub accepted: u64,
     /// Connections that ended in an error other than a reset by the peer.
     pub failed: u64,

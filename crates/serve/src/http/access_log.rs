@@ -2,12 +2,10 @@
 //! A slow disk loses lines, which are counted; it never blocks a worker.
 
 use brunt_wire::http1::{Head, Version};
-use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
+use std::{fs::OpenOptions, net::SocketAddr, path::Path};
 use time::OffsetDateTime;
 
 /// Bytes after which a buffer is handed to the writer; otherwise once a tick.
@@ -55,7 +53,6 @@ fn write(mut out: Box<dyn Write + Send>, buffers: Receiver<Vec<u8>>) {
     }
 }
 
-/// The unwritten lines of one worker.
 pub(crate) struct LogBuffer {
     sender: SyncSender<Vec<u8>>,
     lines: Vec<u8>,

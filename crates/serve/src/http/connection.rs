@@ -10,11 +10,8 @@ use super::response_writer::GARBAGE;
 use super::worker::{ConnectionGuard, Worker};
 use brunt_tls::Transport;
 use brunt_wire::http1::server::Waiting;
-use std::future::poll_fn;
-use std::io;
-use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::{future::poll_fn, io, rc::Rc, time::Duration};
 
 /// A model's stream: a [`Transport`], and what only a server needs of it.
 pub(crate) trait ServerTransport: Transport<RecvBuf: 'static> + Endpoint + 'static {

@@ -86,7 +86,6 @@ impl Conversation {
         self.state.requests
     }
 
-    /// What the next input belongs to.
     #[inline]
     pub fn waiting(&self) -> Waiting {
         self.reader.waiting()
@@ -291,7 +290,6 @@ impl State {
     }
 }
 
-/// The request as handlers see it.
 #[inline]
 pub(super) fn request<'a>(head: &Head<'a>, body: &'a [u8], Addrs { peer, local }: Addrs) -> Request<'a> {
     Request {

@@ -3,9 +3,7 @@
 
 use super::config::settings::Settings;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
-use std::task::Waker;
-use std::time::Duration;
+use std::{rc::Rc, task::Waker, time::Duration};
 
 /// What a connection is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,6 @@ use std::{net::SocketAddr, rc::Rc, time::Duration};
 ///
 /// A handler must never block: a delay is part of the response.
 pub trait Handler {
-    /// Responds to one request.
     fn respond(&mut self, request: &Request<'_>) -> Response;
 
     /// Whether the handler reads bodies; otherwise they are discarded on receipt and `request.body` is empty.
@@ -22,7 +21,6 @@ impl<F: FnMut(&Request<'_>) -> Response> Handler for F {
     }
 }
 
-/// A complete request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// As sent; methods are case-sensitive.
@@ -43,29 +41,23 @@ pub struct Request<'a> {
     pub local: SocketAddr,
 }
 
-/// The response to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// 200..=599.
     pub status: u16,
     /// Fields other than the framing ones; `Date` and `Server` are added by the server.
     pub fields: Vec<(String, Vec<u8>)>,
-    /// The content.
     pub body: Content,
     /// Time before the first byte is sent.
     pub delay: Duration,
-    /// A fault to inject.
     pub fault: Option<Fault>,
 }
 
-/// The content of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// Bytes in memory.
     Whole(Rc<[u8]>),
     /// Sent piece by piece.
     Pieces {
-        /// The pieces in order.
         pieces: Vec<Rc<[u8]>>,
         /// Pause before every piece but the first.
         every: Duration,
@@ -90,12 +82,10 @@ pub enum Fault {
 }
 
 impl Response {
-    /// A plain text response.
     pub(crate) fn text(status: u16, text: &[u8]) -> Self {
         Self::typed(status, "text/plain", text)
     }
 
-    /// A response of one media type.
     pub(crate) fn typed(status: u16, media_type: &str, bytes: &[u8]) -> Self {
         let fields = vec![("Content-Type".to_owned(), media_type.as_bytes().to_vec())];
         Self { status, fields, body: Content::Whole(bytes.into()), delay: Duration::ZERO, fault: None }

@@ -3,12 +3,10 @@
 
 use super::handler::Fault;
 use crate::lock;
-use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed};
 
 /// Status codes counted: 100 to 599.
 const STATUSES: usize = 500;

@@ -9,12 +9,9 @@ use crate::{Notice, ServeError, lock, tcp::native::builder};
 use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
 use brunt_runtime::{BackendKind, CancellationToken, JoinHandle};
 use brunt_tls::Transport;
-use std::io;
-use std::net::Shutdown;
-use std::rc::Rc;
 use std::sync::{Mutex, mpsc};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::{io, net::Shutdown, rc::Rc, time::Duration};
 
 /// Runs the server. Returns the number of connections closed at its end.
 pub(crate) fn run(

@@ -7,7 +7,6 @@ use super::handler::{Content, Fault, Response};
 use brunt_wire::http1::{self, BodyWriter, DateHeader, EncodeError, Method, Persistence, RequestMeta};
 use std::{rc::Rc, time::Duration, vec};
 
-/// The bytes of [`Fault::Garbage`].
 pub(crate) const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not HTTP \x80\x81\xfe\r\n\x07\x1b\r\n";
 
 /// Filler text, repeated: 16 lines of 64 bytes.
@@ -23,7 +22,6 @@ static FILLING: [u8; 1024] = {
     filling
 };
 
-/// `length` bytes of filler text.
 pub(crate) fn filling(length: usize) -> Vec<u8> {
     FILLING.iter().copied().cycle().take(length).collect()
 }

@@ -5,11 +5,8 @@ use super::conversation::{Addrs, Endpoint};
 use super::deadlines::Phase;
 use super::worker::{ConnectionGuard, Worker};
 use brunt_tls::{Acceptor, Cause, TlsError, Transport};
-use std::future::poll_fn;
-use std::io;
-use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::{future::poll_fn, io, rc::Rc, time::Duration};
 
 /// Completes the TLS handshake, then serves the connection to its end.
 pub(crate) async fn serve<S: ServerTransport>(stream: S, listener: u16, worker: Rc<Worker>, acceptor: Acceptor) {

@@ -8,10 +8,8 @@ use super::router::Router;
 use super::shared::Shared;
 use brunt_wire::http1::{DateHeader, Head, RequestMeta, Response};
 use std::cell::{Cell, Ref, RefCell};
-use std::net::SocketAddr;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{net::SocketAddr, rc::Rc, sync::Arc};
 
 const NAME: &str = "brunt";
 

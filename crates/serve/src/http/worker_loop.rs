@@ -5,10 +5,8 @@ use super::connection::{ServerTransport, serve};
 use super::tls;
 use super::worker::Worker;
 use brunt_runtime::CancellationToken;
-use std::io;
-use std::net::TcpListener;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
+use std::{io, net::TcpListener, rc::Rc};
 
 /// The runtime of a model.
 pub(crate) trait Model: 'static {

@@ -17,11 +17,9 @@ pub enum Order {
     Stop,
 }
 
-/// What one process serves.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Task {
     pub service: Service,
-    /// Name of the model.
     pub model: String,
     pub workers: Vec<Option<usize>>,
     pub grace: Duration,

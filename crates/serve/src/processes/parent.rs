@@ -5,10 +5,9 @@ use super::messages::{Order, Report, Task};
 use crate::{Counts, Notice, Options, ServeError, listen};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 use brunt_runtime::CancellationToken;
-use std::net::TcpListener;
-use std::os::fd::AsFd;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use std::{net::TcpListener, os::fd::AsFd};
 
 /// Interval at which `stop` is checked.
 const POLL: Duration = Duration::from_millis(50);

@@ -8,10 +8,8 @@ use super::shared::threads::set_affinity;
 use super::shared::wake_fd::WakeFd;
 use crate::{Counts, Notice, ServeError, Service, lock, report::Waits};
 use rustix::event::epoll::EventFlags;
-use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-use std::{io, mem, panic, thread};
+use std::{collections::VecDeque, io, mem, panic, thread, time::Instant};
 
 /// Length of the queue. When it is full the loop blocks, and further requests wait in their sockets.
 const CAPACITY: usize = 1024;
@@ -54,7 +52,6 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
 
 type SharedConnection = Arc<Mutex<Connection>>;
 
-/// A ready connection and the time it became ready.
 struct Request {
     key: usize,
     connection: SharedConnection,

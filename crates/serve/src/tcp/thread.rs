@@ -5,12 +5,10 @@ use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
 use super::shared::threads::set_affinity;
 use crate::{Counts, Notice, ServeError, Service, lock, report::is_failure};
 use rustix::net::SocketFlags;
-use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
-use std::{fs, thread};
+use std::{collections::HashMap, fs, thread, time::Duration};
 
 /// Bytes of a thread's stack; only touched pages use memory.
 const STACK: usize = 64 << 10;

@@ -3,11 +3,9 @@
 use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
 use super::shared::threads::{check, run_workers};
 use crate::{Counts, Options, ServeError, Service, report::is_failure};
-use std::io;
 use std::net::TcpListener as Listener;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::{io, sync::Arc, time::Duration};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
@@ -52,7 +50,6 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     Ok(serve(runtime, listeners, context.options, context.stop, || context.listening(format_args!("tokio {kind}")))?)
 }
 
-/// A current-thread runtime per core, each with its own listener.
 fn run_each(context: &ModelContext) -> Result<Counts, ServeError> {
     let options = context.options;
     let part = |_| Ok((current_thread()?, context.listeners()?));

@@ -16,7 +16,6 @@ use crate::model::{by_word, word_of};
 use brunt_wire::http1::Head;
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};
 
-/// The listeners of a server and their routes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub(crate) listeners: Vec<ListenerPlan>,
@@ -65,7 +64,6 @@ pub(crate) enum RouteAction {
     Script(Script),
 }
 
-/// A response described by the keys of a route.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ResponseSpec {
     pub status: u16,
@@ -86,7 +84,6 @@ pub(crate) enum Body {
     Reflect,
 }
 
-/// How a body is sent in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
     /// Number of pieces; `None` ends a piece at each empty line, as in server-sent events.
@@ -95,7 +92,6 @@ pub(crate) struct Pace {
     pub sized: bool,
 }
 
-/// A built-in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
     /// "Hi, there!" for every request.
@@ -109,7 +105,6 @@ pub enum Service {
 }
 
 impl Service {
-    /// All services with their words.
     pub const ALL: [(Self, &str); 4] =
         [(Self::Hello, "hello"), (Self::Echo, "echo"), (Self::Whoami, "whoami"), (Self::Httpbin, "httpbin")];
 
@@ -211,7 +206,6 @@ impl ResponseSpec {
 }
 
 impl RoutePlan {
-    /// Whether it matches every request.
     pub fn matches_all(&self) -> bool {
         self.path == Path::Any && self.methods.is_empty() && self.host.is_none()
     }

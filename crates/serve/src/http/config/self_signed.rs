@@ -8,7 +8,6 @@ use std::{net::SocketAddr, sync::Mutex};
 /// Names in every certificate, for clients on this machine.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Certificates with their names.
 #[derive(Debug, Default)]
 pub struct CertCache(Mutex<Vec<(Vec<String>, Identity)>>);
 

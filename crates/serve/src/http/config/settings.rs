@@ -3,7 +3,6 @@
 use brunt_wire::http1::Limits;
 use std::time::Duration;
 
-/// Limits and deadlines of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Sizes and counts of a request; each violation has a status of its own, see [`Limits`].

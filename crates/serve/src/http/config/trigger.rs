@@ -11,7 +11,6 @@ const MAX_DELAY: Duration = Duration::from_secs(3600);
 /// Conditions of a fault; all of them must hold. Without conditions it is injected always.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct When {
-    /// Probability.
     pub share: Option<f64>,
     /// Every n-th request of a worker.
     pub every: Option<u64>,

@@ -108,7 +108,6 @@ fn drip(request: &Request<'_>) -> Parsed<Response> {
     Ok(Response { body, delay, ..Response::typed(code, "application/octet-stream", b"") })
 }
 
-/// Lines of JSON in chunks.
 fn stream(request: &Request<'_>, lines: &str) -> Parsed<Response> {
     let count = bounded(lines, "lines", MAX_CLIENT_LINES)?;
     let (arguments, headers) = (request_json::arguments(request), request_json::headers(request));

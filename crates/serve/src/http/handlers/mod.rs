@@ -44,7 +44,6 @@ fn script_handler(script: &Script, seed: u64) -> Box<dyn Handler> {
     }
 }
 
-/// Responds with the path and the client's address.
 fn whoami(request: &Request<'_>) -> Response {
     let text = format!("You are requesting {} from {}\n", request.path, request.peer.ip());
     Response::text(200, text.as_bytes())

@@ -32,12 +32,10 @@ pub(crate) fn pretty(value: &Value) -> Vec<u8> {
     text
 }
 
-/// All values of each field.
 pub(crate) fn headers(request: &Request<'_>) -> Value {
     gather(request.fields.iter().map(|field| (field.name.to_owned(), text(field.value))))
 }
 
-/// All values of each query argument.
 pub(crate) fn arguments(request: &Request<'_>) -> Value {
     gather(arguments_of(request))
 }

@@ -26,7 +26,6 @@ pub(crate) fn static_response(spec: &ResponseSpec) -> Option<(StaticResponse, u6
     Some((response, body.len() as u64))
 }
 
-/// Makes the responses of one [`ResponseSpec`].
 pub(crate) struct SpecHandler {
     status: u16,
     fields: Vec<(String, Vec<u8>)>,

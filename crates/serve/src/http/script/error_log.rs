@@ -3,10 +3,8 @@
 use super::ScriptError;
 use std::time::{Duration, Instant};
 
-/// Minimum time between two lines.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Receives the lines.
 pub(super) type LogSink = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
 
 #[derive(Default)]

@@ -7,11 +7,7 @@ use super::{Kind, Script, ScriptError, json};
 use crate::http::handler::{Handler, Request, Response};
 use brunt_luau::Vm;
 use brunt_luau::mlua::{self, AnyUserData, Function, Value, Variadic};
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::{cell::RefCell, rc::Rc, sync::Arc, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// A script running on one worker. An error is answered with 500.
 pub struct Instance {

@@ -27,7 +27,6 @@ use std::time::Duration;
 /// Default limits: 16 MiB of memory, 10 ms per call, 1 s to start.
 pub const LIMITS: Limits = Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
 
-/// Prints a line of a script on standard error.
 pub fn to_stderr(line: &str) {
     eprintln!("brunt serve: {line}");
 }
@@ -42,7 +41,6 @@ struct Source {
     text: String,
     limits: Limits,
     sink: LogSink,
-    /// Failed calls of all workers.
     errors: Arc<AtomicU64>,
 }
 

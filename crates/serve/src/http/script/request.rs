@@ -7,10 +7,7 @@ use brunt_luau::mlua::{
     AnyUserData, Error, IntoLua, Lua, LuaString, MetaMethod, Result, Table, UserData, UserDataMethods, Value, Variadic,
 };
 use brunt_wire::http1::Fields;
-use std::cell::RefCell;
-use std::net::SocketAddr;
-use std::ops::Range;
-use std::rc::Rc;
+use std::{cell::RefCell, net::SocketAddr, ops::Range, rc::Rc};
 
 /// Largest buffer kept between calls.
 const KEPT: usize = 64 << 10;

@@ -12,13 +12,10 @@ const PIECES: u64 = 100_000;
 /// Longest delay or pause between pieces, in seconds.
 const LONGEST: f64 = 3600.0;
 
-/// The keys of a returned table.
 const KEYS: &str = "status, headers, body, delay, drip, chunks, fault";
 
-/// Fields that the server sets.
 const RESERVED: &[&str] = &["content-length", "transfer-encoding", "connection", "date", "server"];
 
-/// The media type of texts.
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Converts texts to bytes. Keeps the last one, because most scripts return the same text again.
@@ -116,11 +113,9 @@ fn content(body: Option<Rc<[u8]>>, drip: Option<Drip>, chunks: Option<Vec<Rc<[u8
     }
 }
 
-/// How a body is split.
+/// The number of pieces, or of bytes per piece.
 enum Cut {
-    /// Number of pieces.
     Pieces(u64),
-    /// Bytes per piece.
     Bytes(u64),
 }
 

@@ -15,11 +15,10 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use slab::Slab;
-use std::io;
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
+use std::{io, sync::Arc};
 
 /// Events taken in the first turn; more once a turn was full, so that no connection waits a turn longer than others.
 const EVENTS: usize = 64;
@@ -35,7 +34,6 @@ pub(crate) enum Source {
     Inbox(Receiver<TcpStream>),
 }
 
-/// How ready connections are served.
 pub(crate) trait Dispatch {
     type State;
     /// Additional epoll flags of connections.

@@ -4,11 +4,9 @@ use brunt_runtime::CancellationToken;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::{read, write};
-use std::io;
-use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
+use std::{io, pin::Pin, sync::Arc};
 
 /// An eventfd: readable from [`notify`](Self::notify) until [`drain`](Self::drain).
 pub(crate) struct WakeFd(OwnedFd);

@@ -9,7 +9,6 @@ pub(super) mod response;
 pub(super) mod static_response;
 pub(super) mod status;
 
-/// Whether only the encoder may set this field.
 fn is_framing(name: &str) -> bool {
     ["content-length", "transfer-encoding", "connection"].iter().any(|framing| name.eq_ignore_ascii_case(framing))
 }

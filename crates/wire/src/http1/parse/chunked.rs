@@ -16,7 +16,6 @@ pub(crate) enum Piece<'i> {
     More,
 }
 
-/// Decoder of one chunked body.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     /// The size as parsed so far, then the bytes left of the chunk.
@@ -25,7 +24,6 @@ pub(crate) struct Chunks {
     total: u64,
     /// Bytes of extensions so far, of all chunks.
     extensions: u32,
-    /// Digits of the size so far.
     digits: u8,
     at: At,
 }

@@ -20,7 +20,6 @@ pub(crate) struct RequestLine<'a> {
     pub authority: Option<&'a [u8]>,
 }
 
-/// A status line.
 pub(crate) struct StatusLine<'a> {
     pub status: u16,
     pub reason: &'a [u8],

@@ -15,7 +15,6 @@ pub(super) mod scan;
 pub(super) mod target;
 pub(super) mod trailers;
 
-/// Maps an error of the parser.
 fn from_httparse(error: httparse::Error) -> ParseError {
     match error {
         httparse::Error::HeaderName => ParseError::FieldName,

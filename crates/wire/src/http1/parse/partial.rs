@@ -28,7 +28,6 @@ impl Partial {
         }
     }
 
-    /// Releases the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.0 = None;

@@ -104,7 +104,6 @@ impl<'a> Head<'a> {
     }
 }
 
-/// The result of parsing.
 pub(crate) enum Parsed<'a> {
     /// A head and its length.
     Head(Head<'a>, usize),

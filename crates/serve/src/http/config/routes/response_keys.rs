@@ -8,7 +8,6 @@ use brunt_wire::http1::StaticResponse;
 use std::{fmt::Write, path::Path, time::Duration};
 use toml::de::DeValue;
 
-/// Longest delay or pause.
 const MAX_TIME: Duration = Duration::from_secs(3600);
 /// Largest body that is generated while it is sent.
 const MAX_BODY: u64 = 1 << 40;
@@ -78,7 +77,6 @@ fn fields(headers: Entry<'_, '_>) -> Read<Vec<(String, Vec<u8>)>> {
     Ok(fields)
 }
 
-/// A delay or a pause.
 fn time(entry: Entry<'_, '_>) -> Read<Duration> {
     entry.time(MAX_TIME)
 }
@@ -135,7 +133,6 @@ fn media_type_of(name: &str) -> &'static str {
     }
 }
 
-/// Server-sent events.
 fn events(mut keys: Table<'_, '_>) -> Read<TypedBody> {
     let events = keys.get("events", |events| events.integer(1..=MAX_PIECES))?.unwrap_or(10);
     let every = keys.get("every", time)?.unwrap_or(Duration::from_secs(1));
@@ -199,7 +196,6 @@ fn fault(keys: &mut Table<'_, '_>) -> Read<(When, Fault)> {
     Ok((when(keys)?, fault))
 }
 
-/// The keys of a trigger.
 pub(super) fn when(keys: &mut Table<'_, '_>) -> Read<When> {
     Ok(When {
         share: keys.get("share", |share| share.number(0.0..=1.0))?,

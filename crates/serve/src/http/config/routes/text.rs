@@ -5,7 +5,6 @@ use std::{fmt::Display, ops::Range, ops::RangeInclusive, str::FromStr, time::Dur
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value with its place in the text.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 /// An error is one line.
 pub(super) type Read<T> = Result<T, String>;
@@ -17,7 +16,6 @@ pub(super) struct Text<'s> {
 }
 
 impl Text<'_> {
-    /// An error at this place.
     pub fn error(&self, place: &Range<usize>, message: impl Display) -> String {
         let is_boundary = |at: &usize| self.source.is_char_boundary(*at);
         let before = &self.source[..(0..=place.start).rev().find(is_boundary).unwrap_or(0)];
@@ -115,7 +113,6 @@ impl<'t, 'a> Entry<'t, 'a> {
 /// The entries of one table that have not been taken yet.
 pub(super) struct Table<'t, 'a> {
     pub text: Text<'t>,
-    /// The place of the table in the text.
     pub place: Range<usize>,
     entries: Vec<(&'t str, Range<usize>, &'t Value<'a>)>,
     known: Vec<&'static str>,

@@ -32,12 +32,10 @@ impl Bench {
         Self { script, instance, said }
     }
 
-    /// The response to `GET /`.
     pub fn get(&mut self) -> Response {
         self.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     }
 
-    /// The response to a request.
     pub fn ask(&mut self, text: &str) -> Response {
         let mut connection = Connection::default();
         let end = text.find("\r\n\r\n").expect("a whole head") + 4;
