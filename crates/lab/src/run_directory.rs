@@ -237,7 +237,7 @@ impl RunDirectory {
 
     /// Replaces the page atomically, because a browser may be reading it.
     pub fn write_page(&self, page: &str) -> io::Result<()> {
-        Directory::open(&self.path).write_text(PAGE_FILE, page)
+        Directory::open(&self.path).write(PAGE_FILE, page.as_bytes())
     }
 
     pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {

@@ -8,9 +8,9 @@
 
 use crate::{proc, process::Tree};
 use perf_event::{Builder, Counter, events};
+use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-use std::{fs, io};
+use std::{fs, io, time::Duration};
 
 /// Most threads that counters are attached to: each costs a descriptor and work at every context switch.
 pub const MAX_THREADS: usize = 1024;
@@ -49,20 +49,16 @@ impl Event {
     }
 }
 
-/// Counters of one event over all threads, or why there are none.
-type PerThread = Result<Vec<Counter>, String>;
+/// What there is of each event, one for each thread, or why there is nothing.
+type PerEvent<T> = BTreeMap<Event, Result<Vec<T>, String>>;
 
 /// Counters attached to a set of threads, counting until dropped.
 #[derive(Debug)]
-pub struct Counters {
-    events: BTreeMap<Event, PerThread>,
-}
+pub struct Counters(PerEvent<Counter>);
 
 /// The values of all counters at one moment.
 #[derive(Debug, Clone)]
-pub struct Reading {
-    events: BTreeMap<Event, Result<Vec<Raw>, String>>,
-}
+pub struct Reading(PerEvent<Raw>);
 
 #[derive(Debug, Clone, Copy)]
 struct Raw {
@@ -112,11 +108,11 @@ impl Counters {
             }
             if counters.is_empty() { Err("no thread was left to count".to_owned()) } else { Ok(counters) }
         };
-        Self { events: events.iter().map(|event| (*event, attach(*event))).collect() }
+        Self(events.iter().map(|event| (*event, attach(*event))).collect())
     }
 
     fn absent(events: &[Event], reason: String) -> Self {
-        Self { events: events.iter().map(|event| (*event, Err(reason.clone()))).collect() }
+        Self(events.iter().map(|event| (*event, Err(reason.clone()))).collect())
     }
 
     pub fn read(&mut self) -> Reading {
@@ -132,11 +128,11 @@ impl Counters {
             };
             counters.iter_mut().map(read).collect()
         };
-        let events = self.events.iter_mut().map(|(event, counters)| match counters {
+        let events = self.0.iter_mut().map(|(event, counters)| match counters {
             Ok(counters) => (*event, read_all(*event, counters)),
             Err(reason) => (*event, Err(reason.clone())),
         });
-        Reading { events: events.collect() }
+        Reading(events.collect())
     }
 }
 
@@ -144,8 +140,8 @@ impl Reading {
     /// The count of an event from `earlier` to this reading, scaled up for multiplexing.
     pub fn since(&self, earlier: &Reading, event: Event) -> Result<f64, String> {
         let missing = || Err(format!("{} were not counted", event.name()));
-        let now = self.events.get(&event).cloned().unwrap_or_else(missing)?;
-        let before = earlier.events.get(&event).cloned().unwrap_or_else(missing)?;
+        let now = self.0.get(&event).cloned().unwrap_or_else(missing)?;
+        let before = earlier.0.get(&event).cloned().unwrap_or_else(missing)?;
         let mut sum = 0.0;
         for (now, before) in now.iter().zip(&before) {
             let count = now.count.saturating_sub(before.count) as f64;
@@ -168,14 +164,13 @@ fn threads_of(tree: &mut Tree) -> BTreeSet<u32> {
 
 fn why(event: Event, error: &io::Error) -> String {
     let name = event.name();
-    let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
-    match errno {
-        Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => {
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT | Errno::OPNOTSUPP | Errno::NODEV) => {
             // Without the name, so that the events share one reason.
             "this machine has no such hardware counter (a virtual machine often has none)".to_owned()
         }
-        Some(rustix::io::Errno::NOSYS) => "this kernel has no perf_event_open, or a sandbox forbids it".to_owned(),
-        Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+        Some(Errno::NOSYS) => "this kernel has no perf_event_open, or a sandbox forbids it".to_owned(),
+        Some(Errno::ACCESS | Errno::PERM) => {
             let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
             let paranoid = paranoid.map_or("unknown".to_owned(), |text| text.trim().to_owned());
             format!(
@@ -183,7 +178,7 @@ fn why(event: Event, error: &io::Error) -> String {
                  below (it is {paranoid}), or with CAP_PERFMON"
             )
         }
-        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+        Some(Errno::MFILE | Errno::NFILE) => {
             "too few open files are allowed for a counter of every thread; raise `ulimit -n`".to_owned()
         }
         _ => format!("{name} cannot be counted: {error}"),
@@ -200,7 +195,7 @@ mod tests {
             enabled: Duration::from_millis(*enabled),
             running: Duration::from_millis(*running),
         });
-        Reading { events: BTreeMap::from([(Event::Cycles, Ok(raw.collect()))]) }
+        Reading(BTreeMap::from([(Event::Cycles, Ok(raw.collect()))]))
     }
 
     #[test]

@@ -25,14 +25,8 @@ struct Sample {
     at: Instant,
     counted: Reading,
     times: ThreadTimes,
-    used: Option<Used>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Used {
-    minor_faults: u64,
-    major_faults: u64,
-    rss_bytes: u64,
+    /// Of each process; `None` if one could not be read.
+    stats: Option<Vec<proc::Stat>>,
 }
 
 impl GeneratorMeter {
@@ -55,22 +49,15 @@ impl GeneratorMeter {
     fn sample_now(&mut self) -> Sample {
         // /proc/TID works for a thread id as well.
         let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(*tid, *tid)?))).collect();
-        Sample { at: Instant::now(), counted: self.counters.read(), times, used: self.used() }
+        Sample { at: Instant::now(), counted: self.counters.read(), times, stats: self.stats() }
     }
 
-    fn used(&self) -> Option<Used> {
-        self.processes.iter().try_fold(Used::default(), |sum, pid| {
-            let stat = proc::Stat::of(*pid)?;
-            Some(Used {
-                minor_faults: sum.minor_faults + stat.minor_faults,
-                major_faults: sum.major_faults + stat.major_faults,
-                rss_bytes: sum.rss_bytes + stat.rss_bytes,
-            })
-        })
+    fn stats(&self) -> Option<Vec<proc::Stat>> {
+        self.processes.iter().map(|pid| proc::Stat::of(*pid)).collect()
     }
 
     pub fn sample(&self, second: &mut Second) {
-        second.generator_rss_bytes = self.used().map(|used| used.rss_bytes);
+        second.generator_rss_bytes = sum(&self.stats(), |stat| stat.rss_bytes);
     }
 
     /// Fills in the figures of the window, in which `completed` requests completed. Returns the reasons for absent ones by name
@@ -91,10 +78,10 @@ impl GeneratorMeter {
         let switches = threads::switches(&first.times, &last.times).filter(|_| all_live);
         generator.voluntary_switches = switches.map(|switches| switches.voluntary);
         generator.involuntary_switches = switches.map(|switches| switches.involuntary);
-        let used = first.used.zip(last.used);
-        generator.minor_faults = used.map(|(first, last)| last.minor_faults.saturating_sub(first.minor_faults));
-        generator.major_faults = used.map(|(first, last)| last.major_faults.saturating_sub(first.major_faults));
-        generator.rss_bytes = used.map(|(_, last)| last.rss_bytes);
+        let increase = |of| Some(sum(&last.stats, of)?.saturating_sub(sum(&first.stats, of)?));
+        generator.minor_faults = increase(|stat| stat.minor_faults);
+        generator.major_faults = increase(|stat| stat.major_faults);
+        generator.rss_bytes = sum(&last.stats, |stat| stat.rss_bytes).filter(|_| first.stats.is_some());
         let why = |figure: &str| match figure {
             "instructions_user_per_request" => instructions.as_ref().err().map(String::as_str),
             "run_queue_wait_percent" if is_alone => {
@@ -109,6 +96,10 @@ impl GeneratorMeter {
         };
         absent::reasons("generator", generator, |figure| why(figure).map(str::to_owned))
     }
+}
+
+fn sum(stats: &Option<Vec<proc::Stat>>, of: fn(&proc::Stat) -> u64) -> Option<u64> {
+    Some(stats.as_ref()?.iter().map(of).sum())
 }
 
 impl Sample {

@@ -1,14 +1,12 @@
-//! Use of the host's processors, from `/proc/stat`: busy, stolen and softirq time.
+//! What the kernel tells of the whole machine: processor time, pressure, frequency.
 
-mod frequency;
 mod meter;
-mod pressure;
 
 pub use meter::{HostMeter, all_absent};
 
-use std::fs;
+use std::{fs, path::Path};
 
-/// CPU time since boot, in ticks, of all processors or of one.
+/// CPU time since boot, in ticks, of all processors or of one, from `/proc/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostCpu {
     total: u64,
@@ -68,6 +66,31 @@ impl HostCpu {
     }
 }
 
+/// Resources with pressure stall information (Documentation/accounting/psi.rst), by file name below `/proc/pressure`.
+const RESOURCES: [&str; 3] = ["cpu", "memory", "io"];
+
+/// Time in which at least one task waited for the resource, since boot, in microseconds; `None` without CONFIG_PSI.
+fn pressure_us(resource: &str) -> Option<u64> {
+    some_us(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
+}
+
+fn some_us(text: &str) -> Option<u64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.split(' ').find_map(|word| word.strip_prefix("total="))?.parse().ok()
+}
+
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// The current frequency, in MHz, as a mean over the processors below `cpus`; `None` if none reports it, as on most virtual
+/// machines.
+fn mean_mhz(cpus: &Path) -> Option<f64> {
+    let khz = |entry: fs::DirEntry| -> Option<f64> {
+        fs::read_to_string(entry.path().join("cpufreq/scaling_cur_freq")).ok()?.trim().parse().ok()
+    };
+    let all: Vec<f64> = fs::read_dir(cpus).ok()?.flatten().filter_map(khz).collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64 / 1000.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +120,27 @@ mod tests {
     #[test]
     fn this_host_can_be_read() {
         assert!(HostCpu::now().is_some());
+    }
+
+    #[test]
+    fn the_total_of_some_is_the_pressure() {
+        let text = "some avg10=39.93 avg60=11.04 avg300=6.45 total=11167974409\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+        assert_eq!(some_us(text), Some(11_167_974_409));
+        assert_eq!(some_us("full avg10=0.00 total=7\n"), None);
+        assert_eq!(some_us(""), None);
+        assert_eq!(pressure_us("nothing"), None);
+    }
+
+    #[test]
+    fn the_mean_frequency_is_in_megahertz_and_absent_without_files() {
+        let home = std::env::temp_dir().join(format!("brunt-frequency-{}", std::process::id()));
+        assert_eq!(mean_mhz(&home), None);
+        for (cpu, khz) in [("cpu0", "2000000\n"), ("cpu1", "3000000\n")] {
+            fs::create_dir_all(home.join(cpu).join("cpufreq")).unwrap();
+            fs::write(home.join(cpu).join("cpufreq/scaling_cur_freq"), khz).unwrap();
+        }
+        fs::create_dir_all(home.join("cpuidle")).unwrap();
+        assert_eq!(mean_mhz(&home), Some(2500.0));
+        fs::remove_dir_all(&home).unwrap();
     }
 }

@@ -86,15 +86,8 @@ pub(crate) fn status_line(path: &str, name: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-pub(crate) fn peak_rss_bytes(pid: u32) -> Option<u64> {
-    memory_line(pid, "VmHWM")
-}
-
-pub(crate) fn anon_bytes(pid: u32) -> Option<u64> {
-    memory_line(pid, "RssAnon")
-}
-
-fn memory_line(pid: u32, name: &str) -> Option<u64> {
+/// The value, in bytes, of a line of `/proc/PID/status` in kB.
+pub(crate) fn memory_line(pid: u32, name: &str) -> Option<u64> {
     let line = status_line(&format!("/proc/{pid}/status"), name)?;
     line.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
@@ -127,9 +120,9 @@ mod tests {
         assert!(own.started <= boot_ticks());
         assert!(Stat::all().iter().any(|s| s.pid == own.pid && s.started == own.started));
         assert!(threads_of(own.pid).contains(&own.pid));
-        assert!(peak_rss_bytes(own.pid).unwrap() >= 100_000);
+        assert!(memory_line(own.pid, "VmHWM").unwrap() >= 100_000);
         let mapped = vec![1_u8; 4 << 20];
-        let anon = anon_bytes(own.pid).unwrap();
+        let anon = memory_line(own.pid, "RssAnon").unwrap();
         assert!(anon >= 4 << 20 && std::hint::black_box(&mapped).len() == 4 << 20, "{anon}");
         assert!(last_pid().is_some());
         assert!(Stat::of(u32::MAX).is_none() && threads_of(u32::MAX).is_empty());

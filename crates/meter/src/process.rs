@@ -116,11 +116,12 @@ impl Tree {
 
     /// Anonymous resident memory, in bytes; `None` if a process ended while it was read.
     pub fn rss_anon_bytes(&self) -> Option<u64> {
-        self.sum(proc::anon_bytes)
+        self.memory("RssAnon")
     }
 
-    fn sum(&self, of: impl Fn(u32) -> Option<u64>) -> Option<u64> {
-        let all: Option<Vec<u64>> = self.pids().into_iter().map(of).collect();
+    /// The sum of a memory line of `/proc/PID/status`, in bytes.
+    fn memory(&self, line: &str) -> Option<u64> {
+        let all: Option<Vec<u64>> = self.pids().into_iter().map(|pid| proc::memory_line(pid, line)).collect();
         all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
     }
 
@@ -197,7 +198,7 @@ impl Window {
         let workers = working_threads(tree, &used);
         let cores = allowed_cores(&workers);
         let alone = cores.as_ref().is_some_and(|cores| workers.len() <= cores.len());
-        let peaks = tree.sum(proc::peak_rss_bytes);
+        let peaks = tree.memory("VmHWM");
         Usage {
             cpu: last.since(&self.first),
             faults: last.faults_since(&self.first),

@@ -6,7 +6,7 @@
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Socket {
@@ -56,9 +56,8 @@ fn dump(family: u8, port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(
             Err(Errno::INTR) => continue,
             other => other.map_err(text)?,
         };
-        match parse(&buffer[..length], each)? {
-            More::Yes => (),
-            More::No => return Ok(()),
+        if parse(&buffer[..length], each)?.is_break() {
+            return Ok(());
         }
     }
 }
@@ -80,25 +79,20 @@ fn request(family: u8, port: u16) -> Vec<u8> {
     request
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum More {
-    Yes,
-    No,
-}
-
-fn parse(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<More, String> {
+/// Breaks at the end of the list, or if `each` returns false.
+fn parse(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<ControlFlow<()>, String> {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0)? as usize;
         let message = bytes.get(HEADER..length).ok_or("a message is cut off")?;
         match u16_at(bytes, 4)? {
-            NLMSG_DONE => return Ok(More::No),
+            NLMSG_DONE => return Ok(ControlFlow::Break(())),
             NLMSG_ERROR => return Err(Errno::from_raw_os_error(-(u32_at(message, 0)? as i32)).to_string()),
-            SOCK_DIAG_BY_FAMILY if !each(socket(message)?) => return Ok(More::No),
+            SOCK_DIAG_BY_FAMILY if !each(socket(message)?) => return Ok(ControlFlow::Break(())),
             _ => (),
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    Ok(More::Yes)
+    Ok(ControlFlow::Continue(()))
 }
 
 fn socket(message: &[u8]) -> Result<Socket, String> {
@@ -206,7 +200,7 @@ mod tests {
             seen += 1;
             true
         };
-        assert_eq!(parse(&whole, &mut count), Ok(More::Yes));
+        assert_eq!(parse(&whole, &mut count), Ok(ControlFlow::Continue(())));
         for length in HEADER..whole.len() {
             assert!(parse(&whole[..length], &mut count).is_err(), "{length}");
             // With a header of matching length.

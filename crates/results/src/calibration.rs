@@ -92,18 +92,11 @@ struct File {
     entries: Vec<Entry>,
 }
 
-/// The calibrations in one state directory.
+/// The calibrations in this state directory, which need not exist.
 #[derive(Debug)]
-pub struct Calibrations {
-    path: PathBuf,
-}
+pub struct Calibrations(pub PathBuf);
 
 impl Calibrations {
-    /// The calibrations in this directory, which need not exist.
-    pub fn at(path: PathBuf) -> Self {
-        Self { path }
-    }
-
     /// The ceiling measured with this key, in requests per second.
     pub fn get(&self, key: &CalibrationKey) -> io::Result<Option<f64>> {
         let entries = self.entries()?;
@@ -121,7 +114,7 @@ impl Calibrations {
     }
 
     pub fn check_writable(&self) -> io::Result<()> {
-        Directory::create(&self.path).map(drop)
+        Directory::create(&self.0).map(drop)
     }
 
     /// Stores a ceiling, replacing an older one with the same key. A damaged file is replaced.
@@ -132,11 +125,11 @@ impl Calibrations {
         let surplus = entries.len().saturating_sub(MAX_ENTRIES);
         entries.drain(..surplus);
         let file = File { schema: SCHEMA.to_owned(), entries };
-        Directory::create(&self.path)?.write_json(FILE, &file)
+        Directory::create(&self.0)?.write_json(FILE, &file)
     }
 
     fn entries(&self) -> io::Result<Vec<Entry>> {
-        match Directory::open(&self.path).read_json::<File>(FILE) {
+        match Directory::open(&self.0).read_json::<File>(FILE) {
             Ok(mut file) if file.schema == SCHEMA => {
                 // Entries of older versions name no protocol; there were two.
                 for key in file.entries.iter_mut().map(|entry| &mut entry.key).filter(|key| key.protocol.is_empty()) {
@@ -144,12 +137,9 @@ impl Calibrations {
                 }
                 Ok(file.entries)
             }
-            // Ceilings of another version are not comparable.
-            Ok(_) => Ok(Vec::new()),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Ok(Vec::new())
-            }
-            Err(error) => Err(error),
+            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Err(error),
+            // There is no file, or one of another version, whose ceilings are not comparable.
+            _ => Ok(Vec::new()),
         }
     }
 }
@@ -157,6 +147,8 @@ impl Calibrations {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const HTTP: HttpKey = HttpKey { body_bytes: 13, pipeline: 1, reuse: None };
 
     fn key(connections: u64) -> CalibrationKey {
         let mut result = RunResult::new("brunt");
@@ -168,18 +160,18 @@ mod tests {
     #[test]
     fn a_ceiling_is_found_by_its_own_key_only() {
         let home = tempfile::tempdir().unwrap();
-        let ceilings = Calibrations::at(home.path().join("not/yet"));
+        let ceilings = Calibrations(home.path().join("not/yet"));
         assert_eq!(ceilings.get(&key(8)).unwrap(), None);
         ceilings.check_writable().unwrap();
         ceilings.store(key(8), 1000.0, 1).unwrap();
         ceilings.store(key(8), 2000.0, 2).unwrap();
         ceilings.store(key(9), 3000.0, 3).unwrap();
         assert_eq!(ceilings.get(&key(8)).unwrap(), Some(2000.0));
-        assert_eq!(ceilings.get(&CalibrationKey { verified: false, ..key(8) }).unwrap(), None);
         let redis = CalibrationKey { protocol: "redis".to_owned(), ..key(8) };
-        assert_eq!(ceilings.get(&redis).unwrap(), None);
-        let over_http = CalibrationKey { http: Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None }), ..key(8) };
-        assert_eq!(ceilings.get(&over_http).unwrap(), None);
+        let over_http = CalibrationKey { http: Some(HTTP), ..key(8) };
+        for other in [CalibrationKey { verified: false, ..key(8) }, redis, over_http.clone()] {
+            assert_eq!(ceilings.get(&other).unwrap(), None, "{other:?}");
+        }
         ceilings.store(over_http.clone(), 4000.0, 3).unwrap();
         assert_eq!(ceilings.get(&over_http).unwrap(), Some(4000.0));
         assert_eq!(ceilings.get(&key(8)).unwrap(), Some(2000.0));
@@ -212,7 +204,7 @@ mod tests {
     #[test]
     fn a_damaged_file_is_an_error_for_readers_and_replaced_on_store() {
         let home = tempfile::tempdir().unwrap();
-        let ceilings = Calibrations::at(home.path().to_owned());
+        let ceilings = Calibrations(home.path().to_owned());
         std::fs::write(home.path().join(FILE), "{").unwrap();
         assert!(ceilings.get(&key(8)).unwrap_err().to_string().contains(FILE));
         ceilings.store(key(8), 5.0, 1).unwrap();
@@ -224,17 +216,14 @@ mod tests {
     #[test]
     fn entries_without_a_protocol_are_tcp_or_http() {
         let home = tempfile::tempdir().unwrap();
-        let ceilings = Calibrations::at(home.path().to_owned());
-        let http = Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None });
-        let over_http = CalibrationKey { protocol: "http".to_owned(), http, ..key(9) };
+        let ceilings = Calibrations(home.path().to_owned());
+        let over_http = CalibrationKey { protocol: "http".to_owned(), http: Some(HTTP), ..key(9) };
         for (rate, key) in [(1.0, key(8)), (2.0, over_http.clone())] {
             ceilings.store(CalibrationKey { protocol: String::new(), ..key }, rate, 1).unwrap();
         }
         let file = home.path().join(FILE);
-        let old = std::fs::read_to_string(&file)
-            .unwrap()
-            .replace("\"protocol\": \"\",", "")
-            .replace("\"protocol\": \"tcp\",", "");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let old = text.replace("\"protocol\": \"\",", "").replace("\"protocol\": \"tcp\",", "");
         std::fs::write(&file, old).unwrap();
         assert_eq!((ceilings.get(&key(8)).unwrap(), ceilings.get(&over_http).unwrap()), (Some(1.0), Some(2.0)));
     }

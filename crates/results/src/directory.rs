@@ -54,7 +54,7 @@ impl Directory {
     }
 
     pub fn write_hlog(&self, hlog: &[u8]) -> io::Result<()> {
-        self.replace("latency.hlog", hlog)
+        self.write("latency.hlog", hlog)
     }
 
     pub fn series(&self) -> io::Result<SeriesWriter> {
@@ -73,11 +73,7 @@ impl Directory {
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
         text.push(b'\n');
-        self.replace(name, &text)
-    }
-
-    pub fn write_text(&self, name: &str, text: &str) -> io::Result<()> {
-        self.replace(name, text.as_bytes())
+        self.write(name, &text)
     }
 
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> io::Result<T> {
@@ -85,7 +81,8 @@ impl Directory {
         serde_json::from_slice(&text).map_err(|e| self.named(name, io::Error::new(io::ErrorKind::InvalidData, e)))
     }
 
-    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    /// Writes a file, replacing an older one.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let beside = self.path.join(format!(".{name}.new"));
         let write = || {
             let mut file = fs::File::create(&beside)?;
@@ -108,8 +105,10 @@ pub struct SeriesWriter {
 
 impl SeriesWriter {
     /// Appends one second in a single write, so that readers see whole lines only.
-    pub fn push(&mut self, second: &Second) -> io::Result<()> {
-        self.append(second)
+    pub fn push(&mut self, second: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(second).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
     }
 
     /// Appends one second of an external tester: figures that only the generator counts are `null`, not 0.
@@ -118,13 +117,7 @@ impl SeriesWriter {
         for count in ["sent", "completed", "failed", "connections"] {
             line[count] = Value::Null;
         }
-        self.append(&line)
-    }
-
-    fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(line).map_err(io::Error::other)?;
-        line.push(b'\n');
-        self.file.write_all(&line)
+        self.push(&line)
     }
 }
 

@@ -52,8 +52,9 @@ fn drift(what: &str, values: &[f64]) -> Option<String> {
 
 fn warm_up(what: &str, values: &[f64]) -> Option<String> {
     let (first, rest) = values.split_at(warmup(values)?);
-    let (usual, deviation) = mean_and_deviation(rest);
-    let (early, _) = mean_and_deviation(first);
+    let (early, usual) = (mean(first), mean(rest));
+    let squares: f64 = rest.iter().map(|value| (value - usual).powi(2)).sum();
+    let deviation = (squares / (rest.len() as f64 - 1.0)).sqrt();
     let share = early / usual - 1.0;
     if first.is_empty() || (early - usual).abs() < MIN_DEVIATIONS * deviation || share.abs() < DRIFT_SHARE {
         return None;
@@ -74,16 +75,13 @@ fn monotone_trend(what: &str, values: &[f64]) -> Option<String> {
     Some(format!("{what} {verb} by {:.0} % over the {} s of the window", share.abs() * 100.0, values.len()))
 }
 
-fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0)).sqrt())
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Means of consecutive chunks of `size` values; drops an incomplete last chunk.
 fn means(values: &[f64], size: usize) -> Vec<f64> {
-    values.chunks_exact(size.max(1)).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect()
+    values.chunks_exact(size.max(1)).map(mean).collect()
 }
 
 #[cfg(test)]

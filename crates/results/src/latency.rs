@@ -65,6 +65,12 @@ impl LatencySummary {
     }
 }
 
+/// The share of values beyond the percentile `figure`; `None` if it is not a percentile.
+pub fn share_beyond(figure: &str) -> Option<f64> {
+    let percentiles = [("p50", 0.5), ("p90", 0.1), ("p99", 0.01), ("p99.9", 0.001), ("p999", 0.001)];
+    percentiles.iter().find(|(name, _)| *name == figure).map(|(_, share)| *share)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

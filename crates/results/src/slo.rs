@@ -1,6 +1,6 @@
 //! Service level objectives, as `--slo 'p99<6ms,errors<0.1%'`, in the grammar of [`Threshold`].
 
-use crate::{judge::BEYOND_QUANTILE, result::RunResult, threshold::Threshold};
+use crate::{judge::BEYOND_QUANTILE, latency::share_beyond, result::RunResult, threshold::Threshold};
 use std::{fmt, str::FromStr};
 
 /// Conditions that must all be true. `p99<6ms` means that at most 1 % of requests take longer than 6 ms.
@@ -15,10 +15,10 @@ impl FromStr for Slo {
         let condition = |part: &str| {
             let condition: Threshold = part.parse()?;
             // A rate needs a lower bound, all other figures an upper bound.
-            match (condition.figure() == "rate", condition.is_above()) {
+            match (condition.figure == "rate", condition.is_above) {
                 (true, true) | (false, false) => Ok(condition),
                 (true, false) => Err(format!("'{part}' is not an objective; write rate>BOUND")),
-                (false, true) => Err(format!("'{part}' is not an objective; write {}<BOUND", condition.figure())),
+                (false, true) => Err(format!("'{part}' is not an objective; write {}<BOUND", condition.figure)),
             }
         };
         let conditions = text.split(',').map(|part| condition(part.trim())).collect::<Result<_, String>>()?;
@@ -33,7 +33,7 @@ impl Slo {
         let mut violations: Vec<String> =
             self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
         let failed = result.requests.failed.max(result.errors.total());
-        if failed > 0 && !self.conditions.iter().any(|condition| matches!(condition.figure(), "errors" | "failed")) {
+        if failed > 0 && !self.conditions.iter().any(|condition| matches!(&*condition.figure, "errors" | "failed")) {
             violations.push(format!("no errors: {failed} of the requests failed ({})", result.errors.words()));
         }
         violations
@@ -41,13 +41,8 @@ impl Slo {
 
     /// Requests needed for the highest percentile in a condition: n (1 - q) >= 10.
     pub fn min_requests(&self) -> u64 {
-        let beyond = |figure: &str| match figure {
-            "p90" => 0.1,
-            "p99" => 0.01,
-            "p99.9" | "p999" => 0.001,
-            _ => 0.5,
-        };
-        let needed = self.conditions.iter().map(|condition| BEYOND_QUANTILE / beyond(condition.figure()));
+        let beyond = |condition: &Threshold| share_beyond(&condition.figure).unwrap_or(0.5);
+        let needed = self.conditions.iter().map(|condition| BEYOND_QUANTILE / beyond(condition));
         needed.fold(0.0, f64::max).round() as u64
     }
 }

@@ -26,19 +26,13 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Splits `12.5KiB` into 12.5 and `KiB`. Rejects signs, infinities and empty numbers.
-fn number_and_suffix(text: &str) -> Option<(f64, &str)> {
+/// The value of a number with one of these suffixes, as `12.5KiB`. Rejects signs, infinities and empty numbers.
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);
-    let value: f64 = number.replace('_', "").parse().ok()?;
-    Some((value, suffix.trim()))
-}
-
-/// The value of `text`, a number with one of these suffixes.
-fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    let (number, suffix) = number_and_suffix(text)?;
-    units.iter().find(|(unit, _)| *unit == suffix).map(|(_, factor)| number * factor)
+    let number: f64 = number.replace('_', "").parse().ok()?;
+    units.iter().find(|(unit, _)| *unit == suffix.trim()).map(|(_, factor)| number * factor)
 }
 
 fn whole(value: f64) -> Option<u64> {

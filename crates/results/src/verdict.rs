@@ -193,11 +193,9 @@ pub struct Verdict {
 impl Verdict {
     pub fn of(mut issues: Vec<ValidityIssue>) -> Self {
         issues.sort_by_key(|issue| std::cmp::Reverse(issue.kind()));
-        Self {
-            kind: issues.first().map_or(Kind::Ok, ValidityIssue::kind),
-            why: issues.iter().map(ValidityIssue::evidence).collect(),
-            remedy: issues.iter().map(|issue| issue.remedy().to_owned()).collect(),
-        }
+        let mut verdict = Self::default();
+        issues.iter().for_each(|issue| verdict.add(issue));
+        verdict
     }
 
     /// Adds an issue found later.

@@ -40,7 +40,7 @@ impl Args {
 fn ceiling() -> Finding {
     let subject = "generator's ceiling";
     let known = state_dir::path().map_err(|error| error.to_string()).and_then(|directory| {
-        Calibrations::at(directory).rates(&brunt_meter::environment::collect()).map_err(|error| error.to_string())
+        Calibrations(directory).rates(&brunt_meter::environment::collect()).map_err(|error| error.to_string())
     });
     let evidence = match known.as_deref() {
         Ok([]) => "not measured with this version of brunt on this machine".to_owned(),
@@ -54,7 +54,7 @@ fn ceiling() -> Finding {
     };
     let consequence = "a target as fast as the generator cannot be told from it except by the generator's CPU use";
     let remedy = "brunt load URL --calibrate, with the connections and cores of the load";
-    Finding::new(subject, State::Unknown, evidence, consequence, Some(remedy.to_owned()))
+    Finding::unknown(subject, evidence, consequence).remedy(remedy)
 }
 
 /// io_uring features found by brunt's runtime.
@@ -63,16 +63,16 @@ fn ring() -> Vec<Finding> {
         Ok(runtime) => runtime,
         Err(error) => {
             let consequence = "brunt's own server and generator cannot run";
-            return vec![Finding::new("io_uring", State::Bad, error.to_string(), consequence, None)];
+            return vec![Finding::good("io_uring", error.to_string()).but(State::Bad, consequence)];
         }
     };
     if runtime.backend() != BackendKind::Uring {
         let why = runtime.fallback_reason().unwrap_or("epoll was chosen").to_owned();
         let consequence = "brunt runs on epoll, at about 80 % of the rate; peers that require io_uring do not run";
-        let remedy = why.contains("forbidden").then(|| {
-            "sysctl -w kernel.io_uring_disabled=0, or a container with --security-opt seccomp=unconfined".to_owned()
-        });
-        return vec![Finding::new("io_uring", State::Warn, why, consequence, remedy)];
+        let remedy = "sysctl -w kernel.io_uring_disabled=0, or a container with --security-opt seccomp=unconfined";
+        let is_forbidden = why.contains("forbidden");
+        let finding = Finding::good("io_uring", why).but(State::Warn, consequence);
+        return vec![if is_forbidden { finding.remedy(remedy) } else { finding }];
     }
     let mut findings = vec![Finding::good("io_uring", "has all features that brunt's runtime requires (Linux 6.1)")];
     for feature in runtime.ring_features() {
@@ -81,7 +81,7 @@ fn ring() -> Vec<Finding> {
             None => Finding::good(&subject, format!("Linux {}: {}", feature.since, feature.gives)),
             Some(why) => {
                 let evidence = format!("{why} (Linux {})", feature.since);
-                Finding::new(&subject, State::Warn, evidence, format!("without {}", feature.gives), None)
+                Finding::good(&subject, evidence).but(State::Warn, format!("without {}", feature.gives))
             }
         });
     }

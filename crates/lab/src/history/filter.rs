@@ -85,9 +85,9 @@ impl Filter {
             parameters.extend(value);
         }
         for bound in &self.bounds {
-            let order = if bound.is_above() { '>' } else { '<' };
-            words.push(format!("trial.{} {order} ?", column(bound.figure())));
-            parameters.push(bound.bound().into());
+            let order = if bound.is_above { '>' } else { '<' };
+            words.push(format!("trial.{} {order} ?", column(&bound.figure)));
+            parameters.push(bound.bound.into());
         }
         let exists = "EXISTS (SELECT 1 FROM value WHERE value.cell = cell.id AND value.name = ? AND value.value = ?)";
         for NamedValue { name, value } in &self.values {
@@ -139,7 +139,7 @@ mod tests {
             ("errors<1%", "errors_percent"),
         ] {
             let bound: Threshold = text.parse().unwrap();
-            assert_eq!(column(bound.figure()), column_name);
+            assert_eq!(column(&bound.figure), column_name);
         }
     }
 

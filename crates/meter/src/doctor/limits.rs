@@ -36,16 +36,13 @@ fn files(facts: &Facts, wanted: u64) -> Finding {
         return Finding::unknown(subject, "no limit was read", "connections may be refused");
     };
     let (needed, evidence) = (wanted + OTHER_FILES, format!("{} a process", Count(hard)));
-    if hard >= needed {
-        return Finding::good(subject, evidence);
-    }
-    Finding::warn(subject, evidence)
-        .consequence(format!(
-            "{} connections need {} processes on each side, which brunt starts by itself and other programs do not",
-            Count(wanted),
-            processes(hard, wanted)
-        ))
-        .remedy(format!("ulimit -Hn {needed} (as root; needs fs.nr_open at least that large)"))
+    let consequence = format!(
+        "{} connections need {} processes on each side, which brunt starts by itself and other programs do not",
+        Count(wanted),
+        processes(hard, wanted)
+    );
+    let remedy = format!("ulimit -Hn {needed} (as root; needs fs.nr_open at least that large)");
+    Finding::good(subject, evidence).but_if(hard < needed, State::Warn, consequence, remedy)
 }
 
 /// Processes needed if each may open `hard` files.
@@ -66,13 +63,10 @@ fn ports(facts: &Facts, wanted: u64) -> Finding {
     };
     let ports = (last + 1).saturating_sub(first);
     let evidence = format!("{first} to {last}: {} for each source address and target", Count(ports));
-    if ports >= wanted {
-        return Finding::good(subject, evidence);
-    }
     let addresses = wanted.div_ceil(ports.max(1));
-    Finding::warn(subject, evidence)
-        .consequence(format!("{} connections need {addresses} source addresses or listening ports", Count(wanted)))
-        .remedy("sysctl -w net.ipv4.ip_local_port_range='1024 65535', and several --listen")
+    let consequence = format!("{} connections need {addresses} source addresses or listening ports", Count(wanted));
+    let remedy = "sysctl -w net.ipv4.ip_local_port_range='1024 65535', and several --listen";
+    Finding::good(subject, evidence).but_if(ports < wanted, State::Warn, consequence, remedy)
 }
 
 fn backlog(facts: &Facts, wanted: u64) -> Finding {
@@ -82,25 +76,24 @@ fn backlog(facts: &Facts, wanted: u64) -> Finding {
     };
     // Connections opened in one second if opening all takes ten.
     let burst = (wanted / 10).clamp(128, 65_535);
-    let evidence = format!("net.core.somaxconn = {backlog}");
-    if backlog >= burst {
-        return Finding::good(subject, evidence);
-    }
-    Finding::warn(subject, evidence)
-        .consequence("connections opened in a burst are dropped and retried after a second")
-        .remedy(format!("sysctl -w net.core.somaxconn={burst}"))
+    let consequence = "connections opened in a burst are dropped and retried after a second";
+    let remedy = format!("sysctl -w net.core.somaxconn={burst}");
+    Finding::good(subject, format!("net.core.somaxconn = {backlog}")).but_if(
+        backlog < burst,
+        State::Warn,
+        consequence,
+        remedy,
+    )
 }
 
 fn system_files(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     let subject = "files of the system";
     let (name, needed) = ("fs.file-max", (wanted + OTHER_FILES) * ends);
-    match facts.sysctls.get(name) {
-        None => Finding::unknown(subject, format!("{name} was not read"), "opening may fail with ENFILE"),
-        Some(value) if *value < needed => Finding::bad(subject, format!("{name} = {value}"))
-            .consequence("opening fails with ENFILE")
-            .remedy(format!("sysctl -w {name}={needed}")),
-        Some(value) => Finding::good(subject, format!("{name} = {value}")),
-    }
+    let Some(value) = facts.sysctls.get(name) else {
+        return Finding::unknown(subject, format!("{name} was not read"), "opening may fail with ENFILE");
+    };
+    let (consequence, remedy) = ("opening fails with ENFILE", format!("sysctl -w {name}={needed}"));
+    Finding::good(subject, format!("{name} = {value}")).but_if(*value < needed, State::Bad, consequence, remedy)
 }
 
 fn memory(facts: &Facts, wanted: u64, ends: u64) -> Finding {
@@ -114,13 +107,10 @@ fn memory(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     };
     let of = if ends == 1 { "one end" } else { "both ends" };
     let evidence = format!("{} MiB free, about {} MiB needed for {of}", free >> 20, needed >> 20);
-    if free >= needed {
-        return Finding::good(subject, evidence);
-    }
-    let most = free / each / 1000 * 1000;
-    Finding::bad(subject, evidence)
-        .consequence(format!("about {} connections fit; beyond that the kernel kills a process", Count(most)))
-        .remedy("add memory, or ask for fewer")
+    let most = Count(free / each / 1000 * 1000);
+    let consequence = format!("about {most} connections fit; beyond that the kernel kills a process");
+    let remedy = "add memory, or ask for fewer";
+    Finding::good(subject, evidence).but_if(free < needed, State::Bad, consequence, remedy)
 }
 
 /// `tcp_mem` is in pages; above its last value the kernel drops data of all connections.
@@ -132,28 +122,23 @@ fn tcp_memory(facts: &Facts, wanted: u64) -> Finding {
     // A connection with data in flight uses at least a page at each end.
     let needed = 2 * wanted;
     let evidence = format!("net.ipv4.tcp_mem allows {} pages", Count(pages));
-    if pages >= needed {
-        return Finding::good(subject, evidence);
-    }
-    Finding::warn(subject, evidence)
-        .consequence(format!("with data on all {} connections the kernel drops some of it", Count(wanted)))
-        .remedy(format!("sysctl -w net.ipv4.tcp_mem='{} {} {needed}'", needed / 2, needed * 3 / 4))
+    let consequence = format!("with data on all {} connections the kernel drops some of it", Count(wanted));
+    let remedy = format!("sysctl -w net.ipv4.tcp_mem='{} {} {needed}'", needed / 2, needed * 3 / 4);
+    Finding::good(subject, evidence).but_if(pages < needed, State::Warn, consequence, remedy)
 }
 
 /// `None` unless connection tracking is loaded.
 fn conntrack(facts: &Facts, wanted: u64) -> Option<Finding> {
     let name = "net.netfilter.nf_conntrack_max";
     let most = *facts.sysctls.get(name)?;
-    if most >= wanted {
-        return Some(Finding::good("connection tracking", format!("{name} = {most}")));
-    }
     // The module may be loaded without a rule that uses it.
     let (state, consequence) = match facts.sysctls.get("net.netfilter.nf_conntrack_count") {
         Some(0) => (State::Warn, "nothing is tracked now; if a rule begins to, packets beyond that are dropped"),
         _ => (State::Bad, "packets of connections beyond that are dropped silently"),
     };
     let remedy = format!("sysctl -w {name}={wanted}");
-    Some(Finding::new("connection tracking", state, format!("{name} = {most}"), consequence, Some(remedy)))
+    let finding = Finding::good("connection tracking", format!("{name} = {most}"));
+    Some(finding.but_if(most < wanted, state, consequence, remedy))
 }
 
 #[cfg(test)]
@@ -177,9 +162,8 @@ mod tests {
     fn each_limit_depends_on_the_number_of_connections() {
         assert!(examine(&facts(), Needs::default()).iter().all(|finding| finding.state == State::Good));
         let findings = examine(&facts(), MILLION);
-        let bad: Vec<&str> =
-            findings.iter().filter(|finding| finding.state != State::Good).map(|f| f.subject.as_str()).collect();
-        assert_eq!(bad, ["open files", "local ports", "accept backlog"]);
+        let bad = findings.iter().filter(|finding| finding.state != State::Good).map(|finding| &*finding.subject);
+        assert_eq!(bad.collect::<Vec<_>>(), ["open files", "local ports", "accept backlog"]);
         assert!(findings[0].consequence.contains("51 processes"), "{}", findings[0].consequence);
         assert!(findings[1].consequence.contains("36 source addresses"), "{}", findings[1].consequence);
     }

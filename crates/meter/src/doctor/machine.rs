@@ -9,6 +9,8 @@ const STEAL_PERCENT: f64 = 1.0;
 const BUSY_CORES: f64 = 0.1;
 /// Time that a busy core may lose, in percent: more affects p99.9, ten times as much p99.
 const LOST_PERCENT: f64 = 0.1;
+const QUOTA_EFFECT: &str = "the kernel stops this cgroup for the rest of each period: pauses of up to 100 ms that the server \
+                            does not cause";
 /// Clock sources that are read without a system call.
 const FAST_CLOCKS: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase"];
 
@@ -23,8 +25,8 @@ fn cores(facts: &Facts) -> Finding {
     let allowed: Option<brunt_results::Cores> = facts.env.cpus_allowed.as_deref().and_then(|list| list.parse().ok());
     match allowed.map(|cores| cores.count()) {
         None => Finding::unknown(subject, "no list of allowed processors", "server and generator may share a core"),
-        Some(1) => Finding::bad(subject, "one processor")
-            .consequence("server and generator share it: every latency contains the generator's work")
+        Some(1) => Finding::good(subject, "one processor")
+            .but(State::Bad, "server and generator share it: every latency contains the generator's work")
             .remedy("taskset -c 0-1 brunt ... (or a machine with two)"),
         Some(count) => {
             let model = facts.env.cpu.as_deref().unwrap_or("unknown model");
@@ -36,8 +38,9 @@ fn cores(facts: &Facts) -> Finding {
 fn quota(facts: &Facts) -> Finding {
     match facts.quota_cores {
         None => Finding::good("CPU quota", "none"),
-        Some(cores) => Finding::bad("CPU quota", format!("{cores:.2} processors")).consequence("the kernel stops this cgroup for the rest of each period: pauses of up to 100 ms that the server does not \
-             cause").remedy("run outside of the group, or give the container no --cpus limit and pin it with --cpuset-cpus"),
+        Some(cores) => Finding::good("CPU quota", format!("{cores:.2} processors"))
+            .but(State::Bad, QUOTA_EFFECT)
+            .remedy("run outside of the group, or give the container no --cpus limit and pin it with --cpuset-cpus"),
     }
 }
 
@@ -46,8 +49,11 @@ fn clock(facts: &Facts) -> Finding {
     match facts.env.clock_source.as_deref() {
         None => Finding::unknown(subject, "unknown", "a slow clock would cost a microsecond per reading"),
         Some(name) if FAST_CLOCKS.contains(&name) => Finding::good(subject, name),
-        Some(name) => Finding::bad(subject, name)
-            .consequence("each reading is a system call of about a microsecond, in the generator and in many servers")
+        Some(name) => Finding::good(subject, name)
+            .but(
+                State::Bad,
+                "each reading is a system call of about a microsecond, in the generator and in many servers",
+            )
             .remedy("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"),
     }
 }
@@ -61,8 +67,11 @@ fn governor(facts: &Facts) -> Finding {
             "the host may change frequency unseen: compare only what ran interleaved in one experiment",
         ),
         Some("performance") => Finding::good(subject, "performance"),
-        Some(name) => Finding::warn(subject, name)
-            .consequence("a lightly loaded server runs on a slower core: latency at low rates depends on the governor")
+        Some(name) => Finding::good(subject, name)
+            .but(
+                State::Warn,
+                "a lightly loaded server runs on a slower core: latency at low rates depends on the governor",
+            )
             .remedy("cpupower frequency-set -g performance"),
     }
 }
@@ -71,8 +80,8 @@ fn smt(facts: &Facts) -> Finding {
     let subject = "hyper-threads";
     match facts.env.smt.as_deref() {
         None => Finding::unknown(subject, "unknown", "two processors may be one core"),
-        Some("on") => Finding::warn(subject, "on")
-            .consequence("server and generator on two threads of one core slow each other down")
+        Some("on") => Finding::good(subject, "on")
+            .but(State::Warn, "server and generator on two threads of one core slow each other down")
             .remedy("pin them to different cores (lscpu -e), or: echo off > /sys/devices/system/cpu/smt/control"),
         Some(other) => Finding::good(subject, other),
     }
@@ -83,8 +92,8 @@ fn steal(facts: &Facts) -> Finding {
     match facts.steal_percent {
         None => Finding::unknown(subject, "not counted", "a hypervisor's other guests would go unnoticed"),
         Some(percent) if percent <= STEAL_PERCENT => Finding::good(subject, format!("{percent:.1} %")),
-        Some(percent) => Finding::bad(subject, format!("{percent:.1} % of all processors"))
-            .consequence("the hypervisor runs other guests in between: results will be `disturbed`")
+        Some(percent) => Finding::good(subject, format!("{percent:.1} % of all processors"))
+            .but(State::Bad, "the hypervisor runs other guests in between: results will be `disturbed`")
             .remedy("wait for a quieter time, or use a dedicated machine"),
     }
 }
@@ -94,8 +103,8 @@ fn busy(facts: &Facts) -> Finding {
     match facts.busy_cores {
         None => Finding::unknown(subject, "not counted", "other programs may share the cores"),
         Some(cores) if cores <= BUSY_CORES => Finding::good(subject, format!("{cores:.2} processors busy")),
-        Some(cores) => Finding::warn(subject, format!("{cores:.2} processors busy"))
-            .consequence("other programs take time from server or generator")
+        Some(cores) => Finding::good(subject, format!("{cores:.2} processors busy"))
+            .but(State::Warn, "other programs take time from server or generator")
             .remedy("top -b -n1 -o %CPU | head -15, and stop what is not needed"),
     }
 }
@@ -125,7 +134,7 @@ fn lost(facts: &Facts) -> Finding {
         true => "leave processors idle (a lower rate, fewer threads): the host does not give all of them at once",
         false => "stop other programs (top -b -n1 -o %CPU | head -15), or use a dedicated machine",
     };
-    Finding::new(subject, state, evidence, consequence, Some(remedy.to_owned()))
+    Finding::good(subject, evidence).but(state, consequence).remedy(remedy)
 }
 
 fn counters(facts: &Facts) -> Finding {
@@ -133,7 +142,8 @@ fn counters(facts: &Facts) -> Finding {
     match &facts.counters_missing {
         None => Finding::good(subject, "instructions are counted"),
         Some(why) => {
-            let finding = Finding::warn(subject, why).consequence("no instructions or cycles per request in results");
+            let finding =
+                Finding::good(subject, why).but(State::Warn, "no instructions or cycles per request in results");
             match facts.setting("kernel.perf_event_paranoid") {
                 Some(3..100) => finding.remedy("sysctl -w kernel.perf_event_paranoid=1"),
                 _ => finding,

@@ -36,37 +36,25 @@ pub struct Finding {
 
 impl Finding {
     pub fn good(subject: &str, evidence: impl Into<String>) -> Self {
-        Self::new(subject, State::Good, evidence, "", None)
+        let (subject, evidence) = (subject.to_owned(), evidence.into());
+        Self { subject, state: State::Good, evidence, consequence: String::new(), remedy: None }
     }
 
     pub fn unknown(subject: &str, evidence: impl Into<String>, consequence: &str) -> Self {
-        Self::new(subject, State::Unknown, evidence, consequence, None)
+        Self::good(subject, evidence).but(State::Unknown, consequence)
     }
 
-    fn warn(subject: &str, evidence: impl Into<String>) -> Self {
-        Self::new(subject, State::Warn, evidence, "", None)
+    /// Sets a state with its consequence.
+    pub fn but(self, state: State, consequence: impl Into<String>) -> Self {
+        Self { state, consequence: consequence.into(), ..self }
     }
 
-    fn bad(subject: &str, evidence: impl Into<String>) -> Self {
-        Self::new(subject, State::Bad, evidence, "", None)
+    fn but_if(self, is_bad: bool, state: State, consequence: impl Into<String>, remedy: impl Into<String>) -> Self {
+        if is_bad { self.but(state, consequence).remedy(remedy) } else { self }
     }
 
-    fn consequence(self, consequence: impl Into<String>) -> Self {
-        Self { consequence: consequence.into(), ..self }
-    }
-
-    fn remedy(self, remedy: impl Into<String>) -> Self {
+    pub fn remedy(self, remedy: impl Into<String>) -> Self {
         Self { remedy: Some(remedy.into()), ..self }
-    }
-
-    pub fn new(
-        subject: &str,
-        state: State,
-        evidence: impl Into<String>,
-        consequence: impl Into<String>,
-        remedy: Option<String>,
-    ) -> Self {
-        Self { subject: subject.to_owned(), state, evidence: evidence.into(), consequence: consequence.into(), remedy }
     }
 }
 

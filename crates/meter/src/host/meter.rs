@@ -1,15 +1,14 @@
 //! The `host` part of a result: processors, interfaces and TCP of the whole machine inside the window. Context for a result;
 //! not attributed to the server.
 
-use super::pressure::{self, RESOURCES};
-use super::{HostCpu, frequency};
+use super::{CPUS, HostCpu, RESOURCES, mean_mhz, pressure_us};
 use crate::absent;
 use crate::proc_net::{self, Traffic};
 use crate::sampling_budget::SamplingBudget;
 use brunt_results::result::{Core, Host};
 use brunt_results::series::Second;
 use procfs::Current;
-use std::{collections::BTreeMap, fs, time::Instant};
+use std::{collections::BTreeMap, fs, path::Path, time::Instant};
 
 #[derive(Debug)]
 pub struct HostMeter {
@@ -47,7 +46,7 @@ impl Sample {
             at: Instant::now(),
             cpu: HostCpu::parse(&stat),
             cores: HostCpu::cores(&stat),
-            waited_us: RESOURCES.map(pressure::some_us),
+            waited_us: RESOURCES.map(pressure_us),
             traffic: Traffic::now(),
             retransmits: proc_net::snmp("Tcp", "RetransSegs"),
             drops: proc_net::netstat("TcpExt", "ListenDrops"),
@@ -116,7 +115,7 @@ impl HostMeter {
         self.last_sample = now.clone();
         self.first = Some(now);
         self.last = None;
-        self.frequencies = frequency::mean_mhz().into_iter().collect();
+        self.frequencies = mean_mhz(Path::new(CPUS)).into_iter().collect();
     }
 
     /// Fills in the figures since the last sample or the opening.
@@ -135,7 +134,7 @@ impl HostMeter {
         second.host_interface_sent_bytes_per_s = per_s(traffic.map(|traffic| traffic.sent));
         second.host_retransmitted_segments_per_s = per_s(now.counted(&earlier, |sample| sample.retransmits));
         second.host_tcp_memory_bytes = now.tcp.map(|(_, bytes)| bytes);
-        second.host_frequency_mhz = self.budget.take(frequency::mean_mhz).flatten();
+        second.host_frequency_mhz = self.budget.take(|| mean_mhz(Path::new(CPUS))).flatten();
         if self.first.is_some() && self.last.is_none() {
             self.frequencies.extend(second.host_frequency_mhz);
         }

@@ -23,7 +23,7 @@ pub(super) struct Calibration {
 impl Calibration {
     /// Prepares the calibration. Fails before the load if the result could not be stored after it.
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Error> {
-        let calibrations = state_dir::path().map(Calibrations::at);
+        let calibrations = state_dir::path().map(Calibrations);
         if calibrate {
             if is_scripted(options) {
                 return Err(Error::Usage(format!("--calibrate and --script: {SCRIPTED}: leave --calibrate out")));

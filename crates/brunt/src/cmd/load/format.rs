@@ -1,7 +1,7 @@
 //! Number formatting for people: fitting unit, three significant digits, `-` for absent figures.
 
 use brunt_lab::stats::supports_quantile;
-use brunt_results::LatencySummary;
+use brunt_results::{LatencySummary, latency::share_beyond};
 
 pub(super) fn time(us: f64) -> String {
     scaled(us * 1e3, 1e3, [" ns", " us", " ms", " s"])
@@ -58,14 +58,8 @@ pub(super) fn plural(count: u64, noun: &str) -> String {
 
 /// The figure, if enough values lie beyond it.
 pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
-    let beyond = match column {
-        "p50" => 0.5,
-        "p90" => 0.1,
-        "p99" => 0.01,
-        "p99.9" => 0.001,
-        _ => return summary.figure(column).flatten(),
-    };
-    summary.figure(column).flatten().filter(|_| supports_quantile(summary.count as f64, beyond))
+    let is_supported = |beyond| supports_quantile(summary.count as f64, beyond);
+    summary.figure(column).flatten().filter(|_| share_beyond(column).is_none_or(is_supported))
 }
 
 #[cfg(test)]
