@@ -114,11 +114,7 @@ impl Args {
             }
         };
         let comparison = compare::compare(&a, &b, self.margin)?;
-        if self.json {
-            stdout::print_json(&comparison)?;
-        } else {
-            stdout::print(&compare::text(&comparison))?;
-        }
+        stdout::print_as(self.json, &comparison, compare::text)?;
         let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(&comparison)));
         Ok(match code {
             ExitCode::Good if crossed => ExitCode::Threshold,

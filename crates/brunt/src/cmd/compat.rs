@@ -17,7 +17,6 @@ use super::{load, stdout};
 use brunt_lab::Error;
 use brunt_results::{ExitCode, RunResult, hlog, series::Second};
 use hdrhistogram::Histogram;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -97,11 +96,10 @@ impl Args {
         });
         print(&page.text)?;
         for (path, text) in &page.files {
-            if path.as_os_str() == "-" {
-                stdout::print(text)?;
-                continue;
+            match path.as_os_str() == "-" {
+                true => stdout::print(text)?,
+                false => stdout::write_file(path, text)?,
             }
-            fs::write(path, text).map_err(|e| Error::Failed(format!("cannot write to {}: {e}", path.display())))?;
         }
         measured.call_script_done().map_err(Error::Failed)?;
         eprint(&format!("{}\n", verdict(&measured.result)))?;

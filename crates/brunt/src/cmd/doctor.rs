@@ -27,10 +27,7 @@ impl Args {
         );
         findings.push(ceiling());
         findings.extend(ring());
-        match self.json {
-            true => stdout::print_json(&findings)?,
-            false => stdout::print(&text(&findings))?,
-        }
+        stdout::print_as(self.json, &findings, |findings| text(findings))?;
         let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
         Ok(if is_bad { ExitCode::Untrusted } else { ExitCode::Good })
     }

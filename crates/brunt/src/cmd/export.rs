@@ -4,7 +4,7 @@ use super::stdout;
 use brunt_lab::Error;
 use brunt_lab::export::{self, FIGURES, TAGS};
 use brunt_results::ExitCode;
-use std::{fs, io, path::PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -67,8 +67,7 @@ impl Args {
         };
         match &self.out {
             None => stdout::print(&text)?,
-            Some(file) => fs::write(file, text)
-                .map_err(|e| io::Error::new(e.kind(), format!("cannot write to {}: {e}", file.display())))?,
+            Some(file) => stdout::write_file(file, &text)?,
         }
         Ok(ExitCode::Good)
     }

@@ -98,11 +98,7 @@ impl Args {
             let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
             return Ok(ExitCode::Failed);
         };
-        if self.json {
-            stdout::print_json(&found)?;
-        } else {
-            stdout::print(&slo_search::text(&found))?;
-        }
+        stdout::print_as(self.json, &found, slo_search::text)?;
         Ok(match found.end {
             SearchResult::Holds { .. } | SearchResult::HoldsAtMost { .. } => ExitCode::Good,
             SearchResult::GeneratorLimited { .. } | SearchResult::Never { .. } => ExitCode::Untrusted,

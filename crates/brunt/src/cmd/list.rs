@@ -79,10 +79,8 @@ impl Args {
             let gone = runs.iter().filter(|run| run.gone).count();
             (history::runs_text(&runs, &here), json!(runs), runs.len(), all, gone)
         };
-        if self.json {
-            stdout::print_json(&json)?;
-        } else if shown > 0 {
-            stdout::print(&table)?;
+        if self.json || shown > 0 {
+            stdout::print_as(self.json, &json, |_| table)?;
         }
         Self::remark(&mut index, shown, all, gone)?;
         Ok(ExitCode::Good)

@@ -6,14 +6,12 @@
 mod address;
 mod calibration;
 mod format;
-mod handshakes;
 mod http;
 mod observer;
 mod options;
 mod output;
 mod percentiles;
 mod progress;
-mod replies;
 mod script;
 mod summary;
 mod tls;

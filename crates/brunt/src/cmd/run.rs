@@ -1,14 +1,13 @@
 //! `brunt run`: reads a plan, runs the experiment and prints its table. The table goes to stdout, everything else to
 //! stderr.
 
-mod find_plan;
 mod preview;
 mod progress;
 
 use super::register_run::registered;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{current_binary, out_directory, stdout};
-use brunt_lab::plan::{Plan, Style};
+use brunt_lab::plan::{Plan, Style, builtin, read};
 use brunt_lab::run::experiment::{self, Request, Summary};
 use brunt_lab::run::preflight;
 use brunt_lab::run_directory::{RunDirectory, last_directory};
@@ -17,8 +16,8 @@ use brunt_lab::testers::Tester;
 use brunt_lab::{Error, report, terminal};
 use brunt_results::{ExitCode, Span};
 use clap::value_parser;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::{fs, io, io::Write as _};
 
 const OVERRIDES: &str = "Plan overrides";
 
@@ -103,7 +102,7 @@ enum Order {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let chosen = find_plan::plan(&self.plan)?;
+        let chosen = find_plan(&self.plan)?;
         let plan = self.overridden(chosen.plan)?;
         let machine = Machine::here()?;
         let unavailable = preflight::unavailable(&plan, &chosen.base, no_uring().as_deref());
@@ -119,10 +118,6 @@ impl Args {
             let place = out.display();
             let message = format!("--resume: there is no run in {place} to continue; leave --resume out to start one");
             return Err(Error::Usage(message));
-        }
-        if self.dry_run {
-            stdout::print(&preview::text(&plan, &schedule, &machine, &RunDirectory::at(&out), self.fresh))?;
-            return Ok(ExitCode::Good);
         }
         let brunt = current_binary()?;
         let mut tester = Tester::brunt(&brunt);
@@ -140,6 +135,10 @@ impl Args {
             speed_probe: brunt_lab::run::trial::probe_speed,
             command: command(),
         };
+        if self.dry_run {
+            stdout::print(&preview::text(&request, &schedule, &machine))?;
+            return Ok(ExitCode::Good);
+        }
         // A second signal is ignored: exiting at once would leave the target running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
@@ -189,6 +188,40 @@ impl Args {
             () => ExitCode::Good,
         })
     }
+}
+
+/// A plan, its text, and the folder that its relative paths start from.
+struct Chosen {
+    plan: Plan,
+    text: String,
+    base: PathBuf,
+}
+
+/// The built-in plan of this name, otherwise that of a file.
+fn find_plan(name: &str) -> Result<Chosen, Error> {
+    let (name, text, base) = match builtin::text(name) {
+        // Built-in plans are also files in this folder of a clone; their relative paths are the same either way.
+        Some(text) => (&*format!("{name}.toml"), text.to_owned(), Path::new("experiments")),
+        None => (name, plan_file(name)?, Path::new(name).parent().unwrap_or(Path::new(""))),
+    };
+    let plan = read(name, &text).map_err(|error| Error::Usage(error.to_string()))?;
+    Ok(Chosen { plan, text, base: base.to_owned() })
+}
+
+fn plan_file(name: &str) -> Result<String, Error> {
+    fs::read_to_string(name).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::Usage(format!(
+            "there is no plan '{name}': no such file, and the built-in plans are {}{}",
+            builtin::names().join(", "),
+            brunt_lab::suggest::closest(name, builtin::names())
+                .map_or(String::new(), |near| format!("; did you mean '{near}'?")),
+        )),
+        io::ErrorKind::InvalidData => Error::Usage(format!("{name} is not a plan: it is not text in UTF-8")),
+        io::ErrorKind::IsADirectory => {
+            Error::Usage(format!("{name} is a directory; name the plan in it, such as {name}/plan.toml"))
+        }
+        _ => Error::Failed(format!("cannot read {name}: {error}")),
+    })
 }
 
 /// Reason why io_uring is unavailable; `None` if it is available.

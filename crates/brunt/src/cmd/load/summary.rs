@@ -3,9 +3,8 @@
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
 use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
-use super::{handshakes, replies};
 use brunt_results::env::Env;
-use brunt_results::result::{Connections, Server};
+use brunt_results::result::{Connections, Handshakes, Responses, Server};
 use brunt_results::{Cores, RunResult};
 use std::fmt::Write;
 
@@ -118,7 +117,7 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     let errors = result.errors.words();
     rows.row("errors", if errors.is_empty() { "none" } else { &errors });
     if let Some(responses) = &result.responses {
-        rows.row("replies", &replies::row(responses, result.bytes.received));
+        rows.row("replies", &replies(responses, result.bytes.received));
     }
     let Connections { opened, peak, connect_rate_per_s } = result.connections;
     // With few connections the rate only measures thread start-up.
@@ -126,10 +125,33 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     let rate = rate.map_or(String::new(), |rate| format!(", {} per second at first", amount(rate)));
     rows.row("connections", &format!("{opened} opened, {peak} at most at a time{rate}"));
     if let Some(handshakes) = &result.handshakes {
-        rows.row("handshakes", &handshakes::row(handshakes));
+        rows.row("handshakes", &self::handshakes(handshakes));
     }
     let (sent, received) = (per_second(result, result.bytes.sent), per_second(result, result.bytes.received));
     rows.row("payload", &format!("{sent} sent, {received} received"));
+}
+
+/// Statuses, and bytes of a reply; `received` is the byte count of all replies.
+fn replies(responses: &Responses, received: u64) -> String {
+    let all: u64 = responses.statuses.values().sum();
+    if all == 0 {
+        return "none".to_owned();
+    }
+    let each = |count: u64| bytes(count as f64 / all as f64);
+    let statuses = responses.statuses.iter().map(|(status, count)| format!("{count} with status {status}"));
+    let bodies = responses.body_bytes.map_or(String::new(), |bodies| format!(", of it {} of body", each(bodies)));
+    format!("{}; {} each{bodies}", statuses.collect::<Vec<_>>().join(", "), each(received))
+}
+
+/// Counts, durations, protocol versions.
+fn handshakes(handshakes: &Handshakes) -> String {
+    let Handshakes { full, resumed, failed, time: summary, protocols } = handshakes;
+    let figure = |name| Some(format!("{name} {}", time(supported(summary, name)?)));
+    let figures: Vec<String> = ["mean", "p50", "p99", "max"].into_iter().filter_map(figure).collect();
+    let protocols: Vec<&str> = protocols.keys().map(String::as_str).collect();
+    let counts = format!("{full} full, {resumed} resumed, {failed} failed");
+    let parts = [counts, figures.join(", "), protocols.join(", ")];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 fn generator(rows: &mut Rows, result: &RunResult) {
@@ -308,6 +330,29 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
   verdict     ok
 ";
         assert_eq!(page(&Facts { result: &result, env: &env, no_server: None }), expected);
+    }
+
+    #[test]
+    fn replies_have_every_status_and_the_bytes_of_one() {
+        let mut responses = Responses { body_bytes: Some(1200), ..Responses::default() };
+        assert_eq!(replies(&responses, 0), "none");
+        responses.statuses = [("200".to_owned(), 90), ("503".to_owned(), 10)].into();
+        assert_eq!(
+            replies(&responses, 15_000),
+            "90 with status 200, 10 with status 503; 150 B each, of it 12 B of body"
+        );
+    }
+
+    #[test]
+    fn handshakes_have_what_there_is() {
+        let failed = Handshakes { failed: 3, ..Handshakes::default() };
+        assert_eq!(handshakes(&failed), "0 full, 0 resumed, 3 failed");
+        // With 100 values only one lies beyond the 99th percentile.
+        let time = part(json!({"count": 100, "mean_us": 250.0, "p50_us": 250.0, "p99_us": 250.0, "max_us": 250.0}));
+        let protocols = [("TLS 1.3 X".to_owned(), 100)].into();
+        let both = Handshakes { full: 2, resumed: 98, failed: 0, time, protocols };
+        let expected = "2 full, 98 resumed, 0 failed; mean 250 us, p50 250 us, max 250 us; TLS 1.3 X";
+        assert_eq!(handshakes(&both), expected);
     }
 
     #[test]

@@ -1,21 +1,15 @@
 //! Output of `--dry-run`: cells with their cores, skipped cells with the reason, estimated duration.
 
 use brunt_lab::format::plural;
-use brunt_lab::plan::Plan;
+use brunt_lab::run::experiment::Request;
 use brunt_lab::run_directory::RunDirectory;
 use brunt_lab::schedule::{Estimator, Machine, Schedule, ScheduledTrial, format_duration, skipped_lines};
 use std::fmt::Write;
 
-pub(super) fn text(
-    plan: &Plan,
-    schedule: &Schedule,
-    machine: &Machine,
-    directory: &RunDirectory,
-    fresh: bool,
-) -> String {
+pub(super) fn text(request: &Request, schedule: &Schedule, machine: &Machine) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}: {}", plan.name, plan.description);
-    for line in headlines(plan, schedule, machine, directory, fresh) {
+    let _ = writeln!(out, "{}: {}", request.plan.name, request.plan.description);
+    for line in headlines(request, schedule, machine) {
         let _ = writeln!(out, "{line}");
     }
     let wanted = schedule.selected();
@@ -47,15 +41,10 @@ pub(super) fn text(
     out
 }
 
-/// Number of trials, duration, directory, warnings. With `fresh`, results of an earlier run do not count.
-pub(super) fn headlines(
-    plan: &Plan,
-    schedule: &Schedule,
-    machine: &Machine,
-    directory: &RunDirectory,
-    fresh: bool,
-) -> Vec<String> {
-    let is_done = |slot: &ScheduledTrial| !fresh && directory.is_done(schedule.cell(*slot).id(), slot.repeat);
+/// Number of trials, duration, directory, warnings. With `--fresh`, results of an earlier run do not count.
+pub(super) fn headlines(request: &Request, schedule: &Schedule, machine: &Machine) -> Vec<String> {
+    let directory = RunDirectory::at(&request.out);
+    let is_done = |slot: &ScheduledTrial| !request.fresh && directory.is_done(schedule.cell(*slot).id(), slot.repeat);
     let todo: Vec<ScheduledTrial> =
         schedule.todo(is_done).into_iter().flat_map(|(_, start)| start.iter().copied()).collect();
     let (cells, total) = (schedule.selected().len(), schedule.order.len());
@@ -75,7 +64,7 @@ pub(super) fn headlines(
         lines.push("server and generator share the only core; figures include both".to_owned());
     }
     let wanted = schedule.selected();
-    let mut targets = plan.targets.iter().filter(|target| wanted.iter().any(|cell| cell.target == target.name));
+    let mut targets = request.plan.targets.iter().filter(|target| wanted.iter().any(|cell| cell.target == target.name));
     lines.extend(targets.find_map(|target| brunt_lab::system::rlimits::memory_fallback_note(&target.limits)));
     lines
 }

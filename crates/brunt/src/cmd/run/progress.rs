@@ -6,7 +6,6 @@ use brunt_lab::format::time;
 use brunt_lab::run::experiment::Request;
 use brunt_lab::run::observer::{Event, Observer, TrialProgress};
 use brunt_lab::run::trial::TrialStatus;
-use brunt_lab::run_directory::RunDirectory;
 use brunt_lab::schedule::{Machine, Schedule, busy, format_duration, skipped_lines};
 
 #[derive(Debug)]
@@ -17,7 +16,7 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> Self {
         let line = StatusLine::new(quiet);
-        let mut lines = headlines(&request.plan, schedule, machine, &RunDirectory::at(&request.out), request.fresh);
+        let mut lines = headlines(request, schedule, machine);
         lines.extend(skipped_lines(&schedule.skipped));
         lines.extend(busy().map(|load| {
             format!("note: this machine is busy (load average {load:.1}); other work affects the figures")

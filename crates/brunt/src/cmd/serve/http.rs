@@ -1,43 +1,19 @@
 //! `brunt serve http`: translates flags into a plan; SIGHUP reloads it.
 
 use super::super::signals::{SIGHUP, on_each};
-use super::source::{Source, What};
+use super::Common;
+use super::source::Source;
 use super::tls::Tls;
-use super::{Common, tcp_address};
 use brunt_results::{Count, ExitCode, Size, Span};
 use brunt_serve::Model;
-use brunt_serve::http::{Options, Reloader, Server, Service, Settings, script};
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use brunt_serve::http::{CertCache, Options, Reloader, Server, Settings};
+use std::{path::PathBuf, sync::Arc};
 
 /// Default without --listen, --service, --routes and --script: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.
 #[derive(Debug, clap::Args)]
 pub(super) struct Http {
-    /// Address to listen on, for the one service or the one listener of the routes; may be repeated. Port 0 picks a
-    /// free one [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS", value_parser = tcp_address)]
-    listen: Vec<SocketAddr>,
-    /// Service on every address: hello (a constant), echo (the body), whoami (path and client), httpbin (paths of
-    /// go-httpbin) [default: hello]
-    #[arg(long, conflicts_with = "routes")]
-    service: Option<Service>,
-    /// File with routes (docs/guide/serve-http.md); SIGHUP reloads it
-    #[arg(long, value_name = "FILE")]
-    routes: Option<PathBuf>,
-    /// Luau script that makes every response (docs/guide/scripts.md); SIGHUP reloads it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["routes", "service"])]
-    script: Option<PathBuf>,
-    /// Memory limit of the script, per worker
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", requires = "script")]
-    script_memory: Size,
-    /// CPU time limit of one script call, which then ends with a 500
-    #[arg(long, value_name = "TIME", default_value = "10ms", requires = "script")]
-    script_time: Span,
-    /// Seed of the script's random numbers
-    #[arg(long, value_name = "N", default_value = "1", requires = "script")]
-    seed: u64,
-    /// Address that serves /metrics for Prometheus
-    #[arg(long, value_name = "ADDRESS", value_parser = tcp_address)]
-    metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    source: Source,
     /// Access log in Common Log Format, one line per request; - for stdout
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
@@ -77,15 +53,15 @@ pub(super) struct Http {
 
 impl Http {
     pub(super) fn run(self) -> ExitCode {
-        let source = self.source();
-        let (plan, settings) = match source.read().and_then(|plan| Ok((plan, self.settings()?))) {
+        let own = Arc::<CertCache>::default();
+        let (plan, settings) = match self.source.read(&self.tls, &own).and_then(|plan| Ok((plan, self.settings()?))) {
             Ok(both) => both,
             Err(why) => {
                 eprintln!("brunt serve: {why}");
                 return ExitCode::Usage;
             }
         };
-        self.common.run("http", self.model, source.own.made(), |setup, stop, notices| {
+        self.common.run("http", self.model, own.made(), |setup, stop, notices| {
             let server = Server::new(Options {
                 plan,
                 model: setup.model,
@@ -95,24 +71,9 @@ impl Http {
                 settings,
                 access_log: self.access_log.clone(),
             })?;
-            if source.file().is_some() {
-                self.reload_on_hangup(source, server.reloader());
-            }
+            self.reload_on_hangup(own, server.reloader());
             server.run(stop, notices)
         })
-    }
-
-    fn source(&self) -> Source {
-        let what = match (&self.routes, &self.script) {
-            (Some(file), _) => What::Routes(file.clone()),
-            (None, Some(file)) => {
-                let (memory, call) = (self.script_memory.0 as usize, self.script_time.0);
-                What::Script(file.clone(), script::Limits { memory, call, ..script::LIMITS }, self.seed)
-            }
-            (None, None) => What::Service(self.service),
-        };
-        let (listen, tls, own) = (self.listen.clone(), self.tls.clone(), Arc::default());
-        Source { what, listen, metrics: self.metrics, tls, own }
     }
 
     fn settings(&self) -> Result<Settings, String> {
@@ -147,18 +108,16 @@ impl Http {
         Ok(settings)
     }
 
-    /// Reloads the files on SIGHUP. Invalid files change nothing.
-    fn reload_on_hangup(&self, source: Source, reloader: Reloader) {
+    /// Reloads the files, if there are any, on SIGHUP. Invalid files change nothing.
+    fn reload_on_hangup(&self, own: Arc<CertCache>, reloader: Reloader) {
         let quiet = self.common.quiet;
-        let Some((kind, file)) = source.file() else { return };
+        let Some((kind, file)) = self.source.file(&self.tls) else { return };
         let file = file.display().to_string();
-        let reload = move || {
-            let read = source.read();
-            match read.and_then(|plan| reloader.replace(plan)) {
-                Ok(()) if quiet => {}
-                Ok(()) => eprintln!("brunt serve: reloaded the {kind} from '{file}'"),
-                Err(why) => eprintln!("brunt serve: keeping the old {kind}: {why}"),
-            }
+        let (source, tls) = (self.source.clone(), self.tls.clone());
+        let reload = move || match source.read(&tls, &own).and_then(|plan| reloader.replace(plan)) {
+            Ok(()) if quiet => {}
+            Ok(()) => eprintln!("brunt serve: reloaded the {kind} from '{file}'"),
+            Err(why) => eprintln!("brunt serve: keeping the old {kind}: {why}"),
         };
         if let Err(error) = on_each(SIGHUP, reload) {
             eprintln!("brunt serve: SIGHUP will not reload the {kind}: {error}");
