@@ -23,26 +23,15 @@ pub struct Report {
     pub lost: Option<String>,
 }
 
-/// The course of a run, apart from what the threads recorded.
-#[derive(Debug, Clone, Default)]
-pub struct RunSummary {
-    pub interrupted: bool,
-    pub measured: Duration,
-    /// Connections opened, and the most open at a time.
-    pub connections: (u64, u64),
-    pub connect_rate: Option<f64>,
-    pub handshakes: Option<result::Handshakes>,
-}
-
-pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunResult {
+/// What the threads recorded in a window of this length; the caller adds the course of the run.
+pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResult {
     let target = &options.target;
-    let measured_s = summary.measured.as_secs_f64();
+    let measured_s = measured.as_secs_f64();
     let counters = &totals.counters;
     let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
     let (cores, thread_cpu_percent) = by_core(&options.threads, &percents);
     let open = options.rate.is_some();
     let mut result = RunResult {
-        interrupted: summary.interrupted,
         load: result::Load {
             url: options.url.clone(),
             protocol: Some(target.protocol().to_owned()),
@@ -65,12 +54,6 @@ pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunRes
         },
         latency: totals.latency.summary(),
         errors: counters.errors.clone(),
-        connections: result::Connections {
-            opened: summary.connections.0,
-            peak: summary.connections.1,
-            connect_rate_per_s: summary.connect_rate,
-        },
-        handshakes: summary.handshakes,
         bytes: counters.bytes.clone(),
         responses: target.has_responses().then(|| totals.counters.replies.responses()),
         generator: result::Generator {

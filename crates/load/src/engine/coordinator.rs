@@ -6,8 +6,9 @@ use super::shared::Shared;
 use super::thread::Message;
 use crate::measure::collector::Collector;
 use crate::measure::interval::Interval;
-use crate::report::{self, Report, RunSummary};
+use crate::report::{self, Report};
 use crate::{error::LoadError, observer::Observer, schedule::Schedule};
+use brunt_results::result::Connections;
 use brunt_runtime::BackendKind;
 use brunt_tls::TlsError;
 use rustix::io::Errno;
@@ -160,13 +161,6 @@ impl<'s> Coordinator<'s> {
         is_due
     }
 
-    fn wants_stop(&mut self, observer: &dyn Observer, now_ns: u64) -> bool {
-        if !self.interrupted && self.is_poll_due(now_ns) {
-            self.interrupted = observer.wants_stop();
-        }
-        self.interrupted
-    }
-
     /// Starts the load and drives it until every thread has ended.
     pub fn drive(&mut self, observer: &mut dyn Observer, schedules: Vec<Schedule>) -> Collector {
         let Self { shared, .. } = *self;
@@ -215,7 +209,10 @@ impl<'s> Coordinator<'s> {
                 Ok(_) | Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => return collector,
             }
-            if !closed && (self.wants_stop(observer, now) || self.lost.is_some()) {
+            if !closed && !self.interrupted && self.is_poll_due(now) {
+                self.interrupted = observer.wants_stop();
+            }
+            if !closed && (self.interrupted || self.lost.is_some()) {
                 self.shared.close_at(now);
                 self.peers.order(Order::Close(now));
             }
@@ -230,15 +227,14 @@ impl<'s> Coordinator<'s> {
             collector.keep(second);
         }
         let totals = collector.finish(unsent, open, close);
-        let summary = RunSummary {
-            interrupted: self.interrupted || self.lost.is_some(),
-            measured: Duration::from_nanos(close.saturating_sub(open)),
-            connections: shared.connecting.counts(),
-            connect_rate: self.connect_rate,
-            handshakes: shared.options.target.uses_tls().then(|| shared.handshakes().summary()),
-        };
+        let measured = Duration::from_nanos(close.saturating_sub(open));
+        let mut result = report::result(&shared.options, measured, &totals);
+        result.interrupted = self.interrupted || self.lost.is_some();
+        let (opened, peak) = shared.connecting.counts();
+        result.connections = Connections { opened, peak, connect_rate_per_s: self.connect_rate };
+        result.handshakes = shared.options.target.uses_tls().then(|| shared.handshakes().summary());
         Report {
-            result: report::result(&shared.options, summary, &totals),
+            result,
             hlog: totals.hlog,
             seconds: totals.seconds,
             backend: self.backend,

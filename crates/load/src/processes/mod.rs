@@ -5,16 +5,18 @@
 //! - The parent coordinates and collects as it does for its own threads, and sends no requests. Workers send it their
 //!   histograms cell by cell, so percentiles are those of all requests.
 //! - If a process is lost, the run ends and keeps what was measured.
+//! - Parent and workers are the same executable, so messages between them have no version.
 
-mod messages;
 mod parent;
 mod worker;
 
 pub use parent::run;
 pub use worker::run_worker;
 
+use crate::engine::{shared::Progress, thread::Message};
 use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
+use serde::{Deserialize, Serialize};
 
 /// Arguments with which this executable starts its workers; the command line must call [`run_worker`] for them.
 pub const WORKER_ARGS: [&str; 2] = ["worker", "load"];
@@ -35,4 +37,33 @@ pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
         fit: limit.saturating_sub(fd_limit::overhead(options.threads.len() as u64)) as usize,
         limit,
     })
+}
+
+/// The parent's first message: a worker's part.
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    /// Options of the whole load, with the threads of all processes.
+    options: Options,
+    /// The worker's threads are `first..end`.
+    first: usize,
+    end: usize,
+    /// Zero of the run's clock, in nanoseconds of CLOCK_MONOTONIC.
+    zero_ns: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Report {
+    Thread(usize, Message),
+    /// The first failed attempt to connect to a host; the error as its number or its text.
+    Refused {
+        host: usize,
+        error: Result<i32, String>,
+    },
+    /// Progress of connecting, or connections lost and replaced.
+    Connecting(Progress),
+    Failed(String),
+    /// The work is done. With an open loop, the requests that each thread took from its schedule.
+    Done {
+        taken: Vec<Option<u64>>,
+    },
 }

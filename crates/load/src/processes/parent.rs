@@ -1,7 +1,6 @@
 //! The parent process: starts the workers, gives each its part, and coordinates them as if their threads were its own.
 
-use super::WORKER_ARGS;
-use super::messages::{Report, Task};
+use super::{Report, Task, WORKER_ARGS};
 use crate::engine::peers::{Order, Peers};
 use crate::engine::shared::{Clock, Progress, Shared};
 use crate::{check, engine::coordinator::Coordinator, engine::thread::Message, error::LoadError, report};

@@ -1,6 +1,6 @@
 //! A worker process: runs its load threads as the parent orders and reports what they measure. It decides nothing.
 
-use super::messages::{Report, Task};
+use super::{Report, Task};
 use crate::engine::shared::{Clock, Progress, Shared};
 use crate::run::{ReleaseOnDrop, Threads, start_threads};
 use crate::{engine::limits, engine::peers::Order, engine::thread::Message, error::LoadError};
