@@ -4,7 +4,6 @@
 //! touches. A run always ends: connecting, window and drain are each bounded, whatever the target does.
 
 use crate::engine::coordinator::Coordinator;
-use crate::engine::peers::NoPeers;
 use crate::engine::shared::{Clock, Shared};
 use crate::engine::thread::{Channels, Message};
 use crate::schedule::{Schedule, Share};
@@ -30,7 +29,7 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
         let (out, messages) = mpsc::channel();
         let mut threads = start_threads(scope, &shared, 0..options.threads.len(), out)?;
         let spares = std::mem::take(&mut threads.spares);
-        let mut coordinator = Coordinator::new(&shared, messages, spares, &NoPeers);
+        let mut coordinator = Coordinator::new(&shared, messages, spares, None);
         coordinator.connect(observer)?;
         let collector = coordinator.drive(observer, schedules(options));
         let unsent: Vec<Schedule> = threads.join().into_iter().flatten().collect();

@@ -36,10 +36,6 @@ impl Used {
         self.zip(other, u64::saturating_add)
     }
 
-    fn at_least(self, other: Self) -> Self {
-        self.zip(other, u64::max)
-    }
-
     /// The difference of each field, at least zero.
     pub(crate) fn minus(self, other: Self) -> Self {
         self.zip(other, u64::saturating_sub)
@@ -137,7 +133,7 @@ impl ProcessTree {
         self.exited = self.exited.plus(account_exited(&before, &self.members));
         self.add_descendants();
         let sum = self.members.values().fold(self.exited, |sum, member| sum.plus(member.total()));
-        self.total = sum.minus(self.earlier).at_least(self.total);
+        self.total = sum.minus(self.earlier).zip(self.total, u64::max);
         self.total
     }
 

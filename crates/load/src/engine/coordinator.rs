@@ -1,17 +1,18 @@
 //! Coordinates a run on the thread that called [`crate::run`]: waits for the connections, sets the times, calls the observer,
 //! collects. Never a load thread, so a slow observer delays no request.
 
-use super::peers::{Order, Peers};
 use super::shared::Shared;
 use super::thread::Message;
 use crate::measure::collector::Collector;
 use crate::measure::interval::Interval;
 use crate::report::{self, Report};
 use crate::{error::LoadError, observer::Observer, schedule::Schedule};
+use brunt_multiprocess::Workers;
 use brunt_results::result::Connections;
 use brunt_runtime::BackendKind;
 use brunt_tls::TlsError;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -19,11 +20,27 @@ use std::time::{Duration, SystemTime};
 
 /// From the decision to start until the start, so that every thread is told in time.
 const START_DELAY: Duration = Duration::from_millis(5);
+/// Time for an order to reach one more process.
+const START_DELAY_PER_PROCESS: Duration = Duration::from_millis(2);
 /// Interval at which the observer is asked whether to stop.
 const POLL: Duration = Duration::from_millis(100);
 const CONNECT_POLL: Duration = Duration::from_millis(2);
 /// Connections per second, over all threads, below which a target is not waited for.
 const MIN_CONNECT_RATE: f64 = 1000.0;
+
+/// From the coordinator to the other processes; times in nanoseconds of the run's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// Sets the start of the load, and the start and end of its window.
+    Begin {
+        start: u64,
+        open: u64,
+        close: u64,
+    },
+    /// Ends the window early.
+    Close(u64),
+    Release,
+}
 
 /// State of one run. Its threads are numbered over all processes.
 pub struct Coordinator<'s> {
@@ -31,7 +48,8 @@ pub struct Coordinator<'s> {
     messages: Receiver<(usize, Message)>,
     /// Returns emptied intervals to each thread of this process.
     spares: Vec<Sender<Box<Interval>>>,
-    peers: &'s dyn Peers,
+    /// The other processes of the run, if there are any: each makes a part of the load.
+    workers: Option<&'s Workers>,
     /// Kernel thread ids; 0 of a thread that is not ready.
     tids: Vec<u32>,
     backend: BackendKind,
@@ -49,12 +67,12 @@ impl<'s> Coordinator<'s> {
         shared: &'s Shared,
         messages: Receiver<(usize, Message)>,
         spares: Vec<Sender<Box<Interval>>>,
-        peers: &'s dyn Peers,
+        workers: Option<&'s Workers>,
     ) -> Self {
         Self {
             shared,
             messages,
-            peers,
+            workers,
             tids: vec![0; shared.options.threads.len()],
             spares,
             backend: BackendKind::Epoll,
@@ -124,7 +142,7 @@ impl<'s> Coordinator<'s> {
                 self.fallback = fallback;
             }
             Message::Failed(error) => return Err(error),
-            Message::Exited => return Err(LoadError::Process(self.peers.exit_reason(thread))),
+            Message::Exited => return Err(LoadError::Process(self.exit_reason(thread))),
             Message::Interval(_) => (),
         }
         Ok(())
@@ -153,6 +171,15 @@ impl<'s> Coordinator<'s> {
         })
     }
 
+    fn order(&self, order: Order) {
+        // A worker that cannot be reached has exited, which its receiver reports.
+        let _ = self.workers.map(|workers| workers.send_all(&order));
+    }
+
+    fn exit_reason(&self, process: usize) -> String {
+        self.workers.map_or_else(String::new, |workers| workers.exit_reason(process))
+    }
+
     fn is_poll_due(&mut self, now_ns: u64) -> bool {
         let is_due = now_ns - self.polled_ns >= POLL.as_nanos() as u64;
         if is_due {
@@ -166,12 +193,12 @@ impl<'s> Coordinator<'s> {
         let Self { shared, .. } = *self;
         observer.started(&self.tids);
         let now = shared.clock.now();
-        let start_delay = START_DELAY + self.peers.start_delay();
+        let start_delay = START_DELAY + START_DELAY_PER_PROCESS * self.workers.map_or(0, Workers::count) as u32;
         let start = now + start_delay.as_nanos() as u64;
         let open = start + shared.options.warmup.as_nanos() as u64;
         let close = if self.interrupted { start } else { open + shared.options.duration.as_nanos() as u64 };
         shared.begin(start, open, close);
-        self.peers.order(Order::Begin { start, open, close });
+        self.order(Order::Begin { start, open, close });
         let mut collector = Collector::new(self.tids.len(), start, SystemTime::now() + start_delay, schedules);
         let (mut opened, mut closed) = (false, false);
         loop {
@@ -186,7 +213,7 @@ impl<'s> Coordinator<'s> {
                     observer.window_closed();
                 }
                 shared.release.cancel();
-                self.peers.order(Order::Release);
+                self.order(Order::Release);
             }
             let next = [open, close].into_iter().filter(|at| *at > now).min();
             let pause = next.map_or(POLL, |at| POLL.min(Duration::from_nanos(at - now)));
@@ -201,7 +228,9 @@ impl<'s> Coordinator<'s> {
                     }
                 }
                 Ok((process, Message::Exited)) => {
-                    self.lost.get_or_insert_with(|| self.peers.exit_reason(process));
+                    if self.lost.is_none() {
+                        self.lost = Some(self.exit_reason(process));
+                    }
                 }
                 Ok((_, Message::Failed(error))) => {
                     self.lost.get_or_insert_with(|| error.to_string());
@@ -214,7 +243,7 @@ impl<'s> Coordinator<'s> {
             }
             if !closed && (self.interrupted || self.lost.is_some()) {
                 self.shared.close_at(now);
-                self.peers.order(Order::Close(now));
+                self.order(Order::Close(now));
             }
         }
     }

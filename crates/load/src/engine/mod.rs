@@ -8,7 +8,6 @@ mod dispatch;
 pub(crate) mod exchange;
 mod hosts;
 pub(crate) mod limits;
-pub(crate) mod peers;
 pub(crate) mod protocol;
 pub(crate) mod scheduler;
 pub(crate) mod shared;

@@ -76,7 +76,7 @@ fn nanos(time: Timespec) -> u64 {
 }
 
 /// Progress of connecting, over all threads. An attempt is settled once it has succeeded or failed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Connecting {
     hosts: Vec<HostProgress>,
     open: AtomicU64,
@@ -111,14 +111,8 @@ impl Progress {
 
 impl Connecting {
     fn new(hosts: usize) -> Self {
-        Self {
-            hosts: iter::repeat_with(HostProgress::default).take(hosts).collect(),
-            open: AtomicU64::new(0),
-            peak: AtomicU64::new(0),
-            settled: AtomicU64::new(0),
-            began_ns: AtomicU64::new(u64::MAX),
-            ended_ns: AtomicU64::new(0),
-        }
+        let hosts = iter::repeat_with(HostProgress::default).take(hosts).collect();
+        Self { hosts, began_ns: AtomicU64::new(u64::MAX), ..Self::default() }
     }
 
     pub fn begin(&self, now_ns: u64) {

@@ -1,17 +1,13 @@
 //! The parent process: starts the workers, gives each its part, and coordinates them as if their threads were its own.
 
 use super::{Report, Task, WORKER_ARGS};
-use crate::engine::peers::{Order, Peers};
 use crate::engine::shared::{Clock, Progress, Shared};
 use crate::{check, engine::coordinator::Coordinator, engine::thread::Message, error::LoadError, report};
 use crate::{observer::Observer, options::Options, run::schedules, schedule::Schedule};
 use brunt_multiprocess::{WorkerEvent, Workers};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fmt::Display, io, time::Duration};
-
-/// Time for an order to reach one more process.
-const START_DELAY_PER_PROCESS: Duration = Duration::from_millis(2);
+use std::{fmt::Display, io};
 
 /// Requests that each thread took from its schedule; `None` until its process is done.
 type Taken = Arc<Mutex<Vec<Option<u64>>>>;
@@ -49,7 +45,7 @@ pub fn run(
         let task = Task { options: options.clone(), first, end, zero_ns };
         workers.send(process, &task, None).map_err(process_error)?;
     }
-    let mut coordinator = Coordinator::new(&shared, messages, Vec::new(), &workers);
+    let mut coordinator = Coordinator::new(&shared, messages, Vec::new(), Some(&workers));
     coordinator.connect(observer)?;
     let collector = coordinator.drive(observer, schedules(options));
     let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,20 +114,5 @@ impl Receiver {
     fn pass_on(&self, thread: usize, message: Message) {
         // The receiver is gone only once the run has failed or ended.
         let _ = self.out.send((thread, message));
-    }
-}
-
-impl Peers for Workers {
-    fn order(&self, order: Order) {
-        // A worker that cannot be reached has exited, which its receiver reports.
-        let _ = self.send_all(&order);
-    }
-
-    fn start_delay(&self) -> Duration {
-        START_DELAY_PER_PROCESS * self.count() as u32
-    }
-
-    fn exit_reason(&self, process: usize) -> String {
-        Workers::exit_reason(self, process)
     }
 }

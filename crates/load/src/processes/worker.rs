@@ -3,7 +3,7 @@
 use super::{Report, Task};
 use crate::engine::shared::{Clock, Progress, Shared};
 use crate::run::{ReleaseOnDrop, Threads, start_threads};
-use crate::{engine::limits, engine::peers::Order, engine::thread::Message, error::LoadError};
+use crate::{engine::coordinator::Order, engine::limits, engine::thread::Message, error::LoadError};
 use brunt_multiprocess::Parent;
 use rustix::io::Errno;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};

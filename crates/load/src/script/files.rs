@@ -8,35 +8,26 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::{cell::RefCell, fs::File, rc::Rc};
 
 pub(super) fn library(lua: &Lua) -> Result<Table> {
-    let library = lua.create_table()?;
-    library.set(
-        "open",
-        lua.create_function(|lua, (path, mode): (String, Option<String>)| {
-            let mode = mode.unwrap_or_else(|| "r".to_owned());
-            if !matches!(&*mode, "r" | "rb") {
-                return (Value::Nil, format!("{path}: scripts only read files (mode `{mode}`): use \"r\""))
-                    .into_lua_multi(lua);
-            }
-            match File::open(&path) {
-                Ok(file) => Source::new(file).into_lua_multi(lua),
-                Err(error) => (Value::Nil, format!("{path}: {error}"), error.raw_os_error()).into_lua_multi(lua),
-            }
-        })?,
-    )?;
-    library.set(
-        "lines",
-        lua.create_function(|lua, path: String| {
-            let file = File::open(&path).map_err(|error| Error::runtime(format!("{path}: {error}")))?;
-            Source::new(file).lines(lua)
-        })?,
-    )?;
-    library.set(
-        "write",
-        lua.create_function(|_, values: Variadic<LuaString>| {
-            print(&joined(&values));
-            Ok(())
-        })?,
-    )?;
+    let open = lua.create_function(|lua, (path, mode): (String, Option<String>)| {
+        let mode = mode.unwrap_or_else(|| "r".to_owned());
+        if !matches!(&*mode, "r" | "rb") {
+            let why = format!("{path}: scripts only read files (mode `{mode}`): use \"r\"");
+            return (Value::Nil, why).into_lua_multi(lua);
+        }
+        match File::open(&path) {
+            Ok(file) => Source::new(file).into_lua_multi(lua),
+            Err(error) => (Value::Nil, format!("{path}: {error}"), error.raw_os_error()).into_lua_multi(lua),
+        }
+    })?;
+    let lines = lua.create_function(|lua, path: String| {
+        let file = File::open(&path).map_err(|error| Error::runtime(format!("{path}: {error}")))?;
+        Source::new(file).lines(lua)
+    })?;
+    let write = lua.create_function(|_, values: Variadic<LuaString>| {
+        print(&joined(&values));
+        Ok(())
+    })?;
+    let library = lua.create_table_from([("open", open), ("lines", lines), ("write", write)])?;
     library.set("stdout", lua.create_userdata(Sink::Out)?)?;
     library.set("stderr", lua.create_userdata(Sink::Error)?)?;
     Ok(library)

@@ -17,10 +17,11 @@ mod tests;
 mod thread;
 
 pub use brunt_luau::{Limits, ScriptError};
-pub use statistics::{Errors, Numbers, Summary};
+pub use statistics::Numbers;
 
 use crate::http::source;
 use brunt_luau::{Kind, Vm, mlua};
+use brunt_results::RunResult;
 use plain::{Globals, Plain};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -138,14 +139,14 @@ impl Wrk {
     ///
     /// # Errors
     /// The script fails.
-    pub fn done(&self, summary: &Summary, latency: &Numbers, requests: &Numbers) -> Result<(), ScriptError> {
+    pub fn done(&self, result: &RunResult, latency: &Numbers, requests: &Numbers) -> Result<(), ScriptError> {
         let Some(done) = &self.done else { return Ok(()) };
         for (thread, left) in self.threads.iter().zip(self.transfer.left.iter().flatten()) {
             thread.state().globals = left.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         }
         let (lua, program) = (self.vm.lua(), &self.transfer.program);
         let script_error = |error| program.script_error(error);
-        let summary = summary.table(lua).map_err(script_error)?;
+        let summary = statistics::summary(lua, result).map_err(script_error)?;
         let [latency, requests] = [latency, requests].map(|numbers| lua.create_userdata(numbers.clone()));
         let arguments = (summary, latency.map_err(script_error)?, requests.map_err(script_error)?);
         self.vm.call_within(program.limits.start, done, arguments)

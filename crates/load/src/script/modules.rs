@@ -13,14 +13,11 @@ pub(super) fn install(lua: &Lua, directory: &Path) -> Result<()> {
     let beside = directory.to_path_buf();
     globals.set("require", lua.create_function(move |lua, name: String| require(lua, &package, &beside, &name))?)?;
     let beside = directory.to_path_buf();
-    globals.set(
-        "dofile",
-        lua.create_function(move |lua, name: String| {
-            let path =
-                find(&beside, &name).ok_or_else(|| Error::runtime(format!("dofile: there is no file {name}")))?;
-            load(lua, &path)
-        })?,
-    )
+    let dofile = lua.create_function(move |lua, name: String| {
+        let path = find(&beside, &name).ok_or_else(|| Error::runtime(format!("dofile: there is no file {name}")))?;
+        load(lua, &path)
+    })?;
+    globals.set("dofile", dofile)
 }
 
 fn require(lua: &Lua, package: &Table, directory: &Path, name: &str) -> Result<Value> {

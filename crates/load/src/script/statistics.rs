@@ -1,37 +1,23 @@
 //! Arguments of `done`: a summary, and two distributions with wrk's methods. Times are in microseconds.
 
 use brunt_luau::mlua::{Lua, MetaMethod, Result, Table, UserData, UserDataFields, UserDataMethods};
+use brunt_results::{RunResult, result::Errors};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Summary {
-    pub duration: Duration,
-    pub requests: u64,
-    pub bytes: u64,
-    pub errors: Errors,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Errors {
-    pub connect: u64,
-    /// Connections lost while waiting for a reply, and invalid replies.
-    pub read: u64,
-    /// Connections lost while sending a request.
-    pub write: u64,
-    pub status: u64,
-    pub timeout: u64,
-}
-
-impl Summary {
-    pub(super) fn table(&self, lua: &Lua) -> Result<Table> {
-        let Errors { connect, read, write, status, timeout } = self.errors;
-        let counts = [("connect", connect), ("read", read), ("write", write), ("status", status), ("timeout", timeout)];
-        let (micros, requests, bytes) = (self.duration.as_micros() as f64, self.requests as f64, self.bytes as f64);
-        let summary = lua.create_table_from([("duration", micros), ("requests", requests), ("bytes", bytes)])?;
-        summary.set("errors", lua.create_table_from(counts.map(|(name, count)| (name, count as f64)))?)?;
-        Ok(summary)
-    }
+/// The table `summary` of a result.
+pub(super) fn summary(lua: &Lua, result: &RunResult) -> Result<Table> {
+    let Errors { connect, timeout, reset, protocol, status } = result.errors;
+    // A connection lost while a request is sent counts as one lost while waiting for the reply.
+    let (read, write) = (reset + protocol, 0);
+    let counts = [("connect", connect), ("read", read), ("write", write), ("status", status), ("timeout", timeout)];
+    // wrk counts every reply.
+    let requests = (result.requests.completed + status) as f64;
+    let duration = Duration::try_from_secs_f64(result.load.measured_s).unwrap_or_default();
+    let (micros, bytes) = (duration.as_micros() as f64, result.bytes.received as f64);
+    let summary = lua.create_table_from([("duration", micros), ("requests", requests), ("bytes", bytes)])?;
+    summary.set("errors", lua.create_table_from(counts.map(|(name, count)| (name, count as f64)))?)?;
+    Ok(summary)
 }
 
 /// A distribution: values in ascending order with their counts, and its moments.

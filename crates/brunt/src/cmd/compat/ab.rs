@@ -3,8 +3,7 @@
 pub(super) mod page;
 
 use super::argv::{Flag, Given, Syntax, flag, same};
-use super::{ArgError, Invocation, address};
-use std::path::PathBuf;
+use super::{ArgError, Invocation};
 
 const FLAGS: &[Flag] = &[
     flag("-n", "N", "requests [1]"),
@@ -31,20 +30,13 @@ const FLAGS: &[Flag] = &[
     flag("-I", "", "no name for TLS; there is none"),
 ];
 
-/// Command-line values shown on the page.
+/// The command line as far as the page shows it.
 struct PageOptions {
-    host: String,
-    port: String,
-    path: String,
+    given: Given,
+    url: String,
+    requests: u64,
     connections: u64,
-    keepalive: bool,
-    percentiles: bool,
-    confidence: bool,
-    quiet: bool,
     has_body: bool,
-    /// The document length is not printed (-l).
-    varies: bool,
-    table: Option<PathBuf>,
 }
 
 pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
@@ -72,28 +64,13 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
     if let Some(seconds) = seconds {
         line += &format!(" -d {seconds}s");
     }
-    let keepalive = given.is_on("-k");
-    if !keepalive {
+    if !given.is_on("-k") {
         line += " --no-keepalive";
     }
     line += " --http1.0 --quiet --allow-untrusted";
     load.extend(line.split(' ').map(str::to_owned));
     super::accept_any_certificate(&mut load, &url);
-    let (host, port, path) = address(&url);
-    let options = PageOptions {
-        host,
-        port,
-        path,
-        connections,
-        keepalive,
-        percentiles: !given.is_on("-d"),
-        confidence: !given.is_on("-S"),
-        // ab prints progress only beyond 150 requests.
-        quiet: given.is_on("-q") || requests <= 150,
-        has_body,
-        varies: given.is_on("-l"),
-        table: given.last("-e").map(PathBuf::from),
-    };
+    let options = PageOptions { given, url, requests, connections, has_body };
     let head = page::head(&options);
     Ok(Invocation { load, head, on_stderr: false, page: Box::new(move |measured| page::page(&options, measured)) })
 }

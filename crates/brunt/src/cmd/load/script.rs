@@ -4,11 +4,11 @@ use super::address::{self, Protocol};
 use super::{Args, usage};
 use brunt_lab::Error;
 use brunt_load::http::Requests;
-use brunt_load::script::{Errors, Facts, Numbers, Summary, Wrk};
+use brunt_load::script::{Facts, Numbers, Wrk};
 use brunt_load::{Options, Target};
 use brunt_results::{RunResult, series::Second};
 use hdrhistogram::Histogram;
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Scripting {
@@ -74,21 +74,7 @@ pub(super) fn done(
     seconds: &[Second],
     threads: u64,
 ) -> Result<(), String> {
-    let errors = &result.errors;
-    let summary = Summary {
-        duration: Duration::try_from_secs_f64(result.load.measured_s).unwrap_or_default(),
-        // wrk counts every reply.
-        requests: result.requests.completed + errors.status,
-        bytes: result.bytes.received,
-        errors: Errors {
-            connect: errors.connect,
-            read: errors.reset + errors.protocol,
-            write: 0,
-            status: errors.status,
-            timeout: errors.timeout,
-        },
-    };
     let measured = seconds.iter().filter(|second| !second.warmup);
     let rates = Numbers::of_rates(measured.map(|second| second.completed / threads.max(1)));
-    wrk.done(&summary, &Numbers::of_times(response), &rates).map_err(|error| error.to_string())
+    wrk.done(result, &Numbers::of_times(response), &rates).map_err(|error| error.to_string())
 }

@@ -2,7 +2,8 @@
 
 use super::{next, source, text};
 use crate::http::source::Flow;
-use crate::script::{Numbers, Summary};
+use crate::script::Numbers;
+use brunt_results::RunResult;
 
 fn error(script: &str) -> String {
     let mut source = match source(script) {
@@ -79,7 +80,7 @@ fn done_may_fail_and_cannot_get_other_values() {
     let run = |script: &str| {
         let wrk = text(script).unwrap();
         next(&mut wrk.script().source(0).unwrap());
-        wrk.done(&Summary::default(), &Numbers::default(), &Numbers::default())
+        wrk.done(&RunResult::default(), &Numbers::default(), &Numbers::default())
     };
     let with =
         |body: &str| format!("function setup(t) thread = t end function f() end function done(s, l, r) {body} end");

@@ -2,7 +2,9 @@
 
 use super::{Facts, LIMITS, facts, file, lines, next, source, with};
 use crate::http::source::Flow;
-use crate::script::{Errors, Numbers, Summary};
+use crate::script::Numbers;
+use brunt_results::RunResult;
+use brunt_results::result::{Bytes, Errors, Load, Requests};
 use std::{io::Write, net::TcpListener, time::Duration};
 
 #[test]
@@ -120,7 +122,7 @@ fn setup() {
             });
         }
     });
-    wrk.done(&Summary::default(), &Numbers::default(), &Numbers::default()).unwrap();
+    wrk.done(&RunResult::default(), &Numbers::default(), &Numbers::default()).unwrap();
     assert_eq!(wrk.vm.lua().globals().get::<u32>("total").unwrap(), 3);
 }
 
@@ -132,9 +134,14 @@ fn report() {
     for micros in 1..=1000 {
         nanos.record(micros * 1000).unwrap();
     }
-    let errors = Errors { connect: 1, read: 2, write: 3, status: 4, timeout: 5 };
-    let summary = Summary { duration: Duration::from_secs(2), requests: 1000, bytes: 5_000_000_000, errors };
-    wrk.done(&summary, &Numbers::of_times(&nanos), &Numbers::of_rates([10, 20])).unwrap();
+    let result = RunResult {
+        load: Load { measured_s: 2.0, ..Load::default() },
+        requests: Requests { completed: 996, ..Requests::default() },
+        bytes: Bytes { received: 5_000_000_000, ..Bytes::default() },
+        errors: Errors { connect: 1, reset: 2, protocol: 3, status: 4, timeout: 5 },
+        ..RunResult::default()
+    };
+    wrk.done(&result, &Numbers::of_times(&nanos), &Numbers::of_rates([10, 20])).unwrap();
     let figures: Vec<f64> = wrk.vm.lua().globals().get("figures").unwrap();
     let expected = [1.0, 1000.0, 500.5, 288.7, 15.0, 500.0, 900.0, 990.0, 1000.0];
     for (figure, expected) in figures.iter().zip(expected) {

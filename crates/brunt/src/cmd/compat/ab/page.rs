@@ -2,15 +2,18 @@
 //! connection attempt starts. Time to first byte is not measured; its row is omitted.
 
 use super::PageOptions;
-use crate::cmd::compat::{Measurement, Page, spread::Spread};
+use crate::cmd::compat::{Measurement, Page, address, spread::Spread};
 use brunt_results::RunResult;
 use hdrhistogram::Histogram;
 use std::fmt::{Display, Write};
 
 pub(super) fn head(options: &PageOptions) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let done = if options.quiet { ".....done" } else { "" };
-    format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient){done}\n", options.host)
+    // ab prints progress only beyond 150 requests.
+    let is_quiet = options.given.is_on("-q") || options.requests <= 150;
+    let done = if is_quiet { ".....done" } else { "" };
+    let (host, ..) = address(&options.url);
+    format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {host} (be patient){done}\n")
 }
 
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
@@ -19,8 +22,8 @@ pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
     let mut out = String::from("\n\n");
     counts(&mut out, options, measured.result, done);
     times(&mut out, options, measured);
-    let table = options.table.as_ref().filter(|_| done > 0);
-    let files = table.map(|path| (path.clone(), csv(&measured.response))).into_iter().collect();
+    let table = options.given.last("-e").filter(|_| done > 0);
+    let files = table.map(|path| (path.into(), csv(&measured.response))).into_iter().collect();
     Page { text: out, files }
 }
 
@@ -30,10 +33,11 @@ fn counts(out: &mut String, options: &PageOptions, result: &RunResult, done: u64
     let failed = errors.connect + receive + errors.protocol;
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     row(out, "Server Software", "");
-    row(out, "Server Hostname", &options.host);
-    row(out, "Server Port", format!("{}\n", options.port));
-    row(out, "Document Path", &options.path);
-    let length = bodies.filter(|bytes| done > 0 && !options.varies && bytes % done == 0);
+    let (host, port, path) = address(&options.url);
+    row(out, "Server Hostname", host);
+    row(out, "Server Port", format!("{port}\n"));
+    row(out, "Document Path", path);
+    let length = bodies.filter(|bytes| done > 0 && !options.given.is_on("-l") && bytes % done == 0);
     let length = length.map_or("Variable".to_owned(), |bytes| format!("{} bytes", bytes / done));
     row(out, "Document Length", format!("{length}\n"));
     row(out, "Concurrency Level", options.connections);
@@ -49,7 +53,7 @@ fn counts(out: &mut String, options: &PageOptions, result: &RunResult, done: u64
     if other > 0 {
         row(out, "Non-2xx responses", other);
     }
-    if options.keepalive {
+    if options.given.is_on("-k") {
         // Each connection beyond the first of a slot replaces one that was not kept alive.
         let reopened = result.connections.opened.saturating_sub(options.connections);
         row(out, "Keep-Alive requests", done.saturating_sub(reopened));
@@ -121,19 +125,20 @@ fn times(out: &mut String, options: &PageOptions, measured: &Measurement) {
     if measured.response.is_empty() {
         return;
     }
-    let columns = if options.confidence { "min  mean[+/-sd] median   max" } else { "min   avg   max" };
+    let confidence = !options.given.is_on("-S");
+    let columns = if confidence { "min  mean[+/-sd] median   max" } else { "min   avg   max" };
     let _ = writeln!(out, "\nConnection Times (ms)\n              {columns}");
-    if options.keepalive {
-        Times::default().row(out, "Connect:", options.confidence);
+    if options.given.is_on("-k") {
+        Times::default().row(out, "Connect:", confidence);
     }
     let (processing, total) = (Times::of(&measured.service), Times::of(&measured.response));
-    processing.row(out, "Processing:", options.confidence);
-    total.row(out, "Total:", options.confidence);
-    if options.confidence {
+    processing.row(out, "Processing:", confidence);
+    total.row(out, "Total:", confidence);
+    if confidence {
         processing.warning(out, "the processing time");
         total.warning(out, "the total time");
     }
-    if !options.percentiles || measured.response.len() < 2 {
+    if options.given.is_on("-d") || measured.response.len() < 2 {
         return;
     }
     out.push_str("\nPercentage of the requests served within a certain time (ms)\n");
