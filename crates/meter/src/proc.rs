@@ -1,6 +1,6 @@
 //! Frequently read files of `/proc`. `None` means that the process is gone or not accessible.
 
-use std::{fs, str::FromStr};
+use std::fs;
 
 /// The used part of `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,11 +35,12 @@ impl Stat {
         // The name, field 2, may contain anything: fields are counted from the last bracket (proc_pid_stat(5)).
         let (_, text) = text.rsplit_once(") ")?;
         let fields: Vec<&str> = text.split_ascii_whitespace().take(25 - 3).collect();
-        let number = |field: usize| number(&fields, field);
+        // By number in proc_pid_stat(5); the list begins with the third. Some are printed as signed, none is negative.
+        let number = |field: usize| fields.get(field - 3)?.parse().ok().map(|value: i64| value.max(0) as u64);
         let threads = number(20)?;
         Some(Self {
             pid,
-            parent: field(&fields, 4)?,
+            parent: number(4)? as u32,
             started: number(22)?,
             user_ticks: number(14)?,
             system_ticks: number(15)?,
@@ -62,21 +63,9 @@ impl Stat {
     }
 }
 
-/// A field by its number in proc_pid_stat(5); the list begins with the third.
-fn field<T: FromStr>(fields: &[&str], number: usize) -> Option<T> {
-    fields.get(number - 3)?.parse().ok()
-}
-
-/// A field that is printed as a signed number and never negative.
-fn number(fields: &[&str], number: usize) -> Option<u64> {
-    field::<i64>(fields, number).map(|value| u64::try_from(value).unwrap_or(0))
-}
-
 pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Vec::new();
-    };
-    entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect()
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// The value of a `Name:` line of `/proc/PID/status` or `/proc/PID/task/TID/status`.

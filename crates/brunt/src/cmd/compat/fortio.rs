@@ -118,7 +118,7 @@ fn page_options(given: &Given) -> Result<PageOptions, ArgError> {
     let seconds = given.parsed("-t", time)?.unwrap_or(5.0);
     let labels = given.last("-labels").filter(|labels| !labels.is_empty());
     let labels = labels.map_or_else(|| page::labels(&url), str::to_owned);
-    let id = page::id(&labels);
+    let id = page::id(page::now(), &labels);
     let named = || Path::new(given.last("-data-dir").unwrap_or_default()).join(format!("{id}.json"));
     Ok(PageOptions {
         connections: given.count("-c")?.unwrap_or(4),

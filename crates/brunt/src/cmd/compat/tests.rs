@@ -17,12 +17,8 @@ const AB_GOOD: &str = include_str!("../../../../lab/tests/testers/said/ab-good.t
 const FORTIO: &str = include_str!("../../../../lab/tests/testers/said/fortio-text.txt");
 const FORTIO_RATE: &str = include_str!("../../../../lab/tests/testers/said/fortio-rate.txt");
 
-fn words(line: &str) -> Vec<String> {
-    line.split_whitespace().map(str::to_owned).collect()
-}
-
 fn invocation(line: &str) -> Result<Invocation, String> {
-    let words = words(line);
+    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
     let parsed = match words[0].as_str() {
         "wrk" => wrk::parse(&words[1..]),
         "ab" => ab::parse(&words[1..]),

@@ -19,16 +19,13 @@ const FLAGS: &[Flag] = &[
     flag("-T, --timeout", "TIME", "[2s]"),
 ];
 
-/// Command-line values shown on the page.
+/// The command line as far as the page shows it.
 struct PageOptions {
+    given: Given,
     url: String,
     threads: u64,
     connections: u64,
     seconds: f64,
-    /// wrk2 prints a different percentile list.
-    has_rate: bool,
-    latency: bool,
-    uncorrected: bool,
 }
 
 pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
@@ -67,9 +64,7 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
         load.push("--".to_owned());
         load.extend(for_script);
     }
-    let (has_rate, uncorrected) = (given.last("-R").is_some(), given.is_on("-U"));
-    let (latency, seconds) = (uncorrected || given.is_on("-L"), duration.0.as_secs_f64());
-    let options = PageOptions { url, threads, connections, seconds, has_rate, latency, uncorrected };
+    let options = PageOptions { given, url, threads, connections, seconds: duration.0.as_secs_f64() };
     let head = page::head(&options);
     let page = move |measured: &super::Measurement| Page { text: page::page(&options, measured), files: Vec::new() };
     Ok(Invocation { load, head, on_stderr: false, page: Box::new(page) })

@@ -25,7 +25,7 @@ impl Calibration {
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Error> {
         let calibrations = state_dir::path().map(Calibrations);
         if calibrate {
-            if is_scripted(options) {
+            if matches!(&options.target, Target::Http(http) if http.longest().is_none()) {
                 return Err(Error::Usage(format!("--calibrate and --script: {SCRIPTED}: leave --calibrate out")));
             }
             if uses_tls(options) {
@@ -79,8 +79,4 @@ fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<C
 
 fn uses_tls(options: &Options) -> bool {
     matches!(&options.target, Target::Http(http) if http.hosts.iter().any(|host| host.tls.is_some()))
-}
-
-fn is_scripted(options: &Options) -> bool {
-    matches!(&options.target, Target::Http(http) if http.longest().is_none())
 }

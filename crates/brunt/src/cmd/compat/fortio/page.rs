@@ -210,7 +210,7 @@ fn rate_text(options: &PageOptions) -> String {
     if options.qps > 0.0 { shortest(options.qps) } else { "max".to_owned() }
 }
 
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
@@ -222,11 +222,7 @@ pub(super) fn labels(url: &str) -> String {
 }
 
 /// fortio's run ID: the time and the letters of the labels.
-pub(super) fn id(labels: &str) -> String {
-    named(now(), labels)
-}
-
-fn named(unix_s: u64, labels: &str) -> String {
+pub(super) fn id(unix_s: u64, labels: &str) -> String {
     let mut id = brunt_lab::format::rfc3339(unix_s).replace('T', "-").replace([':', 'Z'], "");
     let words = labels.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.for_each(|word| id += &format!("_{word}"));
@@ -241,8 +237,8 @@ mod tests {
 
     #[test]
     fn a_load_is_named_as_fortio_names_it() {
-        assert_eq!(named(1_769_846_710, "h:80/a , me"), "2026-01-31-080510_h_80_a_me");
-        assert_eq!(named(0, &"x".repeat(200)).len(), 96);
+        assert_eq!(id(1_769_846_710, "h:80/a , me"), "2026-01-31-080510_h_80_a_me");
+        assert_eq!(id(0, &"x".repeat(200)).len(), 96);
         assert!(labels("http://h:80/").starts_with("h:80/ , "));
     }
 }

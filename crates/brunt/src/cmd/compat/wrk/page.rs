@@ -6,6 +6,13 @@ use crate::cmd::compat::{Measurement, spread::Spread};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 
+impl PageOptions {
+    /// As for wrk2, which prints a different percentile list.
+    fn has_rate(&self) -> bool {
+        self.given.last("-R").is_some()
+    }
+}
+
 pub(super) fn head(options: &PageOptions) -> String {
     let PageOptions { url, threads, connections, .. } = options;
     let time = scaled(options.seconds, 60.0, "s", &["m"], 0);
@@ -14,13 +21,13 @@ pub(super) fn head(options: &PageOptions) -> String {
 
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> String {
     let result = measured.result;
-    let latency = if options.has_rate { &measured.response } else { &measured.service };
+    let latency = if options.has_rate() { &measured.response } else { &measured.service };
     let mut out = format!("  Thread Stats{:>6}{:>11}{:>8}{:>12}\n", "Avg", "Stdev", "Max", "+/- Stdev");
     let us = Spread::of(latency);
     let us = Spread { mean: us.mean / 1e3, stdev: us.stdev / 1e3, max: us.max / 1e3, ..us };
     stats(&mut out, "Latency", us, time_us);
     stats(&mut out, "Req/Sec", Spread::of_numbers(&rates(options, measured)), metric);
-    if options.latency {
+    if options.given.is_on("-L") || options.given.is_on("-U") {
         percentiles(&mut out, options, measured);
     }
     // wrk counts replies with error statuses as requests.
@@ -70,7 +77,7 @@ fn rates(options: &PageOptions, measured: &Measurement) -> Vec<f64> {
 }
 
 fn percentiles(out: &mut String, options: &PageOptions, measured: &Measurement) {
-    if !options.has_rate {
+    if !options.has_rate() {
         out.push_str("  Latency Distribution\n");
         for percent in [50.0, 75.0, 90.0, 99.0] {
             let us = measured.service.value_at_percentile(percent) as f64 / 1e3;
@@ -79,7 +86,7 @@ fn percentiles(out: &mut String, options: &PageOptions, measured: &Measurement) 
         return;
     }
     percentile_list(out, &measured.response, "Recorded Latency");
-    if options.uncorrected {
+    if options.given.is_on("-U") {
         let what = "Uncorrected Latency (measured without taking delayed starts into account)";
         out.push('\n');
         percentile_list(out, &measured.service, what);
