@@ -56,7 +56,7 @@ impl Share {
 #[derive(Debug, Clone)]
 pub struct Schedule {
     next: f64,
-    taken: u64,
+    pub taken: u64,
     process: Process,
 }
 
@@ -93,10 +93,6 @@ impl Schedule {
     pub fn peek(&self) -> u64 {
         // Half up; `round` is a library call on baseline x86-64.
         (self.next + 0.5) as u64
-    }
-
-    pub fn taken(&self) -> u64 {
-        self.taken
     }
 
     /// Takes the next request and returns its intended time.
@@ -283,7 +279,7 @@ mod tests {
             let mut clone = schedule.clone();
             assert_eq!(rest.len() as u64, clone.skip_to(1_000_000_000));
             assert_eq!((rest[0], rest[7].1), ((schedule.peek(), 1), 1));
-            assert_eq!(schedule.taken(), 500);
+            assert_eq!(schedule.taken, 500);
 
             // An hour unsent at ten million a second.
             let schedule = Schedule::new(arrival, 1e7, 3, ALONE);

@@ -50,7 +50,7 @@ fn cpu_of(work: impl FnOnce()) -> Duration {
 }
 
 fn check_overhead(what: &str, meter: &mut ServerMeter) {
-    let mut host = HostMeter::new();
+    let mut host = HostMeter::attach();
     let processes = Tree::new(&[meter.pid()]).unwrap().pids();
     meter.open();
     host.open();

@@ -2,7 +2,7 @@
 
 use super::stdout;
 use brunt_lab::Error;
-use brunt_meter::doctor::{self, Facts, Finding, Needs, State};
+use brunt_meter::doctor::{self, Facts, Finding, State};
 use brunt_results::{Count, ExitCode, Rate, calibration::Calibrations, state_dir};
 use brunt_runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
@@ -21,10 +21,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let mut findings = doctor::examine(
-            &Facts::read(WATCH),
-            Needs { connections: self.connections.map(|connections| connections.0), ..Needs::default() },
-        );
+        let mut findings = doctor::examine(&Facts::read(WATCH), self.connections.map(|count| count.0));
         findings.push(ceiling());
         findings.extend(ring());
         stdout::print_as(self.json, &findings, |findings| text(findings))?;

@@ -139,7 +139,7 @@ impl Collector {
         };
         let window = interval.phase == Phase::Window;
         if matches!(interval.phase, Phase::Window | Phase::Drain) {
-            self.totals.saturated += interval.response.saturated() + interval.service.saturated();
+            self.totals.saturated += interval.response.saturated + interval.service.saturated;
         }
         slice.reports += 1;
         slice.phase = interval.phase;

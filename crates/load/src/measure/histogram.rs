@@ -18,7 +18,7 @@ const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
 #[derive(Debug, Clone)]
 pub struct RawHistogram {
     cells: Box<[u32]>,
-    saturated: u64,
+    pub saturated: u64,
 }
 
 impl Default for RawHistogram {
@@ -49,10 +49,6 @@ impl RawHistogram {
             self.saturated += 1;
         }
         self.cells[cell_of(ns.min(MAX_LATENCY_NS))] += 1;
-    }
-
-    pub fn saturated(&self) -> u64 {
-        self.saturated
     }
 
     /// Moves all values into `histogram`.
@@ -129,10 +125,10 @@ pub mod tests {
         for value in [MAX_LATENCY_NS, MAX_LATENCY_NS + 1, u64::MAX] {
             counts.record(value);
         }
-        assert_eq!(counts.saturated(), 2);
+        assert_eq!(counts.saturated, 2);
         let mut histogram = new_histogram();
         counts.merge_into(&mut histogram);
-        assert_eq!((histogram.len(), counts.saturated()), (3, 0));
+        assert_eq!((histogram.len(), counts.saturated), (3, 0));
         assert!(histogram.equivalent(histogram.max(), MAX_LATENCY_NS));
     }
 

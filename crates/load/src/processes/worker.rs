@@ -43,7 +43,7 @@ fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
         let (out, messages) = mpsc::channel();
         let threads = start_threads(scope, &shared, first..end, out)?;
         report(parent, &shared, first, &messages, &threads)?;
-        Ok(threads.join().into_iter().map(|schedule| Some(schedule?.taken())).collect())
+        Ok(threads.join().into_iter().map(|schedule| Some(schedule?.taken)).collect())
     })
 }
 

@@ -1,6 +1,6 @@
 //! Checks of the limits on connections: files, ports, backlogs, memory.
 
-use super::{Facts, Finding, Needs, State};
+use super::{Facts, Finding, State};
 use brunt_results::Count;
 
 const DEFAULT_CONNECTIONS: u64 = 1_000;
@@ -15,15 +15,11 @@ const USER_BYTES: u64 = 2_000;
 const PROCESS_BYTES: u64 = 8 << 20;
 const OTHER_FILES: u64 = 100;
 
-pub(super) fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {
-    let wanted = needs.connections.unwrap_or(DEFAULT_CONNECTIONS).min(MAX_CONNECTIONS);
+pub(super) fn examine(facts: &Facts, connections: Option<u64>, ends: u64) -> Vec<Finding> {
+    let wanted = connections.unwrap_or(DEFAULT_CONNECTIONS).min(MAX_CONNECTIONS);
     let mut findings = vec![files(facts, wanted), ports(facts, wanted), backlog(facts, wanted)];
-    if needs.connections.is_some() {
-        findings.extend([
-            system_files(facts, wanted, needs.ends),
-            memory(facts, wanted, needs.ends),
-            tcp_memory(facts, wanted),
-        ]);
+    if connections.is_some() {
+        findings.extend([system_files(facts, wanted, ends), memory(facts, wanted, ends), tcp_memory(facts, wanted)]);
         findings.extend(conntrack(facts, wanted));
     }
     findings
@@ -160,15 +156,13 @@ mod tests {
 
     #[test]
     fn each_limit_depends_on_the_number_of_connections() {
-        assert!(examine(&facts(), Needs::default()).iter().all(|finding| finding.state == State::Good));
-        let findings = examine(&facts(), MILLION);
+        assert!(examine(&facts(), None, 2).iter().all(|finding| finding.state == State::Good));
+        let findings = examine(&facts(), Some(1_000_000), 2);
         let bad = findings.iter().filter(|finding| finding.state != State::Good).map(|finding| &*finding.subject);
         assert_eq!(bad.collect::<Vec<_>>(), ["open files", "local ports", "accept backlog"]);
         assert!(findings[0].consequence.contains("51 processes"), "{}", findings[0].consequence);
         assert!(findings[1].consequence.contains("36 source addresses"), "{}", findings[1].consequence);
     }
-
-    const MILLION: Needs = Needs { connections: Some(1_000_000), ends: 2 };
 
     fn set(facts: &mut Facts, name: &str, value: u64) {
         facts.sysctls.insert(name.to_owned(), value);
@@ -179,7 +173,7 @@ mod tests {
         let worst = |change: fn(&mut Facts), subject: &str| {
             let mut facts = facts();
             change(&mut facts);
-            examine(&facts, MILLION).into_iter().find(|finding| finding.subject == subject).unwrap().state
+            examine(&facts, Some(1_000_000), 2).into_iter().find(|finding| finding.subject == subject).unwrap().state
         };
         assert_eq!(worst(|f| set(f, "fs.file-max", 1_048_576), "files of the system"), State::Bad);
         assert_eq!(worst(|f| f.memory_free_bytes = Some(4 << 30), "memory"), State::Bad);

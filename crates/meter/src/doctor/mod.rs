@@ -58,33 +58,19 @@ impl Finding {
     }
 }
 
-/// Demands of a run on the machine.
-#[derive(Debug, Clone, Copy)]
-pub struct Needs {
-    /// Connections; `None` for an ordinary run.
-    pub connections: Option<u64>,
-    /// Ends of each connection on this machine: 1 or 2.
-    pub ends: u64,
-}
-
-impl Default for Needs {
-    fn default() -> Self {
-        Self { connections: None, ends: 2 }
-    }
-}
-
-/// Why this machine cannot hold so many connections, with `ends` of each on it: the limit, its value and the remedy in one
-/// line. `None` if no limit is exceeded.
+/// Why this machine cannot hold so many connections, with `ends` (1 or 2) of each on it: the limit, its value and the remedy
+/// in one line. `None` if no limit is exceeded.
 pub fn refusal(facts: &Facts, connections: u64, ends: u64) -> Option<String> {
-    let findings = limits::examine(facts, Needs { connections: Some(connections), ends });
+    let findings = limits::examine(facts, Some(connections), ends);
     let bad = findings.into_iter().find(|finding| finding.state == State::Bad)?;
     let remedy = bad.remedy.map_or(String::new(), |remedy| format!("; {remedy}"));
     Some(format!("{}: {}: {}{remedy}", bad.subject, bad.evidence, bad.consequence))
 }
 
-pub fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {
+/// Examines the machine for runs with both ends of so many connections on it; `None` for ordinary runs.
+pub fn examine(facts: &Facts, connections: Option<u64>) -> Vec<Finding> {
     let mut findings = machine::examine(facts);
-    findings.extend(limits::examine(facts, needs));
+    findings.extend(limits::examine(facts, connections, 2));
     findings
 }
 
@@ -95,8 +81,8 @@ mod tests {
     #[test]
     fn every_finding_that_is_not_good_has_a_consequence() {
         let facts = Facts::read(std::time::Duration::from_millis(50));
-        for needs in [Needs::default(), Needs { connections: Some(1_000_000), ends: 2 }] {
-            let findings = examine(&facts, needs);
+        for connections in [None, Some(1_000_000)] {
+            let findings = examine(&facts, connections);
             assert!(findings.len() >= 10, "{findings:#?}");
             for finding in findings {
                 assert!(!finding.evidence.is_empty(), "{finding:?}");

@@ -96,14 +96,8 @@ impl Sample {
     }
 }
 
-impl Default for HostMeter {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl HostMeter {
-    pub fn new() -> Self {
+    pub fn attach() -> Self {
         let last_sample = Sample::now();
         let (frequencies, budget) = (Vec::new(), SamplingBudget::default());
         Self { first: None, last: None, last_sample, frequencies, budget, slab_start_bytes: slab_bytes() }
@@ -223,7 +217,7 @@ mod tests {
 
     #[test]
     fn every_figure_is_present_or_has_a_reason() {
-        let mut meter = HostMeter::new();
+        let mut meter = HostMeter::attach();
         meter.open();
         transfer(16 << 20);
         thread::sleep(Duration::from_millis(50));
@@ -236,7 +230,7 @@ mod tests {
         assert!(host.cpu_percent.unwrap() > 0.0 && host.cores.is_some(), "{host:?}");
         assert!(second.host_cpu_percent.is_some() && second.host_loopback_bytes_per_s.unwrap() > 0.0, "{second:?}");
         check("host", &Host::default(), &all_absent("because"));
-        let (never, absent) = HostMeter::new().close();
+        let (never, absent) = HostMeter::attach().close();
         check("host", &never, &absent);
     }
 }

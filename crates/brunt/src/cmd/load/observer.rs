@@ -31,7 +31,7 @@ impl LoadObserver {
         Self {
             server,
             generator: None,
-            host: HostMeter::new(),
+            host: HostMeter::attach(),
             series,
             seconds_seen: 0,
             series_error: None,

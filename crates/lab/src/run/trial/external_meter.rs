@@ -57,7 +57,7 @@ impl ExternalMeter {
         let series = directory.series();
         let mut server = ServerMeter::attach(target);
         server.iter_mut().for_each(ServerMeter::open);
-        let mut host = HostMeter::new();
+        let mut host = HostMeter::attach();
         host.open();
         let accepted = [accepted(), None];
         let now = Instant::now();

@@ -351,7 +351,7 @@ proptest! {
             }
             prop_assert_eq!(test.scheduler.available, (0..4).filter(|slot| test.has_capacity(*slot)).count());
         }
-        let taken = test.scheduler.schedule.as_ref().unwrap().taken();
+        let taken = test.scheduler.schedule.as_ref().unwrap().taken;
         let outcome = test.end();
         let counters = &outcome.counters;
         prop_assert_eq!(taken, counters.completed + counters.failed + counters.unanswered);
