@@ -106,6 +106,11 @@ impl Io {
                 listener.dropped = true;
                 uring.cancel(OpKind::Accept, key);
             }
+            Driver::Epoll(epoll) if listener.registered => {
+                // Not left to closing, which keeps a descriptor in the set while it has a duplicate.
+                listener.fd.iter().for_each(|fd| epoll.forget(fd.as_fd()));
+                self.listeners.remove(key);
+            }
             _ => drop(self.listeners.remove(key)),
         }
     }

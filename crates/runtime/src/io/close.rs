@@ -22,10 +22,8 @@ impl Io {
         }
         let Some(conn) = self.conns.get(key) else { return };
         let (sending, connecting) = (conn.has(flag::SENDING), conn.has(flag::CONNECTING));
-        // Closing removes a descriptor from the epoll set.
-        if sending || matches!(self.driver, Driver::Uring(_)) {
-            self.stop_receive(key);
-        }
+        // Not left to closing, which keeps a descriptor in the epoll set while it has a duplicate.
+        self.stop_receive(key);
         if sending {
             self.lingering.push_back((key, Instant::now() + LINGER));
         }

@@ -6,6 +6,7 @@ mod async_fd;
 #[allow(dead_code, reason = "each test program uses its part of what they share")]
 #[path = "../common/mod.rs"]
 mod common;
+mod duplicate;
 mod split;
 mod udp;
 mod unix;
