@@ -1,7 +1,8 @@
 //! Checks of the options, before anything is opened.
 
-use crate::options::{Endpoint, Options, Target};
+use crate::options::{Options, Target};
 use crate::{engine::coordinator::port_range, error::LoadError, http::Pipeline, local_addrs::LocalAddrs};
+use brunt_runtime::net::Address;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -78,15 +79,16 @@ fn requests_fit(target: &Target, rate: Option<f64>) -> Result<(), LoadError> {
 
 /// Checks that the hosts can be shared out, and that there are source addresses and ports for all connections.
 fn addresses(options: &Options) -> Result<(), LoadError> {
-    let (connections, targets) = (options.connections, options.target.endpoints());
+    let (connections, targets) = (options.connections, options.target.addresses());
     ensure!(
         (1..=connections).contains(&targets.len()),
         "{connections} connections for {} hosts: each connection goes to one host, so raise -c or name fewer hosts",
         targets.len()
     );
     if let Some(sources) = &options.sources {
-        ensure!(targets[0].ip().is_some(), "--source means nothing with unix://: leave it out");
-        for to in targets.iter().filter_map(Endpoint::ip) {
+        let protocol = options.target.protocol();
+        ensure!(targets[0].tcp().is_some(), "--source means nothing with {protocol}://: leave it out");
+        for to in targets.iter().filter_map(Address::tcp) {
             if let Some(from) = sources.of_other_family(to.ip()) {
                 let text = format!("nothing connects from {from} to {to}: give --source addresses of one kind");
                 return Err(LoadError::Options(text));
@@ -110,7 +112,7 @@ fn addresses(options: &Options) -> Result<(), LoadError> {
 /// Checks that there are ports for all connections, `ports` for each pair of source and target address.
 fn enough_ports(options: &Options, ports: u64) -> Result<(), LoadError> {
     let connections = options.connections as u64;
-    let targets: Vec<SocketAddr> = options.target.endpoints().iter().filter_map(Endpoint::ip).collect();
+    let targets: Vec<SocketAddr> = options.target.addresses().iter().filter_map(Address::tcp).collect();
     if targets.is_empty() {
         return Ok(());
     }
@@ -133,7 +135,7 @@ pub mod tests {
     use crate::schedule::Arrival;
 
     fn echo(size: usize) -> Target {
-        Target::Echo { endpoint: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size }
+        Target::Echo { address: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size }
     }
 
     pub fn valid() -> Options {

@@ -2,7 +2,7 @@
 //!
 //! A target that answers badly is a result, not an error.
 
-use crate::options::Endpoint;
+use brunt_runtime::net::Address;
 use brunt_tls::{Cause, TlsError};
 use std::{io, time::Duration};
 use thiserror::Error;
@@ -12,13 +12,13 @@ pub enum LoadError {
     #[error("{0}")]
     Options(String),
     #[error("nothing listens on {0} (connection refused): start the target first or check the port")]
-    Refused(Endpoint),
+    Refused(Address),
     #[error("{}", unreachable(.0, .1))]
-    Unreachable(Endpoint, #[source] io::Error),
+    Unreachable(Address, #[source] io::Error),
     #[error(
         "{0} did not answer one attempt to connect within {1:?}: check the address and the firewall, or raise --timeout"
     )]
-    NoAnswer(Endpoint, Duration),
+    NoAnswer(Address, Duration),
     #[error(
         "{0} accepts connections and did not answer one TLS handshake within {1:?}: use http:// if it has no TLS, or raise --timeout"
     )]
@@ -35,10 +35,10 @@ pub enum LoadError {
     SystemDescriptors { open: u64 },
     /// No local port is left for another connection; `range` is the kernel's, if known.
     #[error(
-        "no local port is left for another connection to {endpoint} after {open}{}: widen net.ipv4.ip_local_port_range, wait a minute for closed ones, give more addresses (--source), or lower -c",
+        "no local port is left for another connection to {address} after {open}{}: widen net.ipv4.ip_local_port_range, wait a minute for closed ones, give more addresses (--source), or lower -c",
         range.map(|(first, last)| format!(" (ports {first} to {last})")).unwrap_or_default()
     )]
-    Ports { endpoint: Endpoint, open: u64, range: Option<(u16, u16)> },
+    Ports { address: Address, open: u64, range: Option<(u16, u16)> },
     /// The source of the requests has failed; its message, on one line.
     #[error("{0}")]
     Script(String),
@@ -54,13 +54,11 @@ pub enum LoadError {
     },
 }
 
-fn unreachable(endpoint: &Endpoint, error: &io::Error) -> String {
-    match endpoint {
-        // The error names the path.
-        Endpoint::Unix(_) => format!("{error}: start the target first or check the path"),
-        Endpoint::Ip(_) => {
-            format!("cannot connect to {endpoint} ({error}): check the address, the route and the firewall")
-        }
+fn unreachable(address: &Address, error: &io::Error) -> String {
+    match address.tcp() {
+        Some(_) => format!("cannot connect to {address} ({error}): check the address, the route and the firewall"),
+        // The error names the address.
+        None => format!("{error}: start the target first or check the address"),
     }
 }
 

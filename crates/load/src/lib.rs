@@ -23,7 +23,7 @@ pub mod script;
 pub use error::LoadError;
 pub use local_addrs::{LocalAddrs, LocalAddrsError};
 pub use observer::{Observer, Silent};
-pub use options::{Endpoint, Options, Target};
+pub use options::{Options, Target};
 pub use report::Report;
 pub use run::run;
 pub use schedule::Arrival;

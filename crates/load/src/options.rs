@@ -1,43 +1,14 @@
 //! Options of a run: the flags of `brunt load`, resolved.
 
 use crate::{http::Http, local_addrs::LocalAddrs, schedule::Arrival};
+use brunt_runtime::net::Address;
 use serde::{Deserialize, Serialize};
-use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Endpoint {
-    Ip(SocketAddr),
-    Unix(PathBuf),
-}
-
-impl Endpoint {
-    pub fn ip(&self) -> Option<SocketAddr> {
-        match self {
-            Self::Ip(address) => Some(*address),
-            Self::Unix(_) => None,
-        }
-    }
-}
-
-impl From<SocketAddr> for Endpoint {
-    fn from(address: SocketAddr) -> Self {
-        Self::Ip(address)
-    }
-}
-
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ip(address) => address.fmt(f),
-            Self::Unix(path) => path.display().fmt(f),
-        }
-    }
-}
+use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
     /// Messages of `size` bytes, at least 1, which come back as they were sent.
-    Echo { endpoint: Endpoint, size: usize },
+    Echo { address: Address, size: usize },
     /// HTTP/1 requests, from a single process.
     #[serde(skip)]
     Http(Http),
@@ -47,8 +18,7 @@ impl Target {
     /// Name of the protocol in results, calibrations and messages.
     pub fn protocol(&self) -> &'static str {
         match self {
-            Self::Echo { endpoint: Endpoint::Ip(_), .. } => "tcp",
-            Self::Echo { endpoint: Endpoint::Unix(_), .. } => "unix",
+            Self::Echo { address, .. } => address.scheme(),
             Self::Http(_) => "http",
         }
     }
@@ -83,15 +53,15 @@ impl Target {
     }
 
     /// The hosts' addresses, at least one.
-    pub fn endpoints(&self) -> Vec<Endpoint> {
-        self.hosts().map(|(endpoint, _)| endpoint).collect()
+    pub fn addresses(&self) -> Vec<Address> {
+        self.hosts().map(|(address, _)| address).collect()
     }
 
     /// Name of a host in errors: its address, with the host name of TLS if there is one.
-    pub(crate) fn called(&self, host: usize, endpoint: &Endpoint) -> String {
-        let (Self::Http(http), Endpoint::Ip(address)) = (self, endpoint) else { return endpoint.to_string() };
+    pub(crate) fn called(&self, host: usize, address: &Address) -> String {
+        let Self::Http(http) = self else { return address.to_string() };
         let name = http.hosts.get(host).and_then(|host| host.tls.as_ref()).map(brunt_tls::Connector::host);
-        match name.filter(|name| *name != address.ip().to_string()) {
+        match name.filter(|name| address.tcp().is_none_or(|address| *name != address.ip().to_string())) {
             Some(name) => format!("{name} ({address})"),
             None => address.to_string(),
         }
@@ -105,9 +75,9 @@ impl Target {
     }
 
     /// Each host's address and its weight in sharing out connections.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = (Endpoint, u64)> {
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (Address, u64)> {
         let (echo, http) = match self {
-            Self::Echo { endpoint, .. } => (Some((endpoint.clone(), 1)), &[][..]),
+            Self::Echo { address, .. } => (Some((address.clone(), 1)), &[][..]),
             Self::Http(http) => (None, &http.hosts[..]),
         };
         echo.into_iter().chain(http.iter().map(|host| (host.address.into(), host.weight)))

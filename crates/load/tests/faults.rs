@@ -2,8 +2,9 @@
 
 mod common;
 
-use brunt_load::{Endpoint, LoadError, Options, Report, Silent};
+use brunt_load::{LoadError, Options, Report, Silent};
 use brunt_results::verdict::Kind;
+use brunt_runtime::net::Address;
 use common::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,18 +12,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A run of half a second.
-fn short(endpoint: impl Into<Endpoint>) -> Options {
-    Options { duration: Duration::from_millis(500), ..options(endpoint) }
+fn short(address: impl Into<Address>) -> Options {
+    Options { duration: Duration::from_millis(500), ..options(address) }
 }
 
 /// As [`short`], with a timeout of 0.1 s.
-fn impatient(endpoint: impl Into<Endpoint>) -> Options {
-    Options { timeout: Duration::from_millis(100), ..short(endpoint) }
+fn impatient(address: impl Into<Address>) -> Options {
+    Options { timeout: Duration::from_millis(100), ..short(address) }
 }
 
 /// A number of correct replies, without a limit of time.
-fn some(requests: u64, endpoint: impl Into<Endpoint>) -> Options {
-    Options { requests: Some(requests), duration: Duration::from_secs(60), ..options(endpoint) }
+fn some(requests: u64, address: impl Into<Address>) -> Options {
+    Options { requests: Some(requests), duration: Duration::from_secs(60), ..options(address) }
 }
 
 /// Runs a load and checks that it took no longer than its window, one timeout and a margin.

@@ -4,8 +4,9 @@
 
 mod common;
 
-use brunt_load::{Arrival, Endpoint, Options};
+use brunt_load::{Arrival, Options};
 use brunt_results::{RunResult, verdict::Kind};
+use brunt_runtime::net::Address;
 use common::*;
 use std::io::{Read, Write};
 use std::thread::JoinHandle;
@@ -42,7 +43,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, measured: T, expected: T) ->
 /// Runs `options` against a fresh serial target until all quantiles agree with theory, and `check` with the rest.
 #[track_caller]
 fn assert_lindley(
-    options: impl Fn(Endpoint) -> Options,
+    options: impl Fn(Address) -> Options,
     service: fn(u64) -> Duration,
     check: impl Fn(&RunResult, &Control) -> Result<(), String>,
 ) {
@@ -85,13 +86,13 @@ fn attempt(mut once: impl FnMut() -> Result<(), String>) {
 }
 
 /// 70 % busy with 5 ms each.
-fn poisson(endpoint: Endpoint) -> Options {
+fn poisson(address: Address) -> Options {
     Options {
         rate: Some(140.0),
         arrival: Arrival::Poisson,
         duration: Duration::from_millis(1500),
         connections: 64,
-        ..options(endpoint)
+        ..options(address)
     }
 }
 
@@ -112,7 +113,7 @@ fn poisson_arrivals_queue_as_in_theory() {
 
 #[test]
 fn with_one_connection_requests_wait_in_the_generator_with_equal_response_times() {
-    let one = |endpoint| Options { connections: 1, ..poisson(endpoint) };
+    let one = |address| Options { connections: 1, ..poisson(address) };
     assert_lindley(one, five_ms, |result, control| {
         close("service p99", result.latency.service.p99_us, 5_000.0, quantile(&control.service, 0.99))?;
         same("many waited", result.requests.waited >= Some(50), true)
@@ -128,18 +129,18 @@ fn bimodal_service_times_over_two_threads() {
             _ => 2 * MS,
         }
     }
-    let two_threads = |endpoint| Options { rate: Some(150.0), threads: vec![None, None], ..poisson(endpoint) };
+    let two_threads = |address| Options { rate: Some(150.0), threads: vec![None, None], ..poisson(address) };
     assert_lindley(two_threads, bimodal, |_, _| Ok(()));
 }
 
 #[test]
 fn constant_arrivals_below_saturation_never_queue() {
-    let constant = |endpoint| Options {
+    let constant = |address| Options {
         rate: Some(100.0),
         arrival: Arrival::Constant,
         duration: Duration::from_millis(800),
         connections: 4,
-        ..options(endpoint)
+        ..options(address)
     };
     assert_lindley(constant, five_ms, |result, _| {
         same("offered", result.requests.offered_rate, Some(100.0))?;
@@ -154,12 +155,12 @@ fn a_stall_delays_every_request_due_during_it() {
     fn stall(number: u64) -> Duration {
         if number == 120 { 400 * MS } else { Duration::ZERO }
     }
-    let stalled = |endpoint| Options {
+    let stalled = |address| Options {
         rate: Some(300.0),
         arrival: Arrival::Constant,
         duration: Duration::from_millis(1200),
         connections: 4,
-        ..options(endpoint)
+        ..options(address)
     };
     assert_lindley(stalled, stall, |result, _| {
         let waited = result.requests.waited.unwrap_or_default();
@@ -217,8 +218,8 @@ fn a_closed_loop_follows_littles_law() {
 }
 
 /// Rate and median response time, in microseconds, of a blocking client on each of `connections`.
-fn closed_control(endpoint: &Endpoint, connections: usize, duration: Duration) -> JoinHandle<(f64, f64)> {
-    let peers: Vec<Peer> = (0..connections).map(|_| Peer::connect(endpoint)).collect();
+fn closed_control(address: &Address, connections: usize, duration: Duration) -> JoinHandle<(f64, f64)> {
+    let peers: Vec<Peer> = (0..connections).map(|_| Peer::connect(address)).collect();
     std::thread::spawn(move || {
         let begun = Instant::now();
         let client = |mut peer: Peer| {

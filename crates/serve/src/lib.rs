@@ -10,13 +10,12 @@ mod report;
 mod tcp;
 mod work;
 
-pub use listen::Address;
 pub use model::Model;
 pub use report::{Counts, Waits};
 pub use tcp::{Concurrency, MODELS, ServerModel, TcpModel, Workers};
 pub use work::Work;
 
-use brunt_runtime::Spinning;
+use brunt_runtime::{Spinning, net::Address};
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::{io, net::SocketAddr, path::PathBuf, time::Duration};

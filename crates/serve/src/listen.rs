@@ -1,72 +1,10 @@
 //! Listening addresses: bound once exclusively, so that two servers never share a port, then listened on by every worker.
 
-mod unix;
-
-pub(crate) use unix::bind_unix;
-
 use crate::ServeError;
-use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, io};
-
-/// Where a server listens, as written in flags and in its ready line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Address {
-    Tcp(SocketAddr),
-    /// A Unix stream socket. Served by the models of brunt's runtime, by one worker.
-    Unix(PathBuf),
-}
-
-impl Address {
-    pub fn tcp(&self) -> Option<SocketAddr> {
-        match self {
-            Self::Tcp(address) => Some(*address),
-            Self::Unix(_) => None,
-        }
-    }
-}
-
-impl From<SocketAddr> for Address {
-    fn from(address: SocketAddr) -> Self {
-        Self::Tcp(address)
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tcp(address) => address.fmt(f),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
-
-impl FromStr for Address {
-    type Err = String;
-
-    /// Host names are not accepted: a name can have several addresses.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some(path) = text.strip_prefix("unix:") else {
-            let form = |_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned();
-            return text.parse().map(Self::Tcp).map_err(form);
-        };
-        match path.strip_prefix("//").unwrap_or(path) {
-            "" => Err("write the path of the socket, such as unix:/run/echo.sock".to_owned()),
-            path => Ok(Self::Unix(path.into())),
-        }
-    }
-}
-
-/// The addresses other than TCP, each once.
-pub(crate) fn other_than_tcp(addresses: &[Address]) -> impl Iterator<Item = &Address> {
-    let others =
-        addresses.iter().enumerate().filter(|(at, one)| one.tcp().is_none() && !addresses[..*at].contains(one));
-    others.map(|(_, one)| one)
-}
 
 /// Backlog; the kernel lowers it to net.core.somaxconn.
 const BACKLOG: i32 = 65_535;

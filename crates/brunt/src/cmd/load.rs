@@ -19,9 +19,9 @@ mod tls;
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
 use super::{report_crossed, stdout};
 use brunt_lab::Error;
-use brunt_load::Endpoint;
 use brunt_meter::ServerMeter;
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
+use brunt_runtime::net::Address;
 use clap::{Parser, ValueEnum};
 use std::{io, path::PathBuf};
 
@@ -36,8 +36,7 @@ const LOAD: &str = "Load";
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// Target: http:// or https://HOST:PORT/PATH (several are allowed), or tcp://HOST:PORT, an echo server
-    #[arg(value_name = "URL", required = true)]
+    #[arg(value_name = "URL", required = true, help = format!("Target: {}", address::SCHEMES))]
     urls: Vec<String>,
 
     /// Connections over all threads [default: 10, or one per thread if there are more threads]
@@ -272,7 +271,7 @@ impl Args {
                 Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listeners(&target.endpoints()).and_then(|pids| ServerMeter::attach_all(&pids)),
+            None => listeners(&target.addresses()).and_then(|pids| ServerMeter::attach_all(&pids)),
         })
     }
 
@@ -286,14 +285,10 @@ impl Args {
 }
 
 /// Processes that listen on the addresses. All or none: a subset would give a wrong sum.
-fn listeners(endpoints: &[Endpoint]) -> Result<Vec<u32>, String> {
+fn listeners(addresses: &[Address]) -> Result<Vec<u32>, String> {
     let mut pids = Vec::new();
-    for endpoint in endpoints {
-        let found = match endpoint {
-            Endpoint::Ip(address) => brunt_meter::listener::find(*address),
-            Endpoint::Unix(path) => brunt_meter::listener::find_unix(path),
-        };
-        for pid in found?.roots {
+    for address in addresses {
+        for pid in brunt_meter::listener::find(address)?.roots {
             if !pids.contains(&pid) {
                 pids.push(pid);
             }

@@ -7,8 +7,8 @@ mod tls;
 
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::{Cores, ExitCode, Span};
-use brunt_runtime::{CancellationToken, Spinning};
-use brunt_serve::{Address, Counts, Model, Notice, ServeError};
+use brunt_runtime::{CancellationToken, Spinning, net::Address};
+use brunt_serve::{Counts, Model, Notice, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 #[derive(Debug, clap::Args)]
@@ -129,7 +129,7 @@ fn stop_on_signals() -> Option<CancellationToken> {
 fn tcp_address(text: &str) -> Result<SocketAddr, String> {
     let tcp = text.parse::<Address>()?.tcp();
     let only =
-        "only brunt serve echo and discard take Unix sockets; write an address and a port, such as 127.0.0.1:8080";
+        "only brunt serve echo and discard take other sockets; write an address and a port, such as 127.0.0.1:8080";
     tcp.ok_or_else(|| only.to_owned())
 }
 

@@ -12,5 +12,4 @@ mod pieces;
 mod prefork;
 mod refusals;
 mod server;
-mod unix;
 mod work;

@@ -4,7 +4,7 @@
 //! replies.
 
 use crate::http::{Expect, Http, Requests};
-use brunt_runtime::net::{Family, Stream};
+use brunt_runtime::net::{Any, Stream};
 use std::sync::Arc;
 
 /// Limit of the replies to one write, which are kept for the run.
@@ -29,7 +29,7 @@ pub(super) struct Replies {
 }
 
 impl Answer {
-    pub(super) async fn serve<F: Family>(self, mut stream: Stream<F>) {
+    pub(super) async fn serve(self, mut stream: Stream<Any>) {
         // An error ends the connection, as its end does.
         let _ = match self {
             Self::Echo => echo(&mut stream).await,
@@ -38,7 +38,7 @@ impl Answer {
     }
 }
 
-async fn echo<F: Family>(stream: &mut Stream<F>) -> std::io::Result<()> {
+async fn echo(stream: &mut Stream<Any>) -> std::io::Result<()> {
     loop {
         let received = stream.recv().await?;
         if received.is_empty() {
@@ -89,7 +89,7 @@ impl Replies {
         Ok((Http::on(address, requests, http.reuse, expect), replies))
     }
 
-    async fn serve<F: Family>(&self, stream: &mut Stream<F>) -> std::io::Result<()> {
+    async fn serve(&self, stream: &mut Stream<Any>) -> std::io::Result<()> {
         for batch in 1..=self.batches {
             let mut missing = if batch == self.batches { self.last } else { self.batch };
             while missing > 0 {

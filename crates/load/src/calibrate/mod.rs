@@ -5,15 +5,12 @@
 
 mod answer;
 
-use crate::{Endpoint, LoadError, Options, Silent, Target, run};
+use crate::{LoadError, Options, Silent, Target, run};
 use answer::{Answer, Replies};
-use brunt_runtime::net::{self, Family};
+use brunt_runtime::net::{Address, Any, Listener};
 use brunt_runtime::{CancellationToken, Runtime, spawn};
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
-use std::{io, os::linux::net::SocketAddrExt, sync::Arc, sync::atomic::AtomicU32, sync::atomic::Ordering::Relaxed};
+use std::{io, sync::Arc, time::Duration};
 
 /// Measured windows, of which the best counts: preemption lowers a rate, and a ceiling that is too low blames the generator.
 const WINDOWS: usize = 3;
@@ -40,16 +37,16 @@ pub fn ceiling(options: &Options, cores: &[usize], body: u64) -> Result<f64, Loa
 /// The same load as a closed loop on a null server, and that server.
 fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, NullServer), LoadError> {
     let failed = |error: io::Error| LoadError::Options(format!("the null server cannot run: {error}"));
-    let start = |endpoint: &Endpoint, answer| NullServer::start(endpoint, cores, answer).map_err(failed);
+    let start = |address: &Address, answer| NullServer::start(address, cores, answer).map_err(failed);
     let (target, server) = match &options.target {
-        Target::Echo { endpoint, size } => {
-            let server = start(endpoint, Answer::Echo)?;
-            (Target::Echo { endpoint: server.endpoint.clone(), size: *size }, server)
+        Target::Echo { address, size } => {
+            let server = start(address, Answer::Echo)?;
+            (Target::Echo { address: server.address.clone(), size: *size }, server)
         }
         Target::Http(http) => {
             let (mut http, replies) = Replies::to(http, body).map_err(LoadError::Options)?;
             let server = start(&http.hosts[0].address.into(), Answer::Http(Arc::new(replies)))?;
-            http.hosts.iter_mut().for_each(|host| host.address = server.endpoint.ip().unwrap_or(host.address));
+            http.hosts.iter_mut().for_each(|host| host.address = server.address.tcp().unwrap_or(host.address));
             (Target::Http(http), server)
         }
     };
@@ -68,70 +65,32 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
 
 /// A server that answers without parsing, until dropped.
 struct NullServer {
-    endpoint: Endpoint,
+    address: Address,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Socket {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-}
-
-impl Socket {
-    /// Listens on a free endpoint of the kind of `like`.
-    fn bind(like: &Endpoint) -> io::Result<(Self, Endpoint)> {
-        match like {
-            Endpoint::Ip(_) => {
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-                let endpoint = listener.local_addr()?.into();
-                Ok((Self::Tcp(listener), endpoint))
-            }
-            Endpoint::Unix(_) => {
-                static NUMBER: AtomicU32 = AtomicU32::new(0);
-                // A name in the abstract namespace leaves no file behind.
-                let name = format!("brunt-null-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
-                let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
-                Ok((Self::Unix(listener), Endpoint::Unix(format!("\0{name}").into())))
-            }
-        }
-    }
-
-    async fn serve(&self, answer: &Answer) -> io::Result<()> {
-        match self {
-            Self::Tcp(listener) => {
-                accept(net::TcpListener::from_std(listener.try_clone()?)?, answer, set_nodelay).await
-            }
-            Self::Unix(listener) => accept(net::UnixListener::from_std(listener.try_clone()?)?, answer, |_| ()).await,
-        }
-    }
-}
-
-fn set_nodelay(stream: &net::TcpStream) {
-    // Fails only on a closed connection, which the first receive reports.
-    let _ = stream.set_nodelay(true);
-}
-
 impl NullServer {
-    fn start(like: &Endpoint, cores: &[usize], answer: Answer) -> io::Result<Self> {
-        let (socket, endpoint) = Socket::bind(like)?;
+    /// Listens on an unused address of the family of `like`.
+    fn start(like: &Address, cores: &[usize], answer: Answer) -> io::Result<Self> {
+        let (socket, address) = like.listen_unused()?;
         let workers: Vec<Option<usize>> =
             if cores.is_empty() { vec![None] } else { cores.iter().copied().map(Some).collect() };
         let stop = CancellationToken::new();
         let cancelled = stop.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
-            let (stop, socket, answer) = (&cancelled, &Arc::new(socket), &answer);
+            let (stop, socket, answer) = (&cancelled, &socket, &answer);
             // A worker that cannot run accepts nothing, which the generator reports.
             brunt_runtime::group::run(&Runtime::builder().env_prefix("BRUNT"), &workers, |_| async move {
-                let (socket, answer) = (Arc::clone(socket), answer.clone());
-                let accepting = spawn(async move { socket.serve(&answer).await });
+                let listener = Listener::<Any>::from_std(socket.try_clone()?)?;
+                let accepting = spawn(accept(listener, answer.clone()));
                 stop.cancelled().await;
                 accepting.abort();
                 brunt_runtime::drain(Duration::ZERO).await;
                 io::Result::Ok(())
             });
         })?;
-        Ok(Self { endpoint, stop, thread: Some(thread) })
+        Ok(Self { address, stop, thread: Some(thread) })
     }
 }
 
@@ -143,14 +102,9 @@ impl Drop for NullServer {
     }
 }
 
-async fn accept<F: Family>(
-    listener: net::Listener<F>,
-    answer: &Answer,
-    prepare: impl Fn(&net::Stream<F>),
-) -> io::Result<()> {
+async fn accept(listener: Listener<Any>, answer: Answer) {
     loop {
         if let Ok(stream) = listener.accept().await {
-            prepare(&stream);
             spawn(answer.clone().serve(stream));
         }
     }

@@ -120,10 +120,10 @@ impl<'s> Coordinator<'s> {
             let done = settled == options.connections as u64 && !self.tids.contains(&0);
             if done || now > deadline || now - seen_ns > longest_gap {
                 let Some(host) = connecting.unreached() else { return Ok(()) };
-                let endpoint = &shared.hosts.endpoints[host];
+                let address = &shared.hosts.addresses[host];
                 return Err(match connecting.has_accepted(host) {
-                    true => LoadError::NoHandshake(options.target.called(host, endpoint), options.timeout),
-                    false => LoadError::NoAnswer(endpoint.clone(), options.timeout),
+                    true => LoadError::NoHandshake(options.target.called(host, address), options.timeout),
+                    false => LoadError::NoAnswer(address.clone(), options.timeout),
                 });
             }
             if self.is_poll_due(now) {
@@ -150,7 +150,7 @@ impl<'s> Coordinator<'s> {
 
     /// Fails if the run cannot go on after an error of a first attempt to connect, with `open` connections to all hosts.
     fn check_error(&self, host: usize, error: io::Error, open: u64) -> Result<(), LoadError> {
-        let endpoint = self.shared.hosts.endpoints[host].clone();
+        let address = self.shared.hosts.addresses[host].clone();
         let connections = self.shared.options.connections;
         Err(match Errno::from_io_error(&error) {
             Some(Errno::MFILE) => LoadError::Descriptors {
@@ -159,14 +159,14 @@ impl<'s> Coordinator<'s> {
                 limit: rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX),
             },
             Some(Errno::NFILE) => LoadError::SystemDescriptors { open },
-            Some(Errno::ADDRNOTAVAIL) => LoadError::Ports { endpoint, open, range: port_range() },
+            Some(Errno::ADDRNOTAVAIL) => LoadError::Ports { address, open, range: port_range() },
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => return Ok(()),
-            _ if error.kind() == io::ErrorKind::ConnectionRefused => LoadError::Refused(endpoint),
+            _ if error.kind() == io::ErrorKind::ConnectionRefused => LoadError::Refused(address),
             _ => match TlsError::of(&error) {
                 Some(error) => {
-                    LoadError::Tls { target: self.shared.options.target.called(host, &endpoint), error: error.clone() }
+                    LoadError::Tls { target: self.shared.options.target.called(host, &address), error: error.clone() }
                 }
-                None => LoadError::Unreachable(endpoint, error),
+                None => LoadError::Unreachable(address, error),
             },
         })
     }

@@ -4,10 +4,11 @@
 //! the protocol, its reply is checked in the runtime's buffer.
 
 use super::conversation::{self, Conversation, Step};
-use super::transport::{Connect, SendBack};
+use super::transport::Socket;
 use super::worker::{Core, Worker};
 use super::{connect, protocol::Protocol, scheduler::Action};
 use crate::measure::recorder::Failure;
+use brunt_runtime::net::RecvBuf;
 use std::{future::poll_fn, io, ops::Deref, rc::Rc, task::Context};
 
 /// State of a reply after some of its bytes.
@@ -22,7 +23,6 @@ pub enum Reply {
 
 /// A protocol on one load thread: requests and the check of their replies. Every connection's poll may touch it.
 pub trait Exchange: Sized + 'static {
-    type Stream: Connect + SendBack;
     /// State of a connection: its current request and the check of its reply.
     type State: 'static;
 
@@ -49,18 +49,18 @@ pub trait Exchange: Sized + 'static {
 }
 
 impl<X: Exchange> Protocol for X {
-    type Link = X::Stream;
+    type Link = Socket;
 
-    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<X::Stream>> {
-        X::Stream::connect(worker, index)
+    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Socket>> {
+        Socket::connect(worker, index)
     }
 
-    fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<X::Stream>) -> impl Future<Output = ()> + 'static {
+    fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<Socket>) -> impl Future<Output = ()> + 'static {
         run(worker, index, link)
     }
 }
 
-async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut stream: Option<X::Stream>) {
+async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut stream: Option<Socket>) {
     worker.set_waker(index).await;
     let mut failures = 0;
     let mut state = worker.core.borrow().protocol.state(worker.share.global(index as usize) as u32);
@@ -111,13 +111,7 @@ impl<X: Exchange> Session<'_, X> {
 
     /// Sends the next request from the buffer of the last reply; false if it must be written instead.
     #[inline(always)]
-    fn send_back<T: SendBack>(
-        &mut self,
-        core: &mut Core<X>,
-        stream: &mut T,
-        cx: &mut Context<'_>,
-        mut reply: T::RecvBuf,
-    ) -> bool {
+    fn send_back(&mut self, core: &mut Core<X>, stream: &mut Socket, cx: &mut Context<'_>, mut reply: RecvBuf) -> bool {
         let len = reply.len();
         let sent = core.protocol.reuse(&self.state, &mut reply) && stream.poll_send_back(cx, reply);
         if sent {
@@ -128,7 +122,7 @@ impl<X: Exchange> Session<'_, X> {
     }
 }
 
-impl<X: Exchange, T: SendBack> Conversation<X, T> for Session<'_, X> {
+impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
     type End = Failure;
     const CHECKS_IDLE_FIRST: bool = false;
 
@@ -158,7 +152,7 @@ impl<X: Exchange, T: SendBack> Conversation<X, T> for Session<'_, X> {
     }
 
     #[inline(never)]
-    fn write(&mut self, core: &mut Core<X>, stream: &mut T, cx: &mut Context<'_>) -> bool {
+    fn write(&mut self, core: &mut Core<X>, stream: &mut Socket, cx: &mut Context<'_>) -> bool {
         let bytes = core.protocol.request(&self.state);
         conversation::write(&bytes, &mut self.written, stream, &mut core.scheduler.recorder, cx)
     }
@@ -167,9 +161,9 @@ impl<X: Exchange, T: SendBack> Conversation<X, T> for Session<'_, X> {
     fn receive(
         &mut self,
         core: &mut Core<X>,
-        stream: &mut T,
+        stream: &mut Socket,
         cx: &mut Context<'_>,
-        bytes: T::RecvBuf,
+        bytes: RecvBuf,
         now: u64,
     ) -> Step<Failure> {
         let reply = match core.protocol.check(&mut self.state, &bytes) {

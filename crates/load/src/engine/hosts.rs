@@ -3,13 +3,13 @@
 //! Pure. Each host gets connections by weight, at least one. They are spread so that every load thread has its part of every
 //! host, and neighbouring connections go to different hosts.
 
-use crate::options::{Endpoint, Target};
-use crate::schedule::Share;
+use crate::{options::Target, schedule::Share};
+use brunt_runtime::net::Address;
 
 #[derive(Debug)]
 pub struct Hosts {
     /// At least one.
-    pub endpoints: Vec<Endpoint>,
+    pub addresses: Vec<Address>,
     /// The host of each connection, thread after thread; empty with a single host.
     order: Vec<u32>,
 }
@@ -19,7 +19,7 @@ impl Hosts {
     pub fn new(target: &Target, connections: usize) -> Self {
         let weights: Vec<u64> = target.hosts().map(|(_, weight)| weight).collect();
         let order = if weights.len() > 1 { spread(&shares(&weights, connections)) } else { Vec::new() };
-        Self { endpoints: target.endpoints(), order }
+        Self { addresses: target.addresses(), order }
     }
 
     /// The host of a thread's connection `index`.
@@ -92,7 +92,7 @@ mod tests {
             let shares = shares(&weights, connections);
             prop_assert_eq!(shares.iter().sum::<usize>(), connections);
             prop_assert!(shares.iter().all(|share| *share >= 1));
-            let hosts = Hosts { endpoints: Vec::new(), order: spread(&shares) };
+            let hosts = Hosts { addresses: Vec::new(), order: spread(&shares) };
             let mut counts = vec![0; weights.len()];
             for thread in 0..threads {
                 let share = Share { thread, threads, connections };

@@ -239,7 +239,7 @@ impl Shared {
         Self {
             options: options.clone(),
             clock,
-            connecting: Connecting::new(hosts.endpoints.len()),
+            connecting: Connecting::new(hosts.addresses.len()),
             hosts,
             start: AtomicU64::new(0),
             open: AtomicU64::new(0),

@@ -2,9 +2,10 @@
 
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
+use crate::measure::interval::Usage;
 use crate::measure::recorder::{Failure, Links, Recorder};
 use crate::schedule::{Schedule, Share};
-use crate::{measure::interval::Usage, options::Endpoint};
+use brunt_runtime::net::Address;
 use std::cell::{Cell, RefCell};
 use std::{future::poll_fn, net::SocketAddr, rc::Rc, sync::Arc, task::Poll, time::Instant};
 
@@ -74,8 +75,8 @@ impl<P> Worker<P> {
         self.shared.hosts.of(self.share, index as usize)
     }
 
-    pub fn endpoint(&self, index: u32) -> &Endpoint {
-        &self.shared.hosts.endpoints[self.host(index)]
+    pub fn address(&self, index: u32) -> &Address {
+        &self.shared.hosts.addresses[self.host(index)]
     }
 
     /// Sets the waker of connection `index` to that of the calling task: it is woken when it is assigned a request or its

@@ -32,7 +32,7 @@ pub fn run(
     let (out, messages) = mpsc::channel();
     let receiver = |process: usize| {
         let (shared, taken, out) = (Arc::clone(&shared), Arc::clone(&taken), out.clone());
-        let progress = Progress::none(shared.hosts.endpoints.len());
+        let progress = Progress::none(shared.hosts.addresses.len());
         let first = first_threads[process];
         let mut receiver = Receiver { process, first, shared, taken, out, progress, is_done: false };
         move |event| receiver.on_event(event)

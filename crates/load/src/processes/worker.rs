@@ -57,7 +57,7 @@ fn report(
 ) -> Result<(), LoadError> {
     let lost = |error: io::Error| LoadError::Process(format!("the parent cannot be reached: {error}"));
     let send = |report: Report| parent.send(&report).map_err(lost);
-    let mut reported = (Progress::none(shared.hosts.endpoints.len()), Instant::now());
+    let mut reported = (Progress::none(shared.hosts.addresses.len()), Instant::now());
     loop {
         let message = messages.recv_timeout(REPORT_INTERVAL);
         let ended = matches!(message, Err(RecvTimeoutError::Disconnected));

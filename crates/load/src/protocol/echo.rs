@@ -3,24 +3,22 @@
 //! Each message carries its connection and number, so that a reply to another one is noticed.
 
 use crate::engine::exchange::{Exchange, Reply};
-use crate::engine::transport::{Connect, SendBack};
 use brunt_wire::echo::{self, Checker, MessageId, Pattern};
-use std::{marker::PhantomData, num::NonZeroUsize, ops::Deref};
+use std::{num::NonZeroUsize, ops::Deref};
 
 /// The messages of one load thread.
-pub struct Echo<S> {
+pub struct Echo {
     pattern: Pattern,
     /// Bytes of a message, at least 1.
     size: usize,
     /// Whether replies are compared, or only counted.
     verify: bool,
-    _stream: PhantomData<S>,
 }
 
-impl<S> Echo<S> {
+impl Echo {
     pub fn new(size: usize, verify: bool, seed: u64) -> Self {
         let pattern = Pattern::new(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN), seed);
-        Self { size: pattern.size(), pattern, verify, _stream: PhantomData }
+        Self { size: pattern.size(), pattern, verify }
     }
 }
 
@@ -30,8 +28,7 @@ pub struct State {
     checker: Checker,
 }
 
-impl<S: Connect + SendBack> Exchange for Echo<S> {
-    type Stream = S;
+impl Exchange for Echo {
     type State = State;
 
     fn state(&self, number: u32) -> State {

@@ -4,10 +4,10 @@ pub(crate) mod echo;
 pub(crate) mod http;
 
 use crate::engine::thread::{self, Channels, Message};
-use crate::options::{Endpoint, Target};
+use crate::engine::{shared::Shared, worker::Worker};
+use crate::error::LoadError;
+use crate::options::Target;
 use crate::schedule::{Schedule, Share};
-use crate::{engine::shared::Shared, engine::transport::Socket, engine::worker::Worker, error::LoadError};
-use brunt_runtime::net::{Tcp, Unix};
 use echo::Echo;
 use http::HttpProtocol;
 use std::sync::Arc;
@@ -22,12 +22,8 @@ pub(crate) fn run_thread(
 ) -> Option<Schedule> {
     let options = &shared.options;
     thread::run(share, core, channels, async || match &options.target {
-        Target::Echo { size, endpoint: Endpoint::Ip(_) } => {
-            let echo = Echo::<Socket<Tcp>>::new(*size, options.verify, options.seed);
-            thread::run_phases(Worker::new(shared, share, schedule, echo), channels).await
-        }
-        Target::Echo { size, endpoint: Endpoint::Unix(_) } => {
-            let echo = Echo::<Socket<Unix>>::new(*size, options.verify, options.seed);
+        Target::Echo { size, .. } => {
+            let echo = Echo::new(*size, options.verify, options.seed);
             thread::run_phases(Worker::new(shared, share, schedule, echo), channels).await
         }
         Target::Http(http) => match HttpProtocol::new(http, share, options.rate.is_some()) {

@@ -1,11 +1,10 @@
 //! Targets with exactly known behaviour, on plain threads, and reference clients to compare the generator with.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use brunt_load::{Arrival, Endpoint, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
+use brunt_load::{Arrival, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
+use brunt_runtime::net::Address;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net as unix;
 use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, mpsc};
@@ -37,11 +36,11 @@ pub fn listener() -> TcpListener {
 }
 
 /// A closed loop of one second over two connections.
-pub fn options(endpoint: impl Into<Endpoint>) -> Options {
-    let endpoint = endpoint.into();
+pub fn options(address: impl Into<Address>) -> Options {
+    let address = address.into();
     Options {
-        url: format!("tcp://{endpoint}"),
-        target: Target::Echo { endpoint, size: SIZE },
+        url: format!("tcp://{address}"),
+        target: Target::Echo { address, size: SIZE },
         connections: 2,
         threads: vec![None],
         duration: Duration::from_secs(1),
@@ -98,29 +97,22 @@ pub fn target(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Tcp,
-    Unix,
 }
 
-pub const PROTOCOLS: [Protocol; 2] = [Protocol::Tcp, Protocol::Unix];
+pub const PROTOCOLS: [Protocol; 1] = [Protocol::Tcp];
 
 /// A connection of a target, or of a reference client.
 pub enum Peer {
     Tcp(TcpStream),
-    Unix(unix::UnixStream),
 }
 
 impl Peer {
-    pub fn connect(endpoint: &Endpoint) -> Self {
-        match endpoint {
-            Endpoint::Ip(address) => {
+    pub fn connect(address: &Address) -> Self {
+        match address {
+            Address::Tcp(address) => {
                 let stream = TcpStream::connect(address).unwrap();
                 stream.set_nodelay(true).unwrap();
                 Self::Tcp(stream)
-            }
-            Endpoint::Unix(path) => {
-                let name = path.to_str().unwrap().strip_prefix('\0').unwrap();
-                let address = unix::SocketAddr::from_abstract_name(name).unwrap();
-                Self::Unix(unix::UnixStream::connect_addr(&address).unwrap())
             }
         }
     }
@@ -128,7 +120,6 @@ impl Peer {
     pub fn try_clone(&self) -> Self {
         match self {
             Self::Tcp(stream) => Self::Tcp(stream.try_clone().unwrap()),
-            Self::Unix(stream) => Self::Unix(stream.try_clone().unwrap()),
         }
     }
 }
@@ -137,7 +128,6 @@ impl Read for Peer {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(buffer),
-            Self::Unix(stream) => stream.read(buffer),
         }
     }
 }
@@ -146,7 +136,6 @@ impl Write for Peer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),
-            Self::Unix(stream) => stream.write(bytes),
         }
     }
 
@@ -156,28 +145,10 @@ impl Write for Peer {
 }
 
 /// As [`target`], in any protocol.
-pub fn target_on(protocol: Protocol, serve: impl Fn(Peer) + Clone + Send + 'static) -> Endpoint {
+pub fn target_on(protocol: Protocol, serve: impl Fn(Peer) + Clone + Send + 'static) -> Address {
     match protocol {
         Protocol::Tcp => target(move |stream| serve(Peer::Tcp(stream))).into(),
-        Protocol::Unix => {
-            let (listener, endpoint) = unix_listener();
-            thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
-                    let serve = serve.clone();
-                    thread::spawn(move || serve(Peer::Unix(stream)));
-                }
-            });
-            endpoint
-        }
     }
-}
-
-/// A listener on a free name of the abstract namespace.
-pub fn unix_listener() -> (unix::UnixListener, Endpoint) {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let name = format!("brunt-load-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
-    let address = unix::SocketAddr::from_abstract_name(&name).unwrap();
-    (unix::UnixListener::bind_addr(&address).unwrap(), Endpoint::Unix(format!("\0{name}").into()))
 }
 
 /// Sends back what arrives, piece by piece.
@@ -194,7 +165,7 @@ pub fn echo(mut stream: impl Read + Write) {
 ///
 /// A request ends at `max(end of the one before, its arrival) + service`, whatever this thread's sleeps do in between:
 /// a late wake-up delays one reply and no other, so the queue is Lindley's.
-pub fn serial(protocol: Protocol, service: impl Fn(u64) -> Duration + Send + 'static) -> Endpoint {
+pub fn serial(protocol: Protocol, service: impl Fn(u64) -> Duration + Send + 'static) -> Address {
     let queue = serial_queue(service);
     target_on(protocol, move |mut stream| {
         let mut message = vec![0; SIZE];
@@ -247,9 +218,9 @@ pub struct Control {
 /// A reference client with the schedule of `options`, on a serial target of its own: what this machine adds to theory at
 /// this moment. With one connection it waits for each reply; with more it pipelines on one, since the queue is the same.
 /// Requests without a reply at the end of the window have waited until then if `clips`.
-pub fn control(options: &Options, endpoint: &Endpoint, clips: bool) -> thread::JoinHandle<Control> {
+pub fn control(options: &Options, address: &Address, clips: bool) -> thread::JoinHandle<Control> {
     let (arrivals, end) = (arrivals(options), options.duration);
-    let (mut stream, waits) = (Peer::connect(endpoint), options.connections == 1);
+    let (mut stream, waits) = (Peer::connect(address), options.connections == 1);
     thread::spawn(move || {
         let (begun, mut reader) = (Instant::now(), stream.try_clone());
         let (sender, sent) = mpsc::channel::<(Duration, Duration, Duration)>();

@@ -1,5 +1,6 @@
 //! Sockets: TCP and Unix streams and listeners, UDP, and readiness of any descriptor.
 
+mod address;
 mod async_fd;
 mod conn_handle;
 mod listener;
@@ -13,6 +14,7 @@ mod tcp;
 mod udp;
 mod unix;
 
+pub use address::{Address, Any};
 pub use async_fd::AsyncFd;
 pub use listener::Listener;
 pub use recv_buf::RecvBuf;

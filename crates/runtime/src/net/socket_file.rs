@@ -78,7 +78,7 @@ fn explain(path: &Path, address: &SockAddr, error: &io::Error) -> io::Error {
 }
 
 /// Whether no program listens on the socket file. A datagram socket probes it, which fails without connecting to a listener.
-fn is_stale(address: &SockAddr) -> bool {
+pub(super) fn is_stale(address: &SockAddr) -> bool {
     let probe = Socket::new(Domain::UNIX, Type::DGRAM.nonblocking().cloexec(), None);
     let refused = |socket: Socket| socket.connect(address).map_err(|error| error.raw_os_error());
     probe.is_ok_and(|socket| refused(socket) == Err(Some(libc::ECONNREFUSED)))

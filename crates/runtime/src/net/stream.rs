@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::{fmt, io};
+use std::{fmt, io, time::Duration};
 
 pub(super) mod sealed {
     pub trait Sealed: Sized {
@@ -16,7 +16,7 @@ pub(super) mod sealed {
     }
 }
 
-/// A family of streams: [`Tcp`](super::Tcp) or [`Unix`](super::Unix).
+/// A family of streams: [`Tcp`](super::Tcp), [`Unix`](super::Unix), or [`Any`](super::Any) of them.
 pub trait Family: sealed::Sealed<Address = Self::Addr> + fmt::Debug + Unpin + 'static {
     /// The standard library's address of a socket.
     type Addr;
@@ -39,7 +39,7 @@ pub(super) fn non_blocking(socket: impl Into<OwnedFd>) -> io::Result<OwnedFd> {
 /// may read while another writes: see [`split`](Self::split) and [`into_split`](Self::into_split).
 #[derive(Debug)]
 pub struct Stream<F: Family> {
-    conn: ConnHandle,
+    pub(super) conn: ConnHandle,
     family: PhantomData<F>,
 }
 
@@ -70,6 +70,11 @@ impl<F: Family> Stream<F> {
     /// The local address.
     pub fn local_addr(&self) -> io::Result<F::Addr> {
         self.conn.socket(|socket| socket.local_addr()).and_then(F::address)
+    }
+
+    /// Makes closing a TCP stream a reset: queued data is discarded and no port stays in TIME_WAIT. No effect on Unix streams.
+    pub fn set_linger_zero(&self) -> io::Result<()> {
+        self.conn.socket(|socket| socket.set_linger(Some(Duration::ZERO)))
     }
 
     /// Sets SO_RCVBUF in bytes. The kernel lowers it to net.core.rmem_max, doubles it for its own needs, and stops adapting it.

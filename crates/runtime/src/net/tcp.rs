@@ -3,7 +3,8 @@
 use super::{Family, Listener, Stream, conn_handle::ConnHandle, listener::BACKLOG, stream::sealed::Sealed};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::net::{self, SocketAddr};
-use std::{io, os::fd::AsRawFd, time::Duration};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::{io, time::Duration};
 
 /// The family of TCP streams, over IPv4 and IPv6.
 #[derive(Debug)]
@@ -69,11 +70,6 @@ impl Stream<Tcp> {
         self.conn().socket(|socket| socket.set_tcp_nodelay(on))
     }
 
-    /// Makes closing the stream a reset: queued data is discarded and no port stays in TIME_WAIT.
-    pub fn set_linger_zero(&self) -> io::Result<()> {
-        self.conn().socket(|socket| socket.set_linger(Some(Duration::ZERO)))
-    }
-
     /// Sends a keepalive probe after each `period` of silence, rounded up to seconds, at most 32,767 s; `None` sends none.
     /// The connection fails with `TimedOut` after net.ipv4.tcp_keepalive_probes (9 by default) without an answer.
     pub fn set_keepalive(&self, period: Option<Duration>) -> io::Result<()> {
@@ -92,23 +88,13 @@ impl Stream<Tcp> {
 impl Listener<Tcp> {
     /// Listens on `address`, with SO_REUSEADDR, and with TCP_NODELAY for all accepted streams.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        Self::listen(address, false)
+        Ok(Self::adopt(listen(address, false)?, None))
     }
 
     /// As [`bind`](Self::bind), with SO_REUSEPORT: each worker of a group binds its own listener to the same address, and the
     /// kernel spreads connections over them. Any process of the same user that sets the option can join.
     pub fn bind_reuse_port(address: SocketAddr) -> io::Result<Self> {
-        Self::listen(address, true)
-    }
-
-    fn listen(address: SocketAddr, reuse_port: bool) -> io::Result<Self> {
-        // Accepted sockets inherit TCP_NODELAY.
-        let socket = socket(address)?;
-        socket.set_reuse_address(true)?;
-        socket.set_reuse_port(reuse_port)?;
-        socket.bind(&address.into())?;
-        socket.listen(BACKLOG)?;
-        Ok(Self::adopt(socket.into(), None))
+        Ok(Self::adopt(listen(address, true)?, None))
     }
 
     /// As [`accept`](Self::accept), for a connection that another worker or thread will serve: the runtime holds nothing of
@@ -118,8 +104,18 @@ impl Listener<Tcp> {
     }
 }
 
+/// A listening socket. Accepted sockets inherit TCP_NODELAY.
+pub(super) fn listen(address: SocketAddr, reuse_port: bool) -> io::Result<OwnedFd> {
+    let socket = socket(address)?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(reuse_port)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
 /// A non-blocking socket with TCP_NODELAY.
-fn socket(address: SocketAddr) -> io::Result<Socket> {
+pub(super) fn socket(address: SocketAddr) -> io::Result<Socket> {
     let kind = Type::STREAM.nonblocking().cloexec();
     let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
     socket.set_tcp_nodelay(true)?;

@@ -7,7 +7,7 @@ use super::{Family, Listener, Stream};
 use crate::time::sleep;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{self, SocketAddr};
 use std::path::Path;
@@ -119,14 +119,20 @@ impl Listener<Unix> {
     /// # Errors
     /// `AddrInUse` if the path exists; the message says whether a program listens there or the file is stale.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
-        let socket = socket()?;
-        let file = SocketFile::bind(&socket, path.as_ref())?;
-        socket.listen(BACKLOG)?;
-        Ok(Self::adopt(socket.into(), file))
+        let (socket, file) = listen(path.as_ref())?;
+        Ok(Self::adopt(socket, file))
     }
 }
 
-fn socket() -> io::Result<Socket> {
+/// A listening socket and its file, unless the name is abstract.
+pub(super) fn listen(path: &Path) -> io::Result<(OwnedFd, Option<SocketFile>)> {
+    let socket = socket()?;
+    let file = SocketFile::bind(&socket, path)?;
+    socket.listen(BACKLOG)?;
+    Ok((socket.into(), file))
+}
+
+pub(super) fn socket() -> io::Result<Socket> {
     Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)
 }
 

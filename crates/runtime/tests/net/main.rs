@@ -2,6 +2,7 @@
 //!
 //! Every test runs on both backends.
 
+mod address;
 mod async_fd;
 #[allow(dead_code, reason = "each test program uses its part of what they share")]
 #[path = "../common/mod.rs"]

@@ -4,7 +4,7 @@ use super::WORKER_ARGS;
 use super::messages::{Order, Report, Task};
 use crate::{Counts, Notice, Options, ServeError, listen};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
-use brunt_runtime::CancellationToken;
+use brunt_runtime::{CancellationToken, net::Address};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{net::TcpListener, os::fd::AsFd};
@@ -26,7 +26,7 @@ pub fn tcp(
     let Some(processes) = Processes::start(options, &options.model.to_string(), layout, stop)? else {
         return Ok(Counts::default());
     };
-    let addresses: Vec<_> = options.listen.iter().filter_map(listen::Address::tcp).collect();
+    let addresses: Vec<_> = options.listen.iter().filter_map(Address::tcp).collect();
     let reserved = listen::reserve(&addresses, true)?;
     let own = |_| reserved.iter().map(listen::Reserved::listener).collect();
     let listeners = layout.iter().map(own).collect::<Result<Vec<_>, _>>()?;

@@ -1,13 +1,12 @@
 //! brunt's runtime: per core a thread, a ring (or an epoll set) and a listener; a task per connection.
 
 use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
-use crate::listen::{bind_unix, other_than_tcp};
 use crate::report::is_failure;
-use crate::{Address, Counts, Options, ServeError, Service};
-use brunt_runtime::net::{Family, Listener, Stream, TcpListener, UnixListener};
+use crate::{Counts, Options, ServeError, Service};
+use brunt_runtime::net::{Any, Listener, Stream};
 use brunt_runtime::time::sleep;
 use brunt_runtime::{BackendKind, Builder, CancellationToken, Runtime, Spinning, spawn};
-use std::{cell::Cell, io, rc::Rc, sync::Barrier};
+use std::{cell::Cell, rc::Rc, sync::Barrier};
 
 pub(crate) static URING: ServerModel = ServerModel {
     word: "uring",
@@ -37,7 +36,7 @@ fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeErro
     let results = brunt_runtime::group::run(&builder, &options.workers, |_| {
         let (ready, failed) = (&ready, &failed);
         async move {
-            let listeners = context.listeners().and_then(|tcp| Ok((tcp, unix_listeners(options)?)));
+            let listeners = listeners(context);
             if listeners.is_err() {
                 failed.cancel();
             }
@@ -50,7 +49,7 @@ fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeErro
             if failed.is_cancelled() {
                 return Ok::<_, ServeError>(Counts::default());
             }
-            Ok(serve(listeners, options, stop).await?)
+            Ok(serve(listeners, options, stop).await)
         }
     });
     results.into_iter().try_fold(Counts::default(), |counts, result| Ok(counts + result??))
@@ -61,35 +60,27 @@ pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
     Runtime::builder().env_prefix("BRUNT").backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
 }
 
-fn unix_listeners(options: &Options) -> Result<Vec<UnixListener>, ServeError> {
-    let paths = other_than_tcp(&options.listen).filter_map(|address| match address {
-        Address::Unix(path) => Some(bind_unix(path)),
-        Address::Tcp(_) => None,
-    });
-    paths.collect()
+/// The listeners of this worker. Addresses other than TCP have one worker.
+fn listeners(context: &ModelContext) -> Result<Vec<Listener<Any>>, ServeError> {
+    let tcp = context.listeners()?.into_iter().map(|listener| Ok(Listener::from_std(listener.into())?));
+    let bind = |address| Listener::<Any>::bind(address).map_err(|error| ServeError::Failed(error.to_string()));
+    tcp.chain(context.other_than_tcp().map(bind)).collect()
 }
 
 /// Accepts until the stop, then drains connections for the grace time.
-async fn serve(
-    (tcp, unix): (Vec<std::net::TcpListener>, Vec<UnixListener>),
-    options: &Options,
-    stop: &CancellationToken,
-) -> io::Result<Counts> {
+async fn serve(listeners: Vec<Listener<Any>>, options: &Options, stop: &CancellationToken) -> Counts {
     let shared = Rc::new(Shared { counts: Cell::default(), service: options.service });
-    let mut acceptors = Vec::new();
-    for listener in tcp {
-        acceptors.push(spawn(accept(TcpListener::from_std(listener)?, shared.clone())));
-    }
-    acceptors.extend(unix.into_iter().map(|listener| spawn(accept(listener, shared.clone()))));
+    let accept = |listener| spawn(accept(listener, shared.clone()));
+    let acceptors: Vec<_> = listeners.into_iter().map(accept).collect();
     stop.cancelled().await;
     acceptors.iter().for_each(brunt_runtime::JoinHandle::abort);
     let left = brunt_runtime::drain(options.grace).await;
     let mut counts = shared.counts.get();
     counts.cut = left as u64;
-    Ok(counts)
+    counts
 }
 
-async fn accept<F: Family>(listener: Listener<F>, shared: Rc<Shared>) {
+async fn accept(listener: Listener<Any>, shared: Rc<Shared>) {
     loop {
         // An error concerns one connection; `accept` itself waits when descriptors run out.
         let Ok(stream) = listener.accept().await else { continue };
@@ -99,7 +90,7 @@ async fn accept<F: Family>(listener: Listener<F>, shared: Rc<Shared>) {
 }
 
 /// Echoes from the receive buffer. One flat future, because its size is the memory of a connection.
-async fn connection<F: Family>(mut stream: Stream<F>, shared: Rc<Shared>) {
+async fn connection(mut stream: Stream<Any>, shared: Rc<Shared>) {
     let error = loop {
         match stream.recv().await {
             Ok(bytes) if bytes.is_empty() => return,

@@ -3,11 +3,13 @@
 //! Syntax is checked before any name lookup, so a typing error is reported at once.
 
 use brunt_lab::Error;
+use brunt_runtime::net::Address;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-const SCHEMES: &str =
-    "tcp://HOST:PORT or unix://PATH (an echo server), http:// and https://HOST[:PORT]/PATH (a web server)";
+/// The forms of URLs, for help and messages.
+pub(super) const SCHEMES: &str = "http:// or https://HOST[:PORT]/PATH, a web server (several are allowed); \
+                                  tcp://HOST:PORT, an echo server";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Url {
@@ -19,10 +21,8 @@ pub(super) struct Url {
 /// Protocol of a URL and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// Stream echo.
+    /// Stream echo over TCP.
     Tcp,
-    /// Stream echo on a Unix socket, whose path is the host.
-    Unix,
     Http {
         /// Host and port as typed, for the `Host` header.
         authority: String,
@@ -32,6 +32,20 @@ pub(super) enum Protocol {
     },
 }
 
+impl Url {
+    pub fn scheme(&self) -> &'static str {
+        match &self.protocol {
+            Protocol::Tcp => "tcp",
+            Protocol::Http { .. } => "http",
+        }
+    }
+
+    /// The address of the host; see [`resolve`].
+    pub fn address(&self, timeout: Duration) -> Result<Address, Error> {
+        resolve(&self.host, self.port, timeout).map(Address::Tcp)
+    }
+}
+
 pub(super) fn parse(url: &str) -> Result<Url, Error> {
     let wrong = |reason: &str| Error::Usage(format!("'{}' {reason}", url.escape_debug()));
     let Some((scheme, rest)) = url.split_once("://") else {
@@ -39,7 +53,6 @@ pub(super) fn parse(url: &str) -> Result<Url, Error> {
     };
     let parsed = match scheme {
         "tcp" => tcp(rest),
-        "unix" => unix(rest),
         "http" => http(rest, false),
         "https" => http(rest, true),
         _ => Err(format!("uses the unknown protocol '{}'; known are: {SCHEMES}", scheme.escape_debug())),
@@ -52,13 +65,6 @@ fn tcp(rest: &str) -> Result<Url, String> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let (host, port) = rest.rsplit_once(':').ok_or_else(form)?;
     Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, protocol: Protocol::Tcp })
-}
-
-fn unix(path: &str) -> Result<Url, String> {
-    match path {
-        "" => Err("is not of the form unix://PATH, as unix:///run/echo.sock".to_owned()),
-        path => Ok(Url { host: path.to_owned(), port: 0, protocol: Protocol::Unix }),
-    }
 }
 
 fn http(rest: &str, tls: bool) -> Result<Url, String> {

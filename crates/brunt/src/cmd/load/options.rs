@@ -6,9 +6,10 @@
 use super::address::{self, Protocol, Url};
 use super::{Args, Arrival, first_given, usage};
 use brunt_lab::Error;
-use brunt_load::{Endpoint, Options, Target};
+use brunt_load::{Options, Target};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Count, Rate, Size, Span};
+use brunt_runtime::net::Address;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Default number of connections, as in wrk.
@@ -37,7 +38,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Err
     }
     let seed = args.seed.unwrap_or_else(seed_from_clock);
     let target = target(args, &urls, rate.is_some(), seed)?;
-    let hosts = target.endpoints().len() as u64;
+    let hosts = target.addresses().len() as u64;
     if connections < hosts {
         return usage(format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
@@ -70,7 +71,7 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
         layout => layout,
     };
     // This machine holds both ends of local connections.
-    let ends = if options.target.endpoints().iter().any(is_local) { 2 } else { 1 };
+    let ends = if options.target.addresses().iter().any(is_local) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
         return Err(Error::Failed(format!("-c {connections} exceeds the limits of this machine: {why}")));
     }
@@ -98,8 +99,8 @@ fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target,
                 None => args.http.target(urls, &args.tls, args.timeout.0, is_open, seed),
             }
         }
-        [Url { host, port, protocol }, others @ ..] => {
-            let scheme = if *protocol == Protocol::Tcp { "tcp" } else { "unix" };
+        [url, others @ ..] => {
+            let scheme = url.scheme();
             if !others.is_empty() {
                 return usage(format!("{scheme}:// takes one URL alone"));
             }
@@ -113,17 +114,13 @@ fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target,
                 }
                 Size(size) => size as usize,
             };
-            let endpoint = match protocol {
-                Protocol::Unix => Endpoint::Unix(host.into()),
-                _ => address::resolve(host, *port, args.timeout.0)?.into(),
-            };
-            Ok(Target::Echo { endpoint, size })
+            Ok(Target::Echo { address: url.address(args.timeout.0)?, size })
         }
     }
 }
 
-fn is_local(endpoint: &Endpoint) -> bool {
-    endpoint.ip().is_none_or(|address| brunt_meter::listener::is_local(address.ip()))
+fn is_local(address: &Address) -> bool {
+    address.tcp().is_none_or(|address| brunt_meter::listener::is_local(address.ip()))
 }
 
 fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Error> {

@@ -106,7 +106,7 @@ fn announcement(options: &Options, processes: usize) -> String {
     };
     format!(
         "{}: {}{messages} {threads}, {rate}; {} of warm-up, then {end}",
-        options.target.endpoints().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         format::plural(options.connections as u64, "connection"),
         Span(options.warmup),
     )

@@ -3,10 +3,8 @@
 use super::{Common, Setup};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Count, ExitCode};
-use brunt_runtime::CancellationToken;
-use brunt_serve::{
-    Address, Concurrency, Counts, MODELS, Model, Notice, Options, ServeError, Service, TcpModel, Work, Workers,
-};
+use brunt_runtime::{CancellationToken, net::Address};
+use brunt_serve::{Concurrency, Counts, MODELS, Model, Notice, Options, ServeError, Service, TcpModel, Work, Workers};
 use std::sync::mpsc;
 
 #[derive(Debug, clap::Args)]
@@ -32,8 +30,7 @@ pub(super) struct Discard {
 /// Flags of both services.
 #[derive(Debug, clap::Args)]
 struct Tcp {
-    /// Address to listen on, or unix:PATH for a Unix socket; may be repeated. Port 0 picks a free port
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100", help = listen_help())]
     listen: Vec<Address>,
     #[arg(long, help = model_help())]
     model: Option<TcpModel>,
@@ -66,7 +63,7 @@ impl Tcp {
             eprintln!("brunt serve: --pool {threads} requires --model pool; add it, or leave --pool out");
             return ExitCode::Usage;
         }
-        if let Some(why) = self.unix_conflict(common) {
+        if let Some(why) = self.tcp_only(common) {
             eprintln!("brunt serve: {why}");
             return ExitCode::Usage;
         }
@@ -95,21 +92,21 @@ impl Tcp {
         })
     }
 
-    /// Why these flags do not go with a Unix socket, if one is given.
-    fn unix_conflict(&self, common: &Common) -> Option<String> {
-        let address = self.listen.iter().find(|address| matches!(address, Address::Unix(_)))?;
+    /// Why these flags do not go with an address other than TCP, if one is given.
+    fn tcp_only(&self, common: &Common) -> Option<String> {
+        let address = self.listen.iter().find(|address| address.tcp().is_none())?;
         let native = [Model::Uring.into(), Model::Epoll.into()];
         if let Some(model) = self.model.filter(|model| !native.contains(model)) {
             return Some(format!("--listen {address}: --model {model} serves TCP only; take --model uring or epoll"));
         }
         if let Some(cores) = common.cores.as_ref().filter(|cores| cores.0.len() > 1) {
             return Some(format!(
-                "--listen {address}: a Unix socket is served on one core and --cores {cores} names several; name one"
+                "--listen {address}: only TCP is served on several cores, as in --cores {cores}; name one core"
             ));
         }
         let connections = self.connections?;
         Some(format!(
-            "--listen {address}: a Unix socket is served by one process; leave --connections {connections} out"
+            "--listen {address}: only TCP is served by several processes; leave --connections {connections} out"
         ))
     }
 }
@@ -134,6 +131,10 @@ fn in_processes(
         1 => brunt_serve::tcp(options, stop, notices),
         _ => brunt_serve::processes::tcp(options, connections.0, &layout, stop, notices),
     }
+}
+
+fn listen_help() -> String {
+    format!("Address to listen on: {}; may be repeated. Port 0 picks a free port", Address::FORMS)
 }
 
 /// Help of `--model`, from the table of models.

@@ -1,20 +1,20 @@
 use super::{HttpProtocol, tls};
-use crate::engine::transport::{Connect, Socket};
+use crate::engine::transport::Socket;
 use crate::engine::worker::Worker;
-use brunt_runtime::net::{Tcp, TcpStream};
+use brunt_runtime::net;
 use brunt_tls::Stream;
 use std::io;
 
 pub enum Link {
-    Plain(Socket<Tcp>),
+    Plain(Socket),
     /// Boxed, to keep plain connections small.
-    Tls(Box<Stream<Socket<Tcp>>>),
+    Tls(Box<Stream<Socket>>),
 }
 
 impl Link {
     /// Opens connection `index` and completes its TLS handshake, if there is one.
     pub(super) async fn open(worker: &Worker<HttpProtocol>, index: u32) -> io::Result<Self> {
-        let socket = Socket::<Tcp>::connect(worker, index).await?;
+        let socket = Socket::connect(worker, index).await?;
         let connector = worker.core.borrow().protocol.tls(worker.host(index) as u32);
         match connector {
             None => Ok(Self::Plain(socket)),
@@ -29,7 +29,7 @@ impl Link {
         }
     }
 
-    pub(super) fn socket(&self) -> &TcpStream {
+    pub(super) fn socket(&self) -> &net::Stream<net::Any> {
         match self {
             Self::Plain(Socket(stream)) => stream,
             Self::Tls(stream) => &stream.transport().0,

@@ -2,7 +2,7 @@
 
 use super::HttpProtocol;
 use crate::engine::{shared::Shared, transport::Socket, worker::Worker};
-use brunt_runtime::{net::Tcp, time};
+use brunt_runtime::time;
 use brunt_tls::{Connector, Stream, Transport};
 use std::{future::poll_fn, io, task::Poll, time::Duration};
 
@@ -11,10 +11,10 @@ const REJECT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Completes the handshake, and records its duration and outcome.
 pub(super) async fn handshake(
-    socket: Socket<Tcp>,
+    socket: Socket,
     connector: &Connector,
     worker: &Worker<HttpProtocol>,
-) -> io::Result<Stream<Socket<Tcp>>> {
+) -> io::Result<Stream<Socket>> {
     let begun = worker.clock.now();
     let guard = FailureGuard(&worker.shared);
     let mut stream = Stream::client(socket, connector)?;
@@ -34,7 +34,7 @@ pub(super) async fn handshake(
 }
 
 /// Waits until the target has closed. Some do so only after our `close_notify`.
-pub(super) async fn closed(stream: &mut Stream<Socket<Tcp>>) {
+pub(super) async fn closed(stream: &mut Stream<Socket>) {
     while poll_fn(|cx| stream.poll_recv(cx)).await.is_ok_and(|bytes| !bytes.is_empty()) {}
     poll_fn(|cx| {
         while let Poll::Ready(received) = stream.transport_mut().poll_recv(cx) {

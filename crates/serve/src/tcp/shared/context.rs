@@ -1,9 +1,9 @@
 //! What a server model is, and what it is given to run.
 
-use crate::listen::{self, Address, Reserved};
+use crate::listen::{self, Reserved};
 use crate::work::Work;
 use crate::{Counts, Notice, Options, ServeError, Service};
-use brunt_runtime::CancellationToken;
+use brunt_runtime::{CancellationToken, net::Address};
 use std::{fmt::Display, net::TcpListener, sync::mpsc};
 
 /// A way to do the I/O of a TCP server: a row of the table in [`crate::tcp`].
@@ -68,9 +68,16 @@ impl<'a> ModelContext<'a> {
         self.reserved.iter().map(Reserved::listener).collect()
     }
 
+    /// The addresses other than TCP, each once.
+    pub fn other_than_tcp(&self) -> impl Iterator<Item = &'a Address> {
+        let all = &self.options.listen;
+        let others = all.iter().enumerate().filter(|(at, one)| one.tcp().is_none() && !all[..*at].contains(one));
+        others.map(|(_, one)| one)
+    }
+
     pub fn listening(&self, backend: impl Display) {
-        let others = listen::other_than_tcp(&self.options.listen);
-        let addresses = self.reserved.iter().map(|reserved| reserved.address.into()).chain(others.cloned()).collect();
+        let tcp = self.reserved.iter().map(|reserved| reserved.address.into());
+        let addresses = tcp.chain(self.other_than_tcp().cloned()).collect();
         let backend = match self.options.service {
             Service::Echo(work) if work != Work::None => format!("{backend}; {work} before each answer"),
             _ => backend.to_string(),

@@ -1,0 +1,141 @@
+//! `Address`: an address of either family, and streams and listeners of a family that only the running program knows.
+
+use super::stream::sealed::Sealed;
+use super::{Family, Listener, Stream, TcpStream, listener::BACKLOG, tcp};
+use socket2::SockAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::str::FromStr;
+use std::{fmt, io};
+
+/// The address of a stream socket, written `IP:PORT`.
+///
+/// Host names are not accepted: a name can have several
+/// addresses.
+///
+/// ```
+/// use brunt_runtime::net::Address;
+///
+/// for text in ["127.0.0.1:7100", "[::1]:7100"] {
+///     assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// An IP address and a port. Listening on port 0 lets the kernel choose one.
+    Tcp(SocketAddr),
+}
+
+impl Address {
+    /// The forms of an address, for help texts.
+    pub const FORMS: &str = "IP:PORT";
+
+    /// Name of the family, and scheme of its URLs.
+    pub fn scheme(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "tcp",
+        }
+    }
+
+    /// The TCP address, if this is one.
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(*address),
+        }
+    }
+
+    /// Listens on an unused address of the same family on this machine. Each worker adopts a clone of the socket with
+    /// [`Listener::from_std`].
+    pub fn listen_unused(&self) -> io::Result<(OwnedFd, Self)> {
+        let (socket, free) = match self {
+            Self::Tcp(_) => {
+                let free = (Ipv4Addr::LOCALHOST, 0).into();
+                (tcp::socket(free)?, free.into())
+            }
+        };
+        socket.bind(&free)?;
+        socket.listen(BACKLOG)?;
+        let address = Any::address(socket.local_addr()?)?;
+        Ok((socket.into(), address))
+    }
+}
+
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = |_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned();
+        text.parse().map(Self::Tcp).map_err(form)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Address {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Address {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Either family: [`Stream<Any>`] and [`Listener<Any>`] are TCP sockets, at no cost.
+#[derive(Debug)]
+pub enum Any {}
+
+impl Sealed for Any {
+    type Address = Address;
+    fn address(address: SockAddr) -> io::Result<Address> {
+        address.as_socket().map(Address::Tcp).ok_or_else(|| io::Error::other("not an IP address"))
+    }
+}
+
+impl Family for Any {
+    type Addr = Address;
+    type StdStream = OwnedFd;
+    type StdListener = OwnedFd;
+}
+
+impl<F: Family> Stream<F> {
+    /// The same stream without its family in the type.
+    pub fn into_any(self) -> Stream<Any> {
+        Stream::new(self.conn)
+    }
+}
+
+impl Stream<Any> {
+    /// Connects to `address`; a TCP stream comes from `source` if that is given, as by [`TcpStream::connect_from`].
+    pub async fn connect_from(address: &Address, source: Option<SocketAddr>) -> io::Result<Self> {
+        match address {
+            Address::Tcp(address) => TcpStream::connect_from(*address, source).await.map(Stream::into_any),
+        }
+    }
+}
+
+impl Listener<Any> {
+    /// Listens on `address`.
+    pub fn bind(address: &Address) -> io::Result<Self> {
+        let (socket, file) = match address {
+            Address::Tcp(address) => (tcp::listen(*address, false)?, None),
+        };
+        Ok(Self::adopt(socket, file))
+    }
+}
