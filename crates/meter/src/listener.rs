@@ -19,10 +19,13 @@ pub struct Listeners {
     pub roots: Vec<u32>,
 }
 
-/// Finds the processes that listen on an address, `IP:PORT`. The error says why there are none, with a remedy.
+/// Finds the processes that listen on an address, `IP:PORT` or `unix:PATH`. The error says why there are none, with a remedy.
 pub fn find(address: impl ToString) -> Result<Listeners, String> {
     let address = address.to_string();
-    find_tcp(address.parse().map_err(|_| format!("'{address}' is not an address"))?)
+    match address.strip_prefix("unix:") {
+        Some(path) => find_unix(path),
+        None => find_tcp(address.parse().map_err(|_| format!("'{address}' is not an address"))?),
+    }
 }
 
 fn find_tcp(address: SocketAddr) -> Result<Listeners, String> {
@@ -41,6 +44,26 @@ fn find_tcp(address: SocketAddr) -> Result<Listeners, String> {
         return Err(format!(
             "the process that listens on {address} cannot be seen ({hidden} processes are not accessible); run as \
              its user or as root, or name it with --server-pid"
+        ));
+    }
+    Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
+}
+
+/// `path` as the kernel lists it: as bound, with '@' for the zero byte of an abstract name.
+fn find_unix(path: &str) -> Result<Listeners, String> {
+    // Num RefCount Protocol Flags Type St Inode Path; flag 0x10000 is __SO_ACCEPTCON.
+    let table = fs::read_to_string("/proc/net/unix").map_err(|error| format!("/proc/net/unix: {error}"))?;
+    let inode = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let listens = u32::from_str_radix(fields.nth(3)?, 16).ok()? & 0x10000 != 0;
+        let inode = fields.nth(2)?.parse().ok()?;
+        (listens && fields.next() == Some(path)).then_some(inode)
+    };
+    let inodes: BTreeSet<u64> = table.lines().filter_map(inode).collect();
+    let (holders, hidden) = holders(&inodes);
+    if holders.is_empty() {
+        return Err(format!(
+            "no visible process listens on {path} ({hidden} processes are not accessible); name it with --server-pid"
         ));
     }
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })

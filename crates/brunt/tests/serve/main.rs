@@ -12,4 +12,5 @@ mod pieces;
 mod prefork;
 mod refusals;
 mod server;
+mod unix;
 mod work;

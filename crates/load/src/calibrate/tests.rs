@@ -42,9 +42,11 @@ fn get() -> Template {
 #[test]
 fn every_transport_has_a_ceiling_and_leaves_no_thread_behind() {
     let _alone = alone();
-    let rate = ceiling(&load_on(Target::Echo { address: nowhere().into(), size: 100 }), &[], 0).unwrap();
-    // Not limited by the rate of the options, 1 per second; a busy machine may be slow.
-    assert!(rate > 10.0, "{rate}");
+    for address in [nowhere().into(), Address::Unix("/nowhere".into())] {
+        let rate = ceiling(&load_on(Target::Echo { address, size: 100 }), &[], 0).unwrap();
+        // Not limited by the rate of the options, 1 per second; a busy machine may be slow.
+        assert!(rate > 10.0, "{rate}");
+    }
     // The kernel removes a thread from the list a moment after it was joined.
     let is_running = || {
         let threads = std::fs::read_dir("/proc/self/task").unwrap();

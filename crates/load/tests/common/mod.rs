@@ -5,6 +5,8 @@ use brunt_load::{Arrival, Options, Report, Silent, Target, schedule::Schedule, s
 use brunt_runtime::net::Address;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net as unix;
 use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, mpsc};
@@ -97,13 +99,15 @@ pub fn target(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Tcp,
+    Unix,
 }
 
-pub const PROTOCOLS: [Protocol; 1] = [Protocol::Tcp];
+pub const PROTOCOLS: [Protocol; 2] = [Protocol::Tcp, Protocol::Unix];
 
 /// A connection of a target, or of a reference client.
 pub enum Peer {
     Tcp(TcpStream),
+    Unix(unix::UnixStream),
 }
 
 impl Peer {
@@ -114,12 +118,18 @@ impl Peer {
                 stream.set_nodelay(true).unwrap();
                 Self::Tcp(stream)
             }
+            Address::Unix(path) => {
+                let name = path.to_str().unwrap().strip_prefix('\0').unwrap();
+                let address = unix::SocketAddr::from_abstract_name(name).unwrap();
+                Self::Unix(unix::UnixStream::connect_addr(&address).unwrap())
+            }
         }
     }
 
     pub fn try_clone(&self) -> Self {
         match self {
             Self::Tcp(stream) => Self::Tcp(stream.try_clone().unwrap()),
+            Self::Unix(stream) => Self::Unix(stream.try_clone().unwrap()),
         }
     }
 }
@@ -128,6 +138,7 @@ impl Read for Peer {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
         }
     }
 }
@@ -136,6 +147,7 @@ impl Write for Peer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
         }
     }
 
@@ -148,7 +160,25 @@ impl Write for Peer {
 pub fn target_on(protocol: Protocol, serve: impl Fn(Peer) + Clone + Send + 'static) -> Address {
     match protocol {
         Protocol::Tcp => target(move |stream| serve(Peer::Tcp(stream))).into(),
+        Protocol::Unix => {
+            let (listener, address) = unix_listener();
+            thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let serve = serve.clone();
+                    thread::spawn(move || serve(Peer::Unix(stream)));
+                }
+            });
+            address
+        }
     }
+}
+
+/// A listener on a free name of the abstract namespace.
+pub fn unix_listener() -> (unix::UnixListener, Address) {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let name = format!("brunt-load-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
+    let address = unix::SocketAddr::from_abstract_name(&name).unwrap();
+    (unix::UnixListener::bind_addr(&address).unwrap(), Address::Unix(format!("\0{name}").into()))
 }
 
 /// Sends back what arrives, piece by piece.

@@ -1,22 +1,26 @@
 //! `Address`: an address of either family, and streams and listeners of a family that only the running program knows.
 
+mod unix;
+
 use super::stream::sealed::Sealed;
-use super::{Family, Listener, Stream, TcpStream, listener::BACKLOG, tcp};
+use super::{Family, Listener, Stream, TcpStream, UnixStream, listener::BACKLOG, socket_file, tcp};
 use socket2::SockAddr;
+use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::{fd::OwnedFd, unix::ffi::OsStrExt};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::{fmt, io};
 
-/// The address of a stream socket, written `IP:PORT`.
+/// The address of a stream socket, written `IP:PORT` or `unix:PATH`.
 ///
-/// Host names are not accepted: a name can have several
+/// A path that begins with `@` is a name of Linux's abstract namespace. Host names are not accepted: a name can have several
 /// addresses.
 ///
 /// ```
 /// use brunt_runtime::net::Address;
 ///
-/// for text in ["127.0.0.1:7100", "[::1]:7100"] {
+/// for text in ["127.0.0.1:7100", "[::1]:7100", "unix:/run/echo.sock", "unix:@echo"] {
 ///     assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
 /// }
 /// ```
@@ -24,16 +28,19 @@ use std::{fmt, io};
 pub enum Address {
     /// An IP address and a port. Listening on port 0 lets the kernel choose one.
     Tcp(SocketAddr),
+    /// A path; one that begins with a zero byte is an abstract name.
+    Unix(PathBuf),
 }
 
 impl Address {
     /// The forms of an address, for help texts.
-    pub const FORMS: &str = "IP:PORT";
+    pub const FORMS: &str = "IP:PORT or unix:PATH";
 
     /// Name of the family, and scheme of its URLs.
     pub fn scheme(&self) -> &'static str {
         match self {
             Self::Tcp(_) => "tcp",
+            Self::Unix(_) => "unix",
         }
     }
 
@@ -41,6 +48,7 @@ impl Address {
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
+            Self::Unix(_) => None,
         }
     }
 
@@ -52,6 +60,8 @@ impl Address {
                 let free = (Ipv4Addr::LOCALHOST, 0).into();
                 (tcp::socket(free)?, free.into())
             }
+            // The kernel replaces an empty path by a free abstract name.
+            Self::Unix(_) => (super::unix::socket()?, SockAddr::unix("")?),
         };
         socket.bind(&free)?;
         socket.listen(BACKLOG)?;
@@ -70,6 +80,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", socket_file::display(path)),
         }
     }
 }
@@ -78,8 +89,14 @@ impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = |_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned();
-        text.parse().map(Self::Tcp).map_err(form)
+        let Some(path) = text.strip_prefix("unix:") else {
+            let form = |_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned();
+            return text.parse().map(Self::Tcp).map_err(form);
+        };
+        match path.strip_prefix("//").unwrap_or(path) {
+            "" => Err("write the path of the socket, such as unix:/run/echo.sock".to_owned()),
+            path => Ok(Self::Unix(path.strip_prefix('@').map_or(path.into(), |name| format!("\0{name}").into()))),
+        }
     }
 }
 
@@ -97,14 +114,19 @@ impl<'de> serde::Deserialize<'de> for Address {
     }
 }
 
-/// Either family: [`Stream<Any>`] and [`Listener<Any>`] are TCP sockets, at no cost.
+/// Either family: [`Stream<Any>`] and [`Listener<Any>`] are TCP or Unix sockets, at no cost.
 #[derive(Debug)]
 pub enum Any {}
 
 impl Sealed for Any {
     type Address = Address;
     fn address(address: SockAddr) -> io::Result<Address> {
-        address.as_socket().map(Address::Tcp).ok_or_else(|| io::Error::other("not an IP address"))
+        match (address.as_socket(), address.as_pathname(), address.as_abstract_namespace()) {
+            (Some(address), ..) => Ok(Address::Tcp(address)),
+            (_, Some(path), _) => Ok(Address::Unix(path.into())),
+            (_, _, Some(name)) => Ok(Address::Unix(OsStr::from_bytes(&[b"\0", name].concat()).into())),
+            _ => Ok(Address::Unix(PathBuf::new())),
+        }
     }
 }
 
@@ -126,15 +148,20 @@ impl Stream<Any> {
     pub async fn connect_from(address: &Address, source: Option<SocketAddr>) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => TcpStream::connect_from(*address, source).await.map(Stream::into_any),
+            Address::Unix(path) => UnixStream::connect(path).await.map(Stream::into_any),
         }
     }
 }
 
 impl Listener<Any> {
-    /// Listens on `address`.
+    /// Listens on `address`. Replaces the socket file of a program that has ended; dropping the listener removes its file.
+    ///
+    /// # Errors
+    /// `AddrInUse` if a program listens there, or the path is that of another file.
     pub fn bind(address: &Address) -> io::Result<Self> {
         let (socket, file) = match address {
             Address::Tcp(address) => (tcp::listen(*address, false)?, None),
+            Address::Unix(path) => unix::listen(path)?,
         };
         Ok(Self::adopt(socket, file))
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The forms of URLs, for help and messages.
 pub(super) const SCHEMES: &str = "http:// or https://HOST[:PORT]/PATH, a web server (several are allowed); \
-                                  tcp://HOST:PORT, an echo server";
+                                  tcp://HOST:PORT or unix://PATH, an echo server";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Url {
@@ -23,6 +23,8 @@ pub(super) struct Url {
 pub(super) enum Protocol {
     /// Stream echo over TCP.
     Tcp,
+    /// Stream echo on another socket, which has no host and port.
+    Other(Address),
     Http {
         /// Host and port as typed, for the `Host` header.
         authority: String,
@@ -36,13 +38,17 @@ impl Url {
     pub fn scheme(&self) -> &'static str {
         match &self.protocol {
             Protocol::Tcp => "tcp",
+            Protocol::Other(address) => address.scheme(),
             Protocol::Http { .. } => "http",
         }
     }
 
     /// The address of the host; see [`resolve`].
     pub fn address(&self, timeout: Duration) -> Result<Address, Error> {
-        resolve(&self.host, self.port, timeout).map(Address::Tcp)
+        match &self.protocol {
+            Protocol::Other(address) => Ok(address.clone()),
+            _ => resolve(&self.host, self.port, timeout).map(Address::Tcp),
+        }
     }
 }
 
@@ -53,6 +59,7 @@ pub(super) fn parse(url: &str) -> Result<Url, Error> {
     };
     let parsed = match scheme {
         "tcp" => tcp(rest),
+        "unix" => other(url, "unix://PATH, as unix:///run/echo.sock"),
         "http" => http(rest, false),
         "https" => http(rest, true),
         _ => Err(format!("uses the unknown protocol '{}'; known are: {SCHEMES}", scheme.escape_debug())),
@@ -65,6 +72,11 @@ fn tcp(rest: &str) -> Result<Url, String> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let (host, port) = rest.rsplit_once(':').ok_or_else(form)?;
     Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, protocol: Protocol::Tcp })
+}
+
+fn other(url: &str, form: &str) -> Result<Url, String> {
+    let address = url.parse().map_err(|_| format!("is not of the form {form}"))?;
+    Ok(Url { host: String::new(), port: 0, protocol: Protocol::Other(address) })
 }
 
 fn http(rest: &str, tls: bool) -> Result<Url, String> {
