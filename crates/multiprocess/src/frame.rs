@@ -9,9 +9,8 @@ use rustix::net::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
-use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::{mem::MaybeUninit, os::unix::net::UnixStream};
 
 /// Longest message accepted, in bytes.
 const MAX_LENGTH: usize = 256 << 20;

@@ -2,14 +2,12 @@
 
 use crate::{frame, worker::HELLO};
 use serde::{Serialize, de::DeserializeOwned};
-use std::cell::RefCell;
 use std::io::{self, Read};
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{cell::RefCell, os::unix::net::UnixStream, thread};
 
 /// Longest wait for the next worker to make progress while all start at once.
 pub const START_TIMEOUT: Duration = Duration::from_secs(60);

@@ -4,9 +4,7 @@ use crate::frame;
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::process;
-use std::thread::Builder;
+use std::{os::unix::net::UnixStream, process, thread::Builder};
 
 /// Byte that a worker sends once it runs.
 pub(crate) const HELLO: u8 = b'H';

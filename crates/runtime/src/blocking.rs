@@ -2,11 +2,9 @@
 
 use crate::task::{JoinError, catch_panic};
 use crate::{RemoteJoinHandle, affinity, sync::lock};
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
-use std::{io, thread};
+use std::{collections::VecDeque, io, thread, time::Duration};
 
 /// Maximum of threads. Blocking work waits, so the number of cores is no bound: 64 fill a disk's queue of some 32 requests
 /// and tolerate a few dozen lookups at an unreachable name server. Many more would crowd the cores when all wake at once.

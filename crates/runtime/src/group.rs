@@ -2,9 +2,8 @@
 
 pub use crate::affinity::pin_to_core;
 use crate::{Builder, sync::lock};
-use std::future::Future;
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::{io, thread};
+use std::{future::Future, io, thread};
 
 /// Runs `body` once for every entry of `cores`, each on its own thread with its own runtime, pinned if the entry names a
 /// core; waits for all and returns their results in order. All or none: if one thread cannot be set up, `body` does not

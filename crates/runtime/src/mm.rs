@@ -2,9 +2,8 @@
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::{c_int, c_void};
-use std::ops::Range;
 use std::ptr::{self, NonNull};
-use std::{fs, io, slice};
+use std::{fs, io, ops::Range, slice};
 
 /// Maps zeroed memory: address space, of which pages are taken when they are touched.
 pub(crate) fn map<T>(bytes: usize) -> io::Result<NonNull<T>> {

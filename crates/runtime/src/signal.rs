@@ -5,11 +5,9 @@
 
 use crate::{affinity, sync::lock, task::catch_panic, trace::event};
 use signal_hook::{consts, iterator, low_level::emulate_default_handler};
-use std::ffi::c_int;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::{fmt, io, thread};
+use std::{ffi::c_int, fmt, future::poll_fn, io, thread};
 
 /// A signal that can be awaited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

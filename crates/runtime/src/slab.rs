@@ -71,20 +71,15 @@ impl<T: Default> Slab<T> {
 
     /// Reserves address space for as many slots as there can be, or as a limit (`ulimit -v`) allows.
     fn reserve(&mut self) -> io::Result<()> {
-        self.room = MOST;
-        loop {
-            match mm::map(self.room * size_of::<Slot<T>>()) {
-                Ok(base) => {
-                    self.base = base;
-                    return Ok(());
-                }
-                Err(error) if error.kind() == io::ErrorKind::OutOfMemory && self.room / 4 >= LEAST => self.room /= 4,
-                Err(error) => {
-                    self.room = 0;
-                    return Err(error);
-                }
+        let mut room = MOST;
+        self.base = loop {
+            match mm::map(room * size_of::<Slot<T>>()) {
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory && room / 4 >= LEAST => room /= 4,
+                base => break base?,
             }
-        }
+        };
+        self.room = room;
+        Ok(())
     }
 
     /// A free slot matches no key: its generation is even, those of keys are odd.

@@ -1,11 +1,10 @@
 //! `now`, `sleep`, `timeout`, `interval`. Deadlines are exact to the kernel's wake-up, not rounded to a tick.
 
 use crate::{executor, slab::Key};
-use std::fmt;
-use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use std::{fmt, future::Future};
 
 /// The current time of this thread's runtime: `Instant::now()`, unless that runtime has a
 /// [virtual clock](crate::Builder::virtual_clock). Also works outside `block_on`.

@@ -77,10 +77,3 @@ impl fmt::Debug for Identity {
         f.debug_tuple("Identity").field(&self.0.source).finish()
     }
 }
-
-/// Identity, not contents.
-impl PartialEq for Identity {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}

@@ -1,9 +1,8 @@
 //! TLS over a byte stream.
 
 use crate::{Acceptor, Connector, HandshakeInfo, Session, TlsError};
-use std::io;
-use std::ops::DerefMut;
 use std::task::{Context, Poll, ready};
+use std::{io, ops::DerefMut};
 
 /// Plain text that is encrypted at once, at most.
 const MAX_WRITE: usize = 64 << 10;

@@ -3,9 +3,8 @@
 use crate::net::{Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Stream, WriteHalf};
 use futures_io::{AsyncRead, AsyncWrite};
 use std::io::{self, IoSlice};
-use std::net::Shutdown;
-use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::{net::Shutdown, pin::Pin};
 
 macro_rules! async_read {
     ($($name:tt)+) => {

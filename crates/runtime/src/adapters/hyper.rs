@@ -3,12 +3,10 @@
 use crate::net::{Family, Stream};
 use crate::time;
 use hyper::rt::{Executor, Read, ReadBufCursor, Sleep, Timer, Write};
-use std::future::Future;
 use std::io::{self, IoSlice};
-use std::net::Shutdown;
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
+use std::{future::Future, net::Shutdown, pin::Pin};
 
 impl<F: Family> Read for Stream<F> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {

@@ -42,10 +42,6 @@ pub(crate) struct Segment {
     pub len: u16,
 }
 
-impl Segment {
-    const EMPTY: Self = Self { next: NO_BUFFER, offset: 0, len: 0 };
-}
-
 pub(crate) struct RecvBuffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
@@ -108,7 +104,7 @@ impl RecvBuffers {
 
     fn reserve_segments(&mut self, many: u16) {
         let many = self.segments.len().max(usize::from(many));
-        self.segments.resize(many, Segment::EMPTY);
+        self.segments.resize(many, Segment { next: NO_BUFFER, offset: 0, len: 0 });
     }
 
     /// Returns an overflow buffer. With the last one, their memory is returned to the system.

@@ -2,9 +2,8 @@
 
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
-use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::{io, time::Duration};
 
 const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
 const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::ERR);

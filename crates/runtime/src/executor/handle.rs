@@ -1,14 +1,12 @@
 //! Spawning tasks on a worker from any thread.
 
-use crate::executor;
-use crate::task::registry::Remote;
 use crate::task::{JoinError, context};
-use std::fmt;
+use crate::{executor, task::registry::Remote};
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::{fmt, sync::Arc};
 
 /// A handle to a runtime, for any thread: spawns tasks there.
 ///

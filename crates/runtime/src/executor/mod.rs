@@ -6,10 +6,9 @@ pub(crate) mod worker;
 
 pub(crate) use worker::Worker;
 
-use crate::task::context;
+use crate::task::{OnDrop, context};
 use std::cell::{Cell, RefCell};
-use std::ptr;
-use std::time::Instant;
+use std::{ptr, time::Instant};
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -29,17 +28,12 @@ pub(crate) fn unregister(worker: *const Worker) {
     let _ = LIVE.try_with(|live| live.borrow_mut().retain(|live| !ptr::eq(*live, worker)));
 }
 
-/// Makes a worker the current one until the guard is dropped, also by a panic.
-fn enter(worker: &Worker) -> impl Drop + use<> {
-    struct Entered(*const Worker, #[expect(dead_code, reason = "held for its destructor")] context::Entered);
-    impl Drop for Entered {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
-    // SAFETY: the callers keep the guard in a local of a function that borrows the worker.
+/// Makes a worker the current one until the guards are dropped, also by a panic.
+fn enter(worker: &Worker) -> (impl Drop + use<>, impl Drop + use<>) {
+    // SAFETY: the callers keep the guards in a local of a function that borrows the worker.
     let scheduler = unsafe { context::enter(&worker.scheduler) };
-    Entered(CURRENT.replace(worker), scheduler)
+    let before = CURRENT.replace(worker);
+    (OnDrop(move || CURRENT.set(before)), scheduler)
 }
 
 /// Calls `f` with the current worker.

@@ -17,21 +17,16 @@ use crate::task::mailbox::Mailbox;
 use crate::task::queue::Tasks;
 use crate::task::registry::{self, Remote};
 use crate::task::waiter::Due;
-use crate::task::{Token, catch_panic, waker};
+use crate::task::{OnDrop, Token, catch_panic, waker};
 use crate::timer::clock::{Clock, GRACE};
-use crate::timer::slack::TimerSlackGuard;
 use crate::timer::wheel::Timers;
 use crate::trace::{self, event, span};
 use rustix::event::{EventfdFlags, eventfd};
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::cell::{Cell, RefCell, RefMut};
-use std::future::Future;
-use std::mem::ManuallyDrop;
-use std::pin::pin;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use std::{fmt, io};
+use std::{fmt, future::Future, io, mem::ManuallyDrop, num::NonZeroU64, pin::pin, rc::Rc, sync::Arc};
 
 /// Polls between two calls into the kernel, so that tasks that are always ready do not hold back events.
 const POLLS_A_TURN: u64 = 1024;
@@ -142,7 +137,7 @@ impl Worker {
         let _running = OnDrop(|| self.running.set(false));
         let _current = super::enter(self);
         let _span = span!("worker"; worker = self.id());
-        let _punctual = TimerSlackGuard::new();
+        let _punctual = without_timer_slack();
         let tasks = &*self.scheduler.tasks;
         let mut future = pin!(future);
         let waker = waker::new(Token::main(self.id()));
@@ -296,11 +291,13 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// Calls a closure when dropped.
-pub(crate) struct OnDrop<F: FnMut()>(pub F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
+/// Sets the calling thread's timer slack to 1 ns until the guard is dropped: by default the kernel may end a thread's sleeps
+/// 50 us late, to merge wake-ups (`PR_SET_TIMERSLACK`). Best effort: the kernel may refuse.
+fn without_timer_slack() -> impl Drop {
+    let before = current_timer_slack().ok().and_then(NonZeroU64::new);
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    OnDrop(move || {
+        // `None` restores the thread's initial value.
+        let _ = set_current_timer_slack(before);
+    })
 }

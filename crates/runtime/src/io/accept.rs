@@ -2,10 +2,9 @@
 
 use super::{Io, closed};
 use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
-use std::collections::VecDeque;
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::task::{Context, Poll};
+use std::{collections::VecDeque, io};
 
 /// Connections taken from one ready listener in one turn (epoll).
 const ACCEPTS_A_TURN: usize = 64;
@@ -57,18 +56,17 @@ impl Io {
     pub(super) fn accepted(&mut self, key: Key, accepted: Result<OwnedFd, i32>, more: bool) {
         let Some(listener) = self.listeners.get(key) else { return };
         listener.armed = more;
-        match accepted {
-            Ok(_) if listener.dropped => (),
-            Ok(fd) => listener.accepted.push_back(fd),
-            // The peer has gone, or the accept was cancelled: not an error of the listener.
-            Err(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN | libc::ECANCELED) => (),
-            Err(errno) => listener.errno = errno,
-        }
         if listener.dropped {
             if !more {
                 self.listeners.remove(key);
             }
             return;
+        }
+        match accepted {
+            Ok(fd) => listener.accepted.push_back(fd),
+            // The peer has gone, or the accept was cancelled: not an error of the listener.
+            Err(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN | libc::ECANCELED) => (),
+            Err(errno) => listener.errno = errno,
         }
         self.wakers.wake(&mut listener.acceptor);
     }

@@ -2,11 +2,8 @@
 
 use super::Io;
 use crate::buffers::recv::{BUFFERS, NO_BUFFER, OVERFLOW_START, RecvBuffers};
-use crate::driver::Driver;
-use crate::driver::user_data::OpKind;
 use crate::io::conn::{Conn, flag};
-use crate::sim::Ring;
-use crate::slab::Key;
+use crate::{driver::Driver, driver::user_data::OpKind, sim::Ring, slab::Key};
 use std::{collections::HashMap, time::Instant};
 
 /// Requests of a connection, and the flags set while they are open.

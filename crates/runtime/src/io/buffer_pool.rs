@@ -13,8 +13,7 @@
 
 use super::Io;
 use crate::buffers::recv::{BUFFERS, OVERFLOW_BATCH, OVERFLOW_START, RING};
-use crate::io::conn::flag;
-use crate::slab::Key;
+use crate::{io::conn::flag, slab::Key};
 use std::collections::VecDeque;
 
 /// Waiting connections that may try again in one turn.

@@ -1,8 +1,7 @@
 //! The state of one connection: 44 bytes, without a buffer, timer or allocation of its own.
 
-use crate::buffers::recv::{LARGE_SIZE, NO_BUFFER, RecvBuffers};
-use crate::buffers::send::BLOCK_SIZE;
-use crate::task::waiter::Waiter;
+use crate::buffers::recv::{LARGE_SIZE, NO_BUFFER, RecvBuffers, Segment};
+use crate::{buffers::send::BLOCK_SIZE, task::waiter::Waiter};
 use std::os::fd::RawFd;
 
 /// Bits of [`Conn::flags`].
@@ -125,20 +124,13 @@ impl Conn {
 
     /// Counts a piece received into a large buffer. Returns true after [`SHORT_PIECES`] short ones in a row.
     pub fn count_piece(&mut self, short: bool) -> bool {
-        self.short_pieces = if short { self.short_pieces + 1 } else { 0 };
-        let all_short = self.short_pieces == SHORT_PIECES;
-        if all_short {
-            self.short_pieces = 0;
-        }
-        all_short
+        self.short_pieces = if short { (self.short_pieces + 1) % SHORT_PIECES } else { 0 };
+        short && self.short_pieces == 0
     }
 
     #[inline]
     pub fn push_segment(&mut self, buffers: &mut RecvBuffers, buffer: u16, len: u16) {
-        let segment = buffers.segment(buffer);
-        segment.next = NO_BUFFER;
-        segment.offset = 0;
-        segment.len = len;
+        *buffers.segment(buffer) = Segment { next: NO_BUFFER, offset: 0, len };
         if self.inbox_tail == NO_BUFFER {
             self.inbox_head = buffer;
         } else {

@@ -1,9 +1,8 @@
 //! Opening connections.
 
 use super::{Io, closed, from_errno};
-use crate::driver::Driver;
 use crate::io::conn::{Conn, flag};
-use crate::slab::Key;
+use crate::{driver::Driver, slab::Key};
 use socket2::SockAddr;
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};

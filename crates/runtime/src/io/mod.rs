@@ -33,14 +33,9 @@ use accept::Listener;
 use active_set::ActiveSet;
 use buffer_pool::Replenisher;
 use io_uring::cqueue;
-use std::collections::VecDeque;
-use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
-use std::ptr::NonNull;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{collections::VecDeque, io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc};
 
 pub(crate) use readiness::Direction;
 

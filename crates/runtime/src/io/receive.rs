@@ -2,15 +2,9 @@
 
 use super::{Io, Part, closed, from_errno};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
-use crate::driver::Driver;
-use crate::driver::user_data::OpKind;
-use crate::io::conn::flag;
-use crate::slab::Key;
-use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::BorrowedFd;
-use std::ptr::NonNull;
+use crate::{driver::Driver, driver::user_data::OpKind, io::conn::flag, slab::Key};
 use std::task::{Context, Poll};
+use std::{io, mem::MaybeUninit, os::fd::BorrowedFd, ptr::NonNull};
 
 /// Segments in an inbox at which the receive stops, so that a slow reader slows its peer instead of using more memory.
 const INBOX_LIMIT: u16 = 16;

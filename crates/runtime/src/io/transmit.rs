@@ -1,16 +1,13 @@
 //! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
 
 use super::{Io, Part, closed, from_errno};
-use crate::buffers::send::SendBuffers;
-use crate::driver::Driver;
 use crate::io::conn::{Source, flag};
-use crate::slab::Key;
+use crate::{buffers::send::SendBuffers, driver::Driver, slab::Key};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
-use std::ptr::NonNull;
 use std::task::{Context, Poll};
+use std::{os::fd::BorrowedFd, ptr::NonNull};
 
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 /// Pieces that the kernel takes per call (UIO_MAXIOV).

@@ -3,14 +3,10 @@
 //! Invariant: no wake-up is lost. A message that could not be delivered becomes a write to the eventfd.
 
 use super::Io;
-use crate::driver::Driver;
-use crate::driver::epoll::Interest;
-use crate::driver::user_data::OpKind;
-use crate::slab::Key;
 use crate::task::registry::{self, Remote};
-use std::io;
+use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 impl Io {
     pub(super) fn arm_wake_fd(&mut self) -> io::Result<()> {
@@ -58,10 +54,7 @@ impl Io {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::BackendKind;
-    use crate::driver::uring::Features;
-    use crate::task::mailbox::Mailbox;
-    use crate::task::queue::Tasks;
+    use crate::{driver::BackendKind, driver::uring::Features, task::mailbox::Mailbox, task::queue::Tasks};
     use rustix::event::{EventfdFlags, eventfd};
     use std::{fs::File, rc::Rc, time::Duration};
 

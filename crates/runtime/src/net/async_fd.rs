@@ -2,15 +2,10 @@
 //!
 //! For datagrams, pipes, timerfd, inotify, devices, and sockets of other libraries: try the I/O, wait on `WouldBlock`.
 
-use crate::executor;
 use crate::io::{Direction, closed};
-use crate::slab::Key;
-use std::cell::Cell;
-use std::future::poll_fn;
-use std::marker::PhantomData;
-use std::os::fd::AsFd;
+use crate::{executor, slab::Key};
 use std::task::{Context, Poll, ready};
-use std::{fmt, io};
+use std::{cell::Cell, fmt, future::poll_fn, io, marker::PhantomData, os::fd::AsFd};
 
 /// Successful attempts in a row before yielding to other tasks.
 const BUDGET: u32 = 64;

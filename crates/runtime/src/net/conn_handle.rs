@@ -5,17 +5,11 @@
 
 use super::RecvBuf;
 use crate::executor::{self, Worker};
-use crate::io::closed;
-use crate::slab::Key;
+use crate::{io::closed, slab::Key};
 use socket2::{SockAddr, SockRef, Socket};
-use std::future::poll_fn;
 use std::io::{self, IoSlice};
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
-use std::net::Shutdown;
-use std::os::fd::OwnedFd;
-use std::ptr;
 use std::task::{Context, Poll, ready};
+use std::{future::poll_fn, marker::PhantomData, mem::MaybeUninit, net::Shutdown, os::fd::OwnedFd, ptr};
 
 /// A connection of a worker. Dropping it closes the connection after everything written has been sent.
 #[derive(Debug)]

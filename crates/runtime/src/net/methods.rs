@@ -2,10 +2,9 @@
 
 use super::stream::{RecvFuture, SendFuture};
 use super::{Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, RecvBuf, Stream, WriteHalf};
-use std::future::poll_fn;
 use std::io::{self, IoSlice};
-use std::net::Shutdown;
 use std::task::{Context, Poll};
+use std::{future::poll_fn, net::Shutdown};
 
 macro_rules! reading {
     ($($head:tt)+) => {

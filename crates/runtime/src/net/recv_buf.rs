@@ -1,9 +1,8 @@
 //! A received segment, still in the runtime's buffer.
 
 use crate::{buffers::recv::NO_BUFFER, executor, io::Part};
-use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
+use std::{fmt, ptr::NonNull};
 
 /// Bytes received from a stream, lent without a copy. Empty at the end of the stream.
 ///

@@ -3,10 +3,9 @@
 use super::AsyncFd;
 use rustix::net::RecvFlags;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::future::poll_fn;
-use std::io;
 use std::net::{self, SocketAddr};
 use std::task::{Context, Poll};
+use std::{future::poll_fn, io};
 
 /// A UDP socket. Each method tries at once and waits only on `WouldBlock`; dropping a future loses no datagram.
 ///

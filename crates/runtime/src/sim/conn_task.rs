@@ -4,17 +4,10 @@ use super::plan::{ConnPlan, Op, Origin};
 use super::socket;
 use super::world::{Activity, World};
 use crate::net::{AsyncFd, RecvBuf, TcpListener, TcpStream};
-use crate::time::timeout;
-use crate::{spawn, yield_now};
+use crate::{spawn, time::timeout, yield_now};
 use futures_lite::future::poll_once;
-use std::future::poll_fn;
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
-use std::ops::Deref;
-use std::os::fd::AsRawFd;
-use std::rc::Rc;
-use std::task::Poll;
-use std::time::Duration;
+use std::{future::poll_fn, net::Shutdown, ops::Deref, os::fd::AsRawFd, rc::Rc, task::Poll, time::Duration};
 
 /// A stream on a socket of the simulated kernel.
 pub(super) fn adopt(world: &World, sock: usize) -> TcpStream {

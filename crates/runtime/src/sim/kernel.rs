@@ -5,17 +5,11 @@ use super::net::{Net, POISON};
 use super::request::{Completion, Request, Sending, What};
 use super::socket::{Sock, Stage, inode};
 use crate::buffers::recv::{LARGE_RING, RING};
-use crate::driver::user_data::OpKind;
-use crate::metrics::Metrics;
-use crate::slab::Key;
+use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use io_uring::cqueue;
 use std::collections::{HashSet, VecDeque};
-use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, RawFd};
-use std::ptr::NonNull;
-use std::task::Waker;
-use std::thread;
-use std::time::Duration;
+use std::{mem::MaybeUninit, ptr::NonNull, task::Waker, thread, time::Duration};
 
 /// A timeout of this length or more counts as infinite: no test waits for it.
 const FOREVER: Duration = Duration::from_millis(500);

@@ -17,20 +17,12 @@ mod tests;
 mod world;
 
 use crate::driver::uring::{Features, RingFeature, Uring};
-use crate::driver::user_data::OpKind;
-use crate::metrics::Metrics;
-use crate::slab::Key;
-use crate::task::registry::Remote;
+use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use io_uring::cqueue;
 use kernel::Kernel;
 use std::cell::{Ref, RefCell};
-use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{OwnedFd, RawFd};
-use std::ptr::NonNull;
-use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc, time::Duration};
 
 thread_local! {
     /// The kernel of the next ring built on this thread; a real ring without one.

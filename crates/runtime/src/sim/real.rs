@@ -8,10 +8,8 @@ use super::socket::{self, PeerAct, Sock};
 use super::world::World;
 use crate::{executor, net::AsyncFd, spawn, time::sleep};
 use std::io::{Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
+use std::{net::Shutdown, os::unix::net::UnixStream, rc::Rc};
 
 const STEP: Duration = Duration::from_micros(100);
 

@@ -4,9 +4,8 @@ use super::net::{Net, POISON};
 use super::socket;
 use crate::{driver::user_data::OpKind, slab::Key};
 use io_uring::cqueue;
-use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::ptr::NonNull;
+use std::{collections::VecDeque, ptr::NonNull};
 
 const F_BUFFER: u32 = 1;
 const F_MORE: u32 = 1 << 1;

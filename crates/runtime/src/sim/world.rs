@@ -1,15 +1,11 @@
 //! State shared by the tasks of a test, and the properties checked.
 
 use super::{kernel::Kernel, net::Net, plan::Plan, socket};
-use crate::{JoinHandle, executor, executor::worker::OnDrop, net::RecvBuf};
+use crate::{JoinHandle, executor, net::RecvBuf, task::OnDrop};
 use proptest::{prop_assert, test_runner::TestCaseError};
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::{cell::RefCell, collections::VecDeque, pin::pin, rc::Rc, sync::Arc};
 
 /// What a task is doing. A waiting one must have something to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,10 +5,8 @@
 use super::parker::{Parker, check};
 use crate::CancellationToken;
 use loom::thread;
-use std::future::Future;
-use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::{future::Future, pin::pin, sync::Arc};
 
 impl Wake for Parker {
     fn wake(self: Arc<Self>) {

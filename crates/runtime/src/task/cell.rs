@@ -12,10 +12,9 @@
 
 use super::{JoinError, catch_panic};
 use std::cell::{Cell, RefCell, UnsafeCell};
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::{future::Future, pin::Pin};
 
 /// The future is being polled or dropped, further up the stack.
 const POLLING: u8 = 1;

@@ -1,8 +1,8 @@
 //! The scheduler of this thread: where `spawn` puts a task and where a wake-up goes.
 
-use super::Token;
 use super::queue::Tasks;
 use super::registry::{self, Remote};
+use super::{OnDrop, Token};
 use std::{cell::Cell, ptr, rc::Rc, sync::Arc};
 
 /// The part of a worker that tasks need.
@@ -22,16 +22,9 @@ thread_local! {
 ///
 /// # Safety
 /// The scheduler outlives the guard, and guards are dropped in reverse order.
-pub(crate) unsafe fn enter(scheduler: &Scheduler) -> Entered {
-    Entered(CURRENT.replace(scheduler))
-}
-
-pub(crate) struct Entered(*const Scheduler);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        CURRENT.set(self.0);
-    }
+pub(crate) unsafe fn enter(scheduler: &Scheduler) -> impl Drop + use<> {
+    let before = CURRENT.replace(scheduler);
+    OnDrop(move || CURRENT.set(before))
 }
 
 #[inline]

@@ -75,3 +75,12 @@ pub(crate) fn catch_panic(f: impl FnOnce()) {
         std::mem::forget(second);
     }
 }
+
+/// Calls a closure when dropped.
+pub(crate) struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

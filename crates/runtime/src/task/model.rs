@@ -11,10 +11,8 @@ use crate::sync::parker::Parker;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
-use std::cell::RefCell;
-use std::future::poll_fn;
-use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::{cell::RefCell, future::poll_fn, rc::Rc};
 
 const ID: u16 = 7;
 

@@ -3,9 +3,8 @@
 
 use super::{Token, mailbox::Mailbox};
 use crate::sync::lock;
-use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
+use std::{io, os::fd::OwnedFd};
 
 /// The part of a worker that other threads may touch.
 pub(crate) struct Remote {

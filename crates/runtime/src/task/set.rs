@@ -4,12 +4,9 @@
 
 use super::{JoinError, JoinHandle, catch_panic, context};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::{collections::VecDeque, fmt, pin::Pin, rc::Rc};
 
 /// A set of tasks of this thread's runtime. Dropping it aborts the tasks that have not ended.
 ///

@@ -154,11 +154,9 @@ impl Wakers {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use crate::{BackendKind, Runtime, net::TcpListener, spawn};
-    use std::future::Future;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::pin::pin;
-    use std::ptr;
     use std::task::{Context, RawWaker, RawWakerVTable, Waker};
+    use std::{future::Future, pin::pin, ptr};
 
     /// A waker whose clone spawns a task, and so calls into the runtime under the borrow.
     fn reentrant() -> Waker {

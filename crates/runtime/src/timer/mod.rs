@@ -1,5 +1,4 @@
-//! Timers of a worker: wheel, clock, and precision of sleeps.
+//! Timers of a worker: wheel and clock.
 
 pub(crate) mod clock;
-pub(crate) mod slack;
 pub(crate) mod wheel;

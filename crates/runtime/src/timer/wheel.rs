@@ -10,9 +10,8 @@
 
 use crate::slab::{Key, Slab};
 use crate::task::waiter::{Waiter, Wakers};
-use std::mem;
-use std::task::Context;
 use std::time::{Duration, Instant};
+use std::{mem, task::Context};
 
 /// A tick is 2^10 ns. With longer ticks a slot of thousands of timers is walked for each one that comes due.
 const TICK_BITS: u32 = 10;

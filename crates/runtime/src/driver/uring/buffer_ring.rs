@@ -4,9 +4,8 @@
 
 use crate::mm;
 use io_uring::{IoUring, types::BufRingEntry};
-use std::io;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::{io, ptr::NonNull};
 
 pub(super) struct BufferRing {
     entries: NonNull<BufRingEntry>,

@@ -6,26 +6,18 @@
 //! memory to the kernel are `unsafe` and demand this; `Io::shut_down` reaps every request before the memory is freed.
 
 mod buffer_ring;
-mod features;
 mod setup;
 
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
-use crate::driver::user_data::OpKind;
-use crate::metrics::Metrics;
-use crate::slab::Key;
-use crate::task::registry::Remote;
+use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use buffer_ring::BufferRing;
-use features::Feature;
-pub(crate) use features::Features;
-pub use features::RingFeature;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
-use std::io;
-use std::mem::MaybeUninit;
+use setup::Feature;
+pub(crate) use setup::Features;
+pub use setup::RingFeature;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::ptr::NonNull;
-use std::sync::Arc;
-use std::time::Duration;
+use std::{io, mem::MaybeUninit, ptr::NonNull, sync::Arc, time::Duration};
 
 /// The buffer groups of a worker: usual and large buffers.
 const GROUP: u16 = 0;

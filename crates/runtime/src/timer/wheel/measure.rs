@@ -2,10 +2,8 @@
 
 use super::{Key, Timers};
 use crate::task::{queue::Tasks, waiter::Wakers};
-use std::collections::BTreeSet;
-use std::hint::black_box;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
+use std::{collections::BTreeSet, hint::black_box, rc::Rc};
 
 const ROUNDS: usize = 300_000;
 

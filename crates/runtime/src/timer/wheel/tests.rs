@@ -3,10 +3,8 @@
 use super::*;
 use crate::task::{queue::Tasks, waiter::Due, waker::LogWaker};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
-use std::task::Waker;
+use std::{collections::BTreeMap, rc::Rc, task::Waker};
 
 /// A wheel, its model, and the log of fired timers.
 struct Bench {
