@@ -15,7 +15,8 @@ pub enum Kind {
 }
 
 /// An error of a script, as one line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 pub struct ScriptError {
     kind: Kind,
     text: String,
@@ -56,14 +57,6 @@ impl ScriptError {
         self.kind
     }
 }
-
-impl fmt::Display for ScriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for ScriptError {}
 
 /// The line of the script, if known, and the innermost cause.
 fn line_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Error) {

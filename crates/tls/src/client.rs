@@ -81,7 +81,11 @@ impl ClientConfig {
         let builder = builder.with_protocol_versions(versions).map_err(|error| error.to_string())?.dangerous();
         let builder = builder.with_custom_certificate_verifier(verifier(&options.trust, &provider)?);
         let certificate_requested = Arc::new(AtomicBool::new(false));
-        let key = options.identity.as_ref().map(|identity| certified(identity, &provider)).transpose()?;
+        let certified = |identity: &Identity| {
+            let (chain, key) = identity.parts();
+            CertifiedKey::from_der(chain, key, &provider).map(Arc::new).map_err(|error| identity.unusable(&error))
+        };
+        let key = options.identity.as_ref().map(certified).transpose()?;
         let resolver = CertResolver { key, certificate_requested: Arc::clone(&certificate_requested) };
         let mut config = builder.with_client_cert_resolver(Arc::new(resolver));
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
@@ -148,12 +152,6 @@ fn verifier(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn Ser
     };
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
     Ok(verifier.map_err(|error| format!("{source} cannot be used for TLS: {error}"))?)
-}
-
-fn certified(identity: &Identity, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, String> {
-    let (chain, key) = identity.parts();
-    let key = CertifiedKey::from_der(chain, key, provider);
-    key.map(Arc::new).map_err(|error| identity.unusable(&error))
 }
 
 /// Sends the client's certificate on request, and records that it was requested.

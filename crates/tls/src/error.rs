@@ -2,7 +2,8 @@ use rustls::{AlertDescription, CertificateError, Error};
 use std::{fmt, io};
 
 /// Why there is no TLS with a peer. Displayed as a clause that follows the peer's name: "it has no certificate".
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
 pub struct TlsError {
     pub cause: Cause,
     text: String,
@@ -54,14 +55,6 @@ impl TlsError {
         Self { cause, text: text.into() }
     }
 }
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl std::error::Error for TlsError {}
 
 impl From<TlsError> for io::Error {
     fn from(error: TlsError) -> Self {

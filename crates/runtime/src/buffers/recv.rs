@@ -48,7 +48,7 @@ pub(crate) struct RecvBuffers {
     provided: u16,
     large_provided: u16,
     /// Free overflow buffers, all below `next_overflow`; those from there on were never used.
-    overflow: Vec<u16>,
+    pub overflow: Vec<u16>,
     next_overflow: u16,
     /// Buffers lent to the user.
     pub leased: u32,
@@ -159,10 +159,6 @@ impl RecvBuffers {
     pub fn known(&self) -> impl Iterator<Item = u16> {
         let large = (0..self.large_provided).map(|nth| BUFFERS + nth * LARGE_BLOCKS);
         (0..self.provided).chain(large).chain(OVERFLOW_START..self.next_overflow)
-    }
-
-    pub fn free_overflow(&self) -> &[u16] {
-        &self.overflow
     }
 
     pub fn all_are_out(&self) -> bool {

@@ -62,11 +62,11 @@ impl Io {
         let mut account = Account::default();
         kernel.held.iter().for_each(|buffer| account.enter(*buffer, "held by the kernel"));
         let held = kernel.held.iter().filter(|buffer| !(BUFFERS..OVERFLOW_START).contains(*buffer)).count();
-        let provided = self.replenisher.available();
+        let provided = self.replenisher.available;
         if held != provided as usize {
             account.report(format!("{provided} buffers are counted as provided, {held} are"));
         }
-        self.buffers.free_overflow().iter().for_each(|buffer| account.enter(*buffer, "free"));
+        self.buffers.overflow.iter().for_each(|buffer| account.enter(*buffer, "free"));
         for key in self.conns.keys() {
             let conn = self.conns.get(key).expect("the key is live");
             account.enter_conn(key, conn, &mut self.buffers, &kernel.open);
@@ -113,8 +113,8 @@ impl Io {
             ("addresses", self.addresses.len()),
             ("lingering sends", self.lingering.len()),
             ("waiting connections", usize::from(!self.replenisher.is_idle())),
-            ("foreign wakers", self.wakers.foreign_count()),
-            ("tasks", self.wakers.task_count()),
+            ("foreign wakers", self.wakers.foreign.len()),
+            ("tasks", self.wakers.tasks.len()),
             ("send buffers", self.send_buffers.busy().len()),
             ("lent buffers", self.buffers.leased as usize),
         ];

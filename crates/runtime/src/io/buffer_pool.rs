@@ -27,7 +27,7 @@ pub(super) struct Replenisher {
     /// Connections that found no buffer, in order.
     waiting: VecDeque<Key>,
     /// Buffers in the kernel's ring, or on epoll in the free list.
-    available: u32,
+    pub available: u32,
     /// `available` and the length of `waiting` at the last look.
     last: (u32, usize),
     /// Looks since one of the two changed; or [`EXHAUSTED`].
@@ -53,11 +53,6 @@ impl Replenisher {
 
     fn state(&self) -> (u32, usize) {
         (self.available, self.waiting.len())
-    }
-
-    #[cfg(test)]
-    pub fn available(&self) -> u32 {
-        self.available
     }
 }
 

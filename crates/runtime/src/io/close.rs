@@ -40,10 +40,14 @@ impl Io {
     pub(super) fn close_if_quiet(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         if conn.has(flag::DROPPED) && conn.is_quiet() {
-            let fd = conn.fd;
-            self.conns.remove(key);
+            self.close(key);
+        }
+    }
+
+    fn close(&mut self, key: Key) {
+        if let Some(conn) = self.conns.remove(key) {
             // SAFETY: the slot owned this descriptor and is gone; dropping it closes it.
-            drop(unsafe { OwnedFd::from_raw_fd(fd) });
+            drop(unsafe { OwnedFd::from_raw_fd(conn.fd) });
         }
     }
 
@@ -122,12 +126,7 @@ impl Io {
         if self.in_flight() == 0 {
             self.free_memory_on_drop();
         }
-        for key in self.conns.keys() {
-            if let Some(conn) = self.conns.remove(key) {
-                // SAFETY: the slot owned this descriptor and is gone.
-                drop(unsafe { OwnedFd::from_raw_fd(conn.fd) });
-            }
-        }
+        self.conns.keys().into_iter().for_each(|key| self.close(key));
     }
 
     /// No request is in flight and none will be submitted: the memory may be unmapped on drop.

@@ -2,7 +2,7 @@
 //! everything lent to it and reports violations of the contract.
 
 use super::net::{Net, POISON};
-use super::request::{Completion, Request, Sending, What};
+use super::request::{Completion, F_MORE, Request, Sending, What};
 use super::socket::{Sock, Stage, inode};
 use crate::buffers::recv::{LARGE_RING, RING};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
@@ -36,7 +36,7 @@ pub(crate) struct Kernel {
     /// Requests whose last completion has not been taken; `held` buffers and `sends` (key, address, length) likewise.
     pub open: Vec<(OpKind, Key)>,
     pub held: HashSet<u16>,
-    sends: Vec<(Key, usize, usize)>,
+    pub sends: Vec<(Key, usize, usize)>,
     in_flight: u32,
     /// Calls so far: a worker that loops forever fails the test instead of hanging it.
     calls: u32,
@@ -300,7 +300,7 @@ impl Kernel {
         let Some(mut completion) = request.outbox.pop_front() else { return };
         // A full queue may end a multishot request.
         if full && !request.ended && request.outbox.is_empty() && self.net.script.pick(2) == 1 {
-            completion.cut();
+            completion.flags &= !F_MORE;
             request.ended = true;
         }
         if request.ended && request.outbox.is_empty() {
@@ -337,7 +337,7 @@ impl Kernel {
         if kind == OpKind::WakeFd {
             self.net.wake_posted = false;
         }
-        if completion.is_last() {
+        if !cqueue::more(completion.flags) {
             self.open.retain(|open| *open != (kind, key));
             if kind == OpKind::Send {
                 self.sends.retain(|(of, ..)| *of != key);
@@ -349,11 +349,6 @@ impl Kernel {
     pub fn waits_for_peer(&self, sock: usize) -> bool {
         let sends = |request: &&Request| request.kind == OpKind::Send && request.sock == sock;
         self.requests.iter().find(sends).is_some_and(|request| !request.ended && !request.can_act(&self.net))
-    }
-
-    /// Addresses of the bytes of sends in flight.
-    pub fn sends(&self) -> impl Iterator<Item = usize> {
-        self.sends.iter().map(|(_, start, _)| *start)
     }
 
     /// Closes the ring; the runtime then frees what it has lent.

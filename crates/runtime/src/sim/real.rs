@@ -31,7 +31,7 @@ async fn read(world: Rc<World>, me: usize, far: UnixStream) {
 /// Performs the peer's steps.
 async fn act(world: Rc<World>, me: usize, plan: ConnPlan) {
     let far = loop {
-        match with_sock(&world, me, |sock| sock.far()) {
+        match with_sock(&world, me, |sock| sock.far.as_ref().map(|far| far.try_clone().unwrap())) {
             Some(far) => break UnixStream::from(far),
             None => sleep(STEP).await,
         }

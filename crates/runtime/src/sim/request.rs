@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::{collections::VecDeque, ptr::NonNull};
 
 const F_BUFFER: u32 = 1;
-const F_MORE: u32 = 1 << 1;
+pub(super) const F_MORE: u32 = 1 << 1;
 const F_SOCK_NONEMPTY: u32 = 1 << 2;
 
 /// A completion (`struct io_uring_cqe`).
@@ -24,15 +24,6 @@ impl Completion {
     pub fn into_entry(self) -> cqueue::Entry {
         // SAFETY: both are 16 bytes, three integers in this order; all values are valid.
         unsafe { std::mem::transmute::<Self, cqueue::Entry>(self) }
-    }
-
-    pub fn is_last(&self) -> bool {
-        !cqueue::more(self.flags)
-    }
-
-    /// Makes it the request's last completion.
-    pub fn cut(&mut self) {
-        self.flags &= !F_MORE;
     }
 }
 

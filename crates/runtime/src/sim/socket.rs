@@ -78,11 +78,6 @@ impl Sock {
         self.stage = Stage::Open;
     }
 
-    /// Another descriptor of the far end, once open.
-    pub fn far(&self) -> Option<OwnedFd> {
-        self.far.as_ref().map(|far| far.try_clone().unwrap())
-    }
-
     /// Updates whether the descriptor was closed or shut down.
     pub fn update(&mut self) {
         if self.stage == Stage::Open && inode(self.fd) != Some(self.inode) {

@@ -176,7 +176,7 @@ fn memory_the_kernel_does_not_return_is_never_freed() {
         drop(stream.recv().await.unwrap());
         stream.write_all(b"never taken").await.unwrap();
         let buffer = kernel.borrow().net.lent.front().unwrap().1.as_ptr() as usize;
-        let block = kernel.borrow().sends().next().unwrap();
+        let block = kernel.borrow().sends[0].1;
         kernel.borrow_mut().dead = true;
         spawn(async move {
             let _stream = stream;

@@ -2,7 +2,7 @@
 //!
 //! A task queues its number when its future is dropped, so joining costs the same in a set of any size.
 
-use super::{JoinError, JoinHandle, catch_panic, context};
+use super::{JoinError, JoinHandle, OnDrop, catch_panic, context};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Waker};
@@ -63,8 +63,14 @@ impl<T> JoinSet<T> {
             self.tasks.push(None);
             self.tasks.len() - 1
         });
-        let mark = Mark { ended: self.ended.clone(), number };
-        self.tasks[number] = Some(scheduler.spawn(Member { future, _mark: mark }));
+        let ended = self.ended.clone();
+        let queue_number = OnDrop(move || {
+            ended.numbers.borrow_mut().push_back(number);
+            if let Some(joiner) = ended.joiner.take() {
+                catch_panic(|| joiner.wake());
+            }
+        });
+        self.tasks[number] = Some(scheduler.spawn(Member { future, _queue_number: queue_number }));
     }
 
     /// Waits for the first task to end and returns its result; `None` if the set is empty. Cancel-safe.
@@ -126,32 +132,17 @@ impl<T> Drop for JoinSet<T> {
     }
 }
 
-/// The future of a task in a set. Fields are dropped in order: the mark is queued after the future is gone.
-struct Member<F> {
+/// The future of a task in a set. Fields are dropped in order: the number is queued after the future is gone.
+struct Member<F, G> {
     future: F,
-    _mark: Mark,
+    _queue_number: G,
 }
 
-impl<F: Future> Future for Member<F> {
+impl<F: Future, G> Future for Member<F, G> {
     type Output = F::Output;
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         // SAFETY: the future is pinned with the whole: it is never moved out, and dropped in place.
         unsafe { self.map_unchecked_mut(|member| &mut member.future) }.poll(cx)
-    }
-}
-
-/// Queues the task's number with the set when dropped.
-struct Mark {
-    ended: Rc<Ended>,
-    number: usize,
-}
-
-impl Drop for Mark {
-    fn drop(&mut self) {
-        self.ended.numbers.borrow_mut().push_back(self.number);
-        if let Some(joiner) = self.ended.joiner.take() {
-            catch_panic(|| joiner.wake());
-        }
     }
 }

@@ -59,9 +59,9 @@ impl Due {
 /// under the borrow. That is sound: a clone that calls into the runtime meets a borrowed `RefCell` and panics, and
 /// [`park`](Self::park) has changed nothing by then that the panic would leave half done (see the test below).
 pub(crate) struct Wakers {
-    foreign: Slab<Option<Waker>>,
+    pub foreign: Slab<Option<Waker>>,
     due: Vec<Due>,
-    tasks: Rc<Tasks>,
+    pub tasks: Rc<Tasks>,
 }
 
 impl Wakers {
@@ -138,16 +138,6 @@ impl Wakers {
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.tasks.is_idle() && self.due.is_empty()
-    }
-
-    #[cfg(test)]
-    pub fn task_count(&self) -> usize {
-        self.tasks.len()
-    }
-
-    #[cfg(test)]
-    pub fn foreign_count(&self) -> usize {
-        self.foreign.len()
     }
 }
 
