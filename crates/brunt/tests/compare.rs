@@ -3,8 +3,8 @@
 mod common;
 
 use brunt_results::RunResult;
+use brunt_results::ValidityIssue;
 use brunt_results::directory::Directory;
-use brunt_results::verdict::{Disturbance, ValidityIssue};
 use common::told;
 use std::fs;
 use std::path::Path;
@@ -86,7 +86,7 @@ fn few_repeats_give_no_conclusion() {
 fn results_that_may_not_be_believed_are_exit_3_unless_allowed() {
     let home = tempfile::tempdir().unwrap();
     let disturbed = |result: &mut RunResult| {
-        result.verdict.add(&ValidityIssue::Disturbed(Disturbance::Steal { percent: 9.0 }));
+        result.verdict.add(&ValidityIssue::Steal { percent: 9.0 });
     };
     repeats(home.path(), "good", 5, 200_000.0, |_| ());
     repeats(home.path(), "bad", 5, 200_000.0, disturbed);

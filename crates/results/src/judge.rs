@@ -1,7 +1,7 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
 use crate::result::RunResult;
-use crate::verdict::{ClientLimit, Disturbance, ValidityIssue, Verdict};
+use crate::verdict::{ValidityIssue, Verdict};
 
 /// Largest acceptable lag, as a share of the response time, both at the 99th percentile.
 pub const LAG_SHARE: f64 = 0.05;
@@ -24,24 +24,18 @@ pub const RUN_QUEUE_PERCENT: f64 = 5.0;
 
 /// The verdict on a result; `steal_percent` is that of the host over the window, where known.
 pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
-    let mut issues = Vec::new();
-    issues.extend(errors(result));
-    issues.extend(lag(result));
-    issues.extend(generator_cpu(result));
-    issues.extend(ceiling(result));
-    issues.extend(rate(result));
-    issues.extend(samples(result));
-    issues.extend(disturbances(result, steal_percent).map(ValidityIssue::Disturbed));
-    Verdict::of(issues)
+    let checks = [errors, lag, generator_cpu, ceiling, rate, samples];
+    let issues = checks.into_iter().filter_map(|check| check(result));
+    Verdict::of(issues.chain(disturbances(result, steal_percent)).collect())
 }
 
-fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = Disturbance> {
-    let steal = steal_percent.filter(|p| *p > STEAL_PERCENT).map(|percent| Disturbance::Steal { percent });
+fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = ValidityIssue> {
+    let steal = steal_percent.filter(|p| *p > STEAL_PERCENT).map(|percent| ValidityIssue::Steal { percent });
     let waits =
         [("generator", result.generator.run_queue_wait_percent), ("server", result.server.run_queue_wait_percent)];
     let waited = waits.into_iter().filter_map(|(whose, percent)| Some((whose, percent?)));
     let waited = waited.filter(|(_, percent)| *percent > RUN_QUEUE_PERCENT);
-    steal.into_iter().chain(waited.map(|(whose, percent)| Disturbance::RunQueue { whose, percent }))
+    steal.into_iter().chain(waited.map(|(whose, percent)| ValidityIssue::RunQueue { whose, percent }))
 }
 
 fn errors(result: &RunResult) -> Option<ValidityIssue> {
@@ -55,7 +49,7 @@ pub fn lag(result: &RunResult) -> Option<ValidityIssue> {
     let lag_p99_us = result.latency.lag.p99_us?;
     let response_p99_us = result.latency.response.p99_us?;
     (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us))
-        .then_some(ValidityIssue::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }))
+        .then_some(ValidityIssue::Lag { lag_p99_us, response_p99_us })
 }
 
 /// Whether the generator was saturated and the server was not.
@@ -66,15 +60,14 @@ pub fn generator_cpu(result: &RunResult) -> Option<ValidityIssue> {
     let server_percent = result.server.busiest_thread_percent;
     // With both saturated the closed loop is balanced: the server was driven to its limit.
     (generator_percent >= FULL_PERCENT && !server_is_saturated(result))
-        .then_some(ValidityIssue::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
+        .then_some(ValidityIssue::GeneratorCpu { generator_percent, server_percent })
 }
 
 /// Whether the generator is hardly faster against a null target.
 pub fn ceiling(result: &RunResult) -> Option<ValidityIssue> {
     let (rate, ceiling) = (result.requests.rate, result.generator.ceiling_rate?);
     let near = (CEILING_SHARE..=CEILING_INVALID).contains(&(rate / ceiling));
-    (near && !server_is_saturated(result))
-        .then_some(ValidityIssue::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
+    (near && !server_is_saturated(result)).then_some(ValidityIssue::Ceiling { rate, ceiling })
 }
 
 /// Whether the server's busiest thread is saturated, or all its cores are: many processes may share one.

@@ -10,8 +10,12 @@ use serde::{Deserialize, Serialize};
 pub enum ValidityIssue {
     /// Requests or connections failed; `kinds` counts them, as `3 timeout, 1 reset`.
     Errors { failed: u64, completed: u64, kinds: String },
-    /// The generator, not the server, was the limit.
-    ClientLimited(ClientLimit),
+    /// The generator sent late through its own fault.
+    Lag { lag_p99_us: f64, response_p99_us: f64 },
+    /// A thread of the generator was saturated, not counting spinning, and no thread of the server was; 100 is one core.
+    GeneratorCpu { generator_percent: f64, server_percent: Option<f64> },
+    /// The generator is hardly faster against a null target: requests per second.
+    Ceiling { rate: f64, ceiling: f64 },
     /// The offered rate was not reached. Rates are requests per second; `waited` is the share of requests that found every
     /// connection busy, 0 to 1.
     RateMissed { offered: f64, achieved: f64, waited: f64 },
@@ -19,27 +23,9 @@ pub enum ValidityIssue {
     NotStationary { evidence: String },
     /// Too few values for `quantile`, the highest shown.
     TooFewSamples { count: u64, needed: u64, quantile: &'static str },
-    /// Something outside the run used the processor.
-    Disturbed(Disturbance),
-}
-
-/// Evidence that the generator was the limit.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ClientLimit {
-    /// It sent late through its own fault.
-    Lag { lag_p99_us: f64, response_p99_us: f64 },
-    /// A thread of it was saturated, not counting spinning, and no thread of the server was; 100 is one core.
-    Cpu { generator_percent: f64, server_percent: Option<f64> },
-    /// It is hardly faster against a null target: requests per second.
-    Ceiling { rate: f64, ceiling: f64 },
-}
-
-/// What used the processor.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Disturbance {
-    /// The hypervisor: percent of the CPU time of the window.
+    /// The hypervisor used the processor: percent of the CPU time of the window.
     Steal { percent: f64 },
-    /// Other processes on the same cores: time that a thread of the `generator` or `server` was runnable without a core, in
+    /// Other processes used the same cores: time that a thread of the `generator` or `server` was runnable without a core, in
     /// percent of the window.
     RunQueue { whose: &'static str, percent: f64 },
     /// The whole machine was slow for a while, as when other guests of the host are busy: speed of a fixed piece of work just
@@ -51,95 +37,76 @@ impl ValidityIssue {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Errors { .. } => Kind::Errors,
-            Self::ClientLimited(_) => Kind::ClientLimited,
+            Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } => Kind::ClientLimited,
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
             Self::TooFewSamples { .. } => Kind::TooFewSamples,
-            Self::Disturbed(_) => Kind::Disturbed,
+            Self::Steal { .. } | Self::RunQueue { .. } | Self::SlowMachine { .. } => Kind::Disturbed,
         }
     }
 
     /// The evidence, as one sentence.
     pub fn evidence(&self) -> String {
-        self.texts().0
+        match self {
+            Self::Errors { failed, completed, kinds } => {
+                format!("{failed} of {} requests failed ({kinds})", failed + completed)
+            }
+            Self::Lag { lag_p99_us, response_p99_us } => {
+                format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us")
+            }
+            Self::GeneratorCpu { generator_percent, server_percent } => {
+                let server = server_percent.map_or("and the server could not be metered".to_owned(), |server| {
+                    format!("while the server's busiest thread used {server:.0} %")
+                });
+                format!("a generator thread used {generator_percent:.0} % of its core {server}")
+            }
+            Self::Ceiling { rate, ceiling } => format!(
+                "the generator reached {:.0} % of its own ceiling on this machine, {ceiling:.0} requests/s against a \
+                 null target",
+                rate / ceiling * 100.0
+            ),
+            Self::RateMissed { offered, achieved, waited } => format!(
+                "{achieved:.0} requests/s were answered of {offered:.0} offered; {:.1} % found every connection busy",
+                waited * 100.0
+            ),
+            Self::NotStationary { evidence } => evidence.clone(),
+            Self::TooFewSamples { count, needed, quantile } => {
+                format!("{quantile} needs {needed} requests, {count} were recorded")
+            }
+            Self::Steal { percent } => format!("the hypervisor took {percent:.1} % of the CPU time"),
+            Self::RunQueue { whose, percent } => {
+                format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
+            }
+            Self::SlowMachine { percent } => {
+                format!("just before or after, the machine was at {percent:.0} % of its best speed in this experiment")
+            }
+        }
     }
 
     /// What to do about it, as one sentence.
     pub fn remedy(&self) -> &'static str {
-        self.texts().1
-    }
-
-    fn texts(&self) -> (String, &'static str) {
         match self {
-            Self::Errors { failed, completed, kinds } => (
-                format!("{failed} of {} requests failed ({kinds})", failed + completed),
-                "look at the target's log; with a timeout, lower the rate or raise --timeout",
-            ),
-            Self::ClientLimited(limit) => limit.texts(),
-            Self::RateMissed { offered, achieved, waited } => (
-                format!(
-                    "{achieved:.0} requests/s were answered of {offered:.0} offered; {:.1} % found every connection busy",
-                    waited * 100.0
-                ),
-                match *waited > 0.01 {
-                    true => {
-                        "the target is the limit at this rate: lower -R, or raise -c if the target can serve more at a time"
-                    }
-                    false => "lower -R, or lengthen the run so that start and end weigh less",
-                },
-            ),
-            Self::NotStationary { evidence } => (evidence.clone(), "lengthen --warmup and -d until the figures settle"),
-            Self::TooFewSamples { count, needed, quantile } => (
-                format!("{quantile} needs {needed} requests, {count} were recorded"),
-                "lengthen the run (-d) or raise the rate",
-            ),
-            Self::Disturbed(disturbance) => disturbance.texts(),
-        }
-    }
-}
-
-impl ClientLimit {
-    fn texts(&self) -> (String, &'static str) {
-        match self {
-            Self::Lag { lag_p99_us, response_p99_us } => (
-                format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us"),
-                "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
-            ),
-            Self::Cpu { generator_percent, server_percent } => {
-                let server = server_percent.map_or("and the server could not be metered".to_owned(), |server| {
-                    format!("while the server's busiest thread used {server:.0} %")
-                });
-                (
-                    format!("a generator thread used {generator_percent:.0} % of its core {server}"),
-                    "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request",
-                )
+            Self::Errors { .. } => "look at the target's log; with a timeout, lower the rate or raise --timeout",
+            Self::Lag { .. } => "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
+            Self::GeneratorCpu { .. } => {
+                "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request"
             }
-            Self::Ceiling { rate, ceiling } => (
-                format!(
-                    "the generator reached {:.0} % of its own ceiling on this machine, {ceiling:.0} requests/s against a \
-                     null target",
-                    rate / ceiling * 100.0
-                ),
-                "raise the number of connections (-c), or give the generator more cores (-t, --cores)",
-            ),
-        }
-    }
-}
-
-impl Disturbance {
-    fn texts(&self) -> (String, &'static str) {
-        match self {
-            Self::Steal { percent } => {
-                (format!("the hypervisor took {percent:.1} % of the CPU time"), "repeat the run on a quieter machine")
+            Self::Ceiling { .. } => {
+                "raise the number of connections (-c), or give the generator more cores (-t, --cores)"
             }
-            Self::RunQueue { whose, percent } => (
-                format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time"),
-                "stop other programs on these cores, or give generator and server cores of their own (--cores)",
-            ),
-            Self::SlowMachine { percent } => (
-                format!("just before or after, the machine was at {percent:.0} % of its best speed in this experiment"),
-                "more repeats, or --retries to repeat disturbed trials; a dedicated machine avoids them",
-            ),
+            Self::RateMissed { waited, .. } if *waited > 0.01 => {
+                "the target is the limit at this rate: lower -R, or raise -c if the target can serve more at a time"
+            }
+            Self::RateMissed { .. } => "lower -R, or lengthen the run so that start and end weigh less",
+            Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle",
+            Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate",
+            Self::Steal { .. } => "repeat the run on a quieter machine",
+            Self::RunQueue { .. } => {
+                "stop other programs on these cores, or give generator and server cores of their own (--cores)"
+            }
+            Self::SlowMachine { .. } => {
+                "more repeats, or --retries to repeat disturbed trials; a dedicated machine avoids them"
+            }
         }
     }
 }

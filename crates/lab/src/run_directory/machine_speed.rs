@@ -7,7 +7,7 @@
 use super::{Experiment, RunDirectory, TrialOutcome, records::SpeedSample};
 use crate::schedule::Cell;
 use brunt_results::RunResult;
-use brunt_results::verdict::{Disturbance, ValidityIssue};
+use brunt_results::ValidityIssue;
 use std::collections::BTreeMap;
 
 /// A speed below this percentage of the best disturbs a trial. Quiet machines stay within a few percent; slow spells of
@@ -46,7 +46,7 @@ impl SpeedBaseline {
     pub fn judge(&self, cell: &Cell, speed: Option<SpeedSample>, result: &mut RunResult) {
         let Some(percent) = speed.map(|speed| self.percent(cell, speed)) else { return };
         if percent < SLOW_PERCENT {
-            result.verdict.add(&ValidityIssue::Disturbed(Disturbance::SlowMachine { percent }));
+            result.verdict.add(&ValidityIssue::SlowMachine { percent });
         }
     }
 

@@ -6,7 +6,7 @@ use brunt_lab::plan::{builtin, read};
 use brunt_lab::report::{self, Row};
 use brunt_lab::run_directory::{RunDirectory, TrialOutcome};
 use brunt_lab::schedule::{Machine, cells};
-use brunt_results::verdict::{Disturbance, ValidityIssue};
+use brunt_results::ValidityIssue;
 use std::{collections::BTreeMap, path::Path};
 
 /// A hash from 0 to 1 with as many digits as measured values.
@@ -30,9 +30,7 @@ fn large(home: &Path) -> Scene {
         let figures = model::Figures { rate, p50_us: 40.0 + 9e3 * chance(number + 7), cpu_us: 3.0 + chance(number) };
         let mut result = model::result(figures, cell.rate());
         if number % 4 > 0 {
-            result
-                .verdict
-                .add(&ValidityIssue::Disturbed(Disturbance::SlowMachine { percent: 55.0 + 30.0 * chance(number + 3) }));
+            result.verdict.add(&ValidityIssue::SlowMachine { percent: 55.0 + 30.0 * chance(number + 3) });
         }
         leave(&store.trial(cell.id(), repeat), rate, 1e3 * chance(number));
         (repeat, TrialOutcome::Done(Box::new(result)))

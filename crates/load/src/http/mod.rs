@@ -3,13 +3,11 @@
 mod expect;
 mod rendered;
 pub mod source;
-mod template;
 mod variants;
 
 pub use expect::{Expect, Statuses};
 pub use rendered::{Pipeline, Rendered};
 pub use source::{Batch, Flow, Script, Source};
-pub use template::{RequestTarget, Template};
 pub use variants::Vary;
 
 use std::{net::SocketAddr, sync::Arc};
@@ -38,6 +36,27 @@ pub struct Host {
 pub enum Requests {
     Rendered(Arc<Rendered>),
     Script(Script),
+}
+
+/// Parts common to all requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Any token but CONNECT.
+    pub method: String,
+    /// Headers other than `Host`, `Connection` and those that frame the body, in order.
+    pub fields: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+    pub http10: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestTarget {
+    /// `Host` header: `host[:port]`.
+    pub host: String,
+    /// Path and query, %-encoded.
+    pub target: String,
+    /// Relative frequency; at least 1.
+    pub weight: u32,
 }
 
 impl Http {

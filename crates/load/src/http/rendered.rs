@@ -3,8 +3,8 @@
 //! Targets take turns by weight, spread as evenly as possible: weights 3 and 1 give `aaba`, not `aaab`.
 
 use super::source::{Batch, MAX_BATCH};
-use super::template::{RequestTarget, Template};
 use super::variants::{Vary, variant};
+use super::{RequestTarget, Template};
 use brunt_wire::http1::{EncodeError, Version, client::Request};
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 //! Each variant has a token, in a query parameter `vary`, in a cookie of that name, and in place of each `{vary}` of the
 //! path. Tokens follow from the seed and have one length, so all variants of a URL are equally long.
 
-use super::template::{RequestTarget, Template};
+use super::{RequestTarget, Template};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
