@@ -2,7 +2,7 @@
 
 use crate::plan::settings::Amount;
 use brunt_results::Rate;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use time::OffsetDateTime;
 
 pub const ABSENT: &str = "-";
@@ -44,14 +44,17 @@ pub fn mebibytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / (1024.0 * 1024.0)), 1)
 }
 
-/// An aligned table without lines. `heads` says of each column whether it is aligned right.
-pub fn table<H: std::fmt::Display>(heads: &[(H, bool)], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+/// An aligned table without lines.
+pub fn table<H: std::fmt::Display>(
+    heads: &[H],
+    is_right: impl Fn(usize) -> bool,
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let side = |right: bool| if right { CellAlignment::Right } else { CellAlignment::Left };
-    table.set_header(heads.iter().map(|(head, right)| Cell::new(head).set_alignment(side(*right))));
-    for row in rows {
-        table.add_row(row.iter().zip(heads).map(|(text, (_, right))| Cell::new(text).set_alignment(side(*right))));
+    table.set_header(heads).add_rows(rows);
+    for column in table.column_iter_mut().filter(|column| is_right(column.index)) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

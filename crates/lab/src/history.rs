@@ -16,7 +16,6 @@ mod filter;
 mod places;
 mod query;
 mod rebuild;
-mod scan;
 mod schema;
 mod since;
 mod text;

@@ -4,39 +4,34 @@ pub mod builtin;
 mod cli_overrides;
 mod diagnostic;
 mod filter;
-mod fnv;
 pub mod key;
 pub mod keys;
-mod limits;
 mod parse;
 pub mod phase;
 mod references;
 pub mod schema;
 pub mod settings;
 mod source;
-mod style;
 mod target;
 pub mod template;
 pub mod tester;
 mod validate;
 
-use brunt_results::{Cores, Span};
-use fnv::fnv1a;
+use crate::suggest::did_you_mean;
+use brunt_results::{Cores, Count, Size, Span};
 use serde::{Deserialize, Serialize};
 use settings::Settings;
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, str::FromStr, time::Duration};
 
 pub use diagnostic::PlanError;
 pub use filter::{Filter, Pattern};
-pub use limits::Limits;
 pub use parse::read;
 pub use phase::{Override, Phase};
-pub use style::Style;
 
 /// Name of the phase among the values of a cell.
 pub const PHASE: &str = "phase";
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     pub name: String,
     pub description: String,
@@ -51,34 +46,34 @@ pub struct Plan {
     /// The cells of all sweeps are measured.
     pub sweeps: Vec<Sweep>,
     /// Consecutive loads on one start of a target; empty for a single load.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
     /// Values for some cells that replace those of load and phases; a later one wins.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<Override>,
     /// The report begins with the best values of this name for each target and combination of the rest.
     pub best_over: Option<String>,
     /// The target that others are compared with, repeat by repeat.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// Default layout of the printed table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
     /// In the order in which reports show them.
     pub targets: Vec<Target>,
     /// Words added to the command lines of testers, by name; with placeholders.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub testers: BTreeMap<String, Vec<String>>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Sweep {
     pub axes: Vec<Axis>,
-    #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    #[serde(skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
     /// A name of [`settings::NAMES`], or one of the plan's own.
     pub name: String,
@@ -86,7 +81,7 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Target {
     pub name: String,
     #[serde(rename = "start")]
@@ -98,29 +93,29 @@ pub struct Target {
     /// Programs without which the target is skipped.
     pub needs: Vec<String>,
     /// Run before each start of the target, unless empty; with placeholders.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
     /// Run after each stop of the target, even after failures, unless empty; with placeholders.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    #[serde(default = "hook_timeout", skip_serializing_if = "is_hook_timeout")]
+    #[serde(skip_serializing_if = "is_hook_timeout")]
     pub hook_timeout: Span,
     /// Added to the environment; values with placeholders.
     pub env: BTreeMap<String, String>,
     /// Time limit for the first accepted connection.
     pub ready_timeout: Span,
     pub max_server_cores: Option<usize>,
-    #[serde(default, skip_serializing_if = "Pin::is_automatic")]
+    #[serde(skip_serializing_if = "Pin::is_automatic")]
     pub pin: Pin,
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    #[serde(skip_serializing_if = "Limits::is_empty")]
     pub limits: Limits,
-    #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    #[serde(skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
     /// Why it is skipped, if it is.
     pub skip: Option<String>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pin {
     /// The highest-numbered cores of the machine, as many as the cell has.
@@ -139,15 +134,11 @@ impl Pin {
 
 pub const HOOK_TIMEOUT: Span = Span(Duration::from_secs(60));
 
-fn hook_timeout() -> Span {
-    HOOK_TIMEOUT
-}
-
 fn is_hook_timeout(span: &Span) -> bool {
     *span == HOOK_TIMEOUT
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     Serve {
@@ -160,6 +151,52 @@ pub enum TargetKind {
     Nginx {
         body: String,
     },
+}
+
+/// Limits of a process; an absent one is inherited from brunt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Limits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nofile: Option<Count>,
+    /// Memory of the target and its children; without control groups the address space of each process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memlock: Option<Size>,
+}
+
+impl Limits {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A layout of the printed table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// All figures, a row for each cell.
+    #[default]
+    Plain,
+    /// Rate, mean latency and CPU; a block for each server and load, a row for each step of the load.
+    PingPong,
+    /// Rate, percentiles relative to the median, memory and CPU; a numbered case for each tester and server.
+    Upstreams,
+}
+
+impl Style {
+    pub const ALL: [(&'static str, Self); 3] =
+        [("plain", Self::Plain), ("ping-pong", Self::PingPong), ("upstreams", Self::Upstreams)];
+}
+
+impl FromStr for Style {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(|(name, _)| name);
+        let known = Self::ALL.into_iter().find(|(name, _)| *name == text);
+        known.map(|(_, style)| style).ok_or_else(|| format!("'{text}' is not a style{}", did_you_mean(text, &names)))
+    }
 }
 
 impl Plan {
@@ -178,15 +215,28 @@ impl Plan {
         format!("{:016x}", fnv1a(&bytes))
     }
 
+    /// Axes that are no settings of the load.
     pub fn custom_axes(&self) -> impl Iterator<Item = &Axis> {
         let axes = self.sweeps.iter().flat_map(|sweep| &sweep.axes);
         axes.filter(|axis| !settings::NAMES.contains(&axis.name.as_str()))
     }
 }
 
+/// The 64-bit FNV-1a hash (Fowler, Noll, Vo). Not cryptographic: it distinguishes plans by accident, not by malice.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hashes_are_the_published_vectors() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a(b"foobar"), 0x85944171f73967e8);
+    }
 
     #[test]
     fn the_hash_sees_what_changes_a_trial_and_nothing_else() {

@@ -75,6 +75,17 @@ impl RunDirectory {
         })
     }
 
+    /// Every cell with a result, its repeats ascending, and their results.
+    pub fn results<'e>(&self, experiment: &'e Experiment) -> impl Iterator<Item = (&'e Cell, Vec<(u32, RunResult)>)> {
+        self.recorded_trials(experiment).filter_map(|(cell, trials)| {
+            let done = trials.into_iter().filter_map(|(repeat, outcome)| match outcome {
+                TrialOutcome::Done(result) => Some((repeat, *result)),
+                TrialOutcome::Failed(_) => None,
+            });
+            Some((cell, done.collect::<Vec<_>>())).filter(|(_, done)| !done.is_empty())
+        })
+    }
+
     /// Reads `experiment.json`; `None` if there is none.
     pub fn experiment(&self) -> io::Result<Option<Experiment>> {
         match Directory::open(&self.path).read_json::<Experiment>("experiment.json") {
@@ -201,9 +212,9 @@ impl RunDirectory {
 
     pub fn begin(&self, experiment: &Experiment, plan: &str) -> io::Result<()> {
         fs::create_dir_all(self.path.join("builds"))?;
-        let place = self.path.join("plan.toml");
-        fs::write(&place, plan).map_err(with_path(&place))?;
-        Directory::open(&self.path).write_json("experiment.json", experiment)
+        let directory = Directory::open(&self.path);
+        directory.write_text("plan.toml", plan)?;
+        directory.write_json("experiment.json", experiment)
     }
 
     /// Writes the charts, given as SVG and file name, and removes outdated ones.
@@ -241,9 +252,8 @@ impl RunDirectory {
     }
 
     pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {
-        let place = self.path.join("report.md");
-        fs::write(&place, markdown).map_err(with_path(&place))?;
-        Ok(place)
+        Directory::open(&self.path).write_text("report.md", markdown)?;
+        Ok(self.path.join("report.md"))
     }
 }
 

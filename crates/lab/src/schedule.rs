@@ -11,7 +11,7 @@ use crate::{Error, plan::Plan};
 use selection::Selection;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use cells::{Cell, Cells, SkippedCell, cells};
+pub use cells::{Cell, Cells, SkippedCell, cells, pairs};
 pub use cpu_assignment::{Machine, Placement, SkipReason, TooFewCores, assign_cores, busy};
 pub use estimate::{Estimator, format_duration};
 pub use order::{ScheduledTrial, abba, order};
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn cells_with_the_same_reason_share_a_line() {
         let skip =
-            |target: &str, why: SkipReason| SkippedCell { target: target.into(), axes: Vec::new(), phase: None, why };
+            |target: &str, why: SkipReason| SkippedCell { id: format!("target={target}"), target: target.into(), why };
         let tool = || SkipReason::Other("needs 'go'".into());
         let cores = |server, client| SkipReason::Cores(TooFewCores { server, client, have: 2 });
         let mut skipped = vec![skip("go", tool()), skip("uring", cores(4, 1)), skip("go", tool())];

@@ -51,10 +51,7 @@ fn unavailable_targets_are_skipped_with_the_reason() {
     let plan = plan("", &["a", "b"]);
     let cells = cells(&plan, &machine(2), &BTreeMap::from([("b".to_owned(), "no compiler".to_owned())]));
     assert_eq!(cells.run.len(), 1);
-    assert_eq!(
-        (cells.skipped[0].id().as_str(), cells.skipped[0].why.to_string().as_str()),
-        ("target=b", "no compiler")
-    );
+    assert_eq!((cells.skipped[0].id.as_str(), cells.skipped[0].why.to_string().as_str()), ("target=b", "no compiler"));
 }
 
 #[test]
@@ -155,7 +152,7 @@ fn every_combination_has_every_phase_and_overrides_win() {
             "target=b,size=2B,phase=peak 7k 4s",
         ]
     );
-    assert_eq!((cells[0].combination(), cells[0].phase.as_deref()), ("size=1B,phase=warm", Some("warm")));
+    assert_eq!((cells[0].combination(), cells[0].phase()), ("size=1B,phase=warm", Some("warm")));
     assert!(cells[0].shares_start(&cells[1]));
     assert!(!cells[0].shares_start(&cells[2]) && !cells[0].shares_start(&cells[4]));
 }
@@ -193,7 +190,7 @@ fn shuffling_keeps_phases_together_and_in_order() {
         let starts = schedule.todo(|_| false);
         assert_eq!(starts.len(), 4 * 2 * 3);
         for (first, start) in starts {
-            let phases: Vec<_> = start.iter().map(|slot| schedule.cell(*slot).phase.as_deref().unwrap()).collect();
+            let phases: Vec<_> = start.iter().map(|slot| schedule.cell(*slot).phase().unwrap()).collect();
             assert_eq!(phases, ["x", "y", "z"]);
             assert_eq!(schedule.order[first], start[0]);
         }

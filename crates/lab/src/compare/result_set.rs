@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::fs_error::with_path;
-use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
+use crate::run_directory::{Experiment, RunDirectory};
 use crate::suggest::did_you_mean;
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
 use std::collections::BTreeMap;
@@ -91,21 +91,12 @@ impl ResultSet {
 }
 
 fn experiment_groups(store: &RunDirectory, experiment: &Experiment) -> Vec<Group> {
-    let cells = store.recorded_trials(experiment).map(|(cell, trials)| {
-        let done = trials.into_iter().filter_map(|(repeat, outcome)| match outcome {
-            TrialOutcome::Done(result) => Some((repeat, *result)),
-            TrialOutcome::Failed(_) => None,
-        });
-        let (repeats, results) = done.unzip();
-        Group {
-            id: cell.id().to_owned(),
-            target: cell.target.clone(),
-            combination: cell.combination().to_owned(),
-            results,
-            repeats,
-        }
+    let groups = store.results(experiment).map(|(cell, results)| {
+        let (repeats, results) = results.into_iter().unzip();
+        let (id, combination) = (cell.id().to_owned(), cell.combination().to_owned());
+        Group { id, target: cell.target.clone(), combination, results, repeats }
     });
-    cells.filter(|group| !group.results.is_empty()).collect()
+    groups.collect()
 }
 
 fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {

@@ -32,8 +32,7 @@ fn title(pair: &Pair) -> String {
 
 fn table(pair: &Pair, margin: f64) -> String {
     let is_right = |column: usize| column > 0 && column < HEADER.len() - 1;
-    let heads: Vec<(&str, bool)> = (0..).zip(HEADER).map(|(column, head)| (head, is_right(column))).collect();
-    format::table(&heads, pair.figures.iter().map(|finding| row(finding, margin)))
+    format::table(&HEADER, is_right, pair.figures.iter().map(|finding| row(finding, margin)))
 }
 
 fn row(finding: &MetricComparison, margin: f64) -> Vec<String> {

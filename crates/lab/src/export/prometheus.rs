@@ -3,7 +3,7 @@
 //! Times are seconds. All histograms have the same buckets, so they can be added.
 
 use super::trials::{Group, Trial, Trials};
-use crate::Error;
+use crate::{Error, fs_error::with_path};
 use brunt_results::{RunResult, hlog};
 use hdrhistogram::Histogram;
 use std::{fmt::Write as _, fs, io};
@@ -88,9 +88,8 @@ fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> 
     for (labels, trial) in all {
         let place = trial.dir.join("latency.hlog");
         let log = match fs::read(&place) {
-            Ok(log) => log,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(Error::Failed(format!("{}: {error}", place.display()))),
+            log => log.map_err(with_path(&place))?,
         };
         let times = hlog::distribution(&log, tag);
         let times = times.map_err(|error| Error::Failed(format!("{}: {error}", place.display())))?;

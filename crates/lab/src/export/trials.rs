@@ -1,8 +1,8 @@
 //! All trials of a directory with the settings of their cells. Read-only.
 
 use crate::Error;
-use crate::run_directory::{RunDirectory, TrialOutcome};
-use crate::schedule::Cell;
+use crate::run_directory::RunDirectory;
+use crate::schedule::{Cell, pairs};
 use brunt_results::{RunResult, directory::Directory};
 use std::path::{Path, PathBuf};
 
@@ -32,15 +32,10 @@ impl Trials {
         let store = RunDirectory::at(dir);
         let mut trials = Self { plan: None, groups: Vec::new() };
         if let Some(experiment) = store.experiment()? {
-            for (cell, outcomes) in store.recorded_trials(&experiment) {
-                let done = outcomes.into_iter().filter_map(|(repeat, outcome)| {
-                    let TrialOutcome::Done(result) = outcome else { return None };
-                    Some(Trial { repeat, dir: store.trial(cell.id(), repeat), result: *result })
-                });
-                let trials_of_cell: Vec<Trial> = done.collect();
-                if !trials_of_cell.is_empty() {
-                    trials.groups.push(Group { cell: Some(cell.clone()), trials: trials_of_cell });
-                }
+            for (cell, results) in store.results(&experiment) {
+                let trial = |(repeat, result)| Trial { repeat, dir: store.trial(cell.id(), repeat), result };
+                let own = results.into_iter().map(trial).collect();
+                trials.groups.push(Group { cell: Some(cell.clone()), trials: own });
             }
             trials.plan = Some(experiment.name);
         } else if Directory::open(dir).is_complete() {
@@ -69,7 +64,8 @@ impl Group {
     pub(super) fn swept(&self) -> Vec<(String, String)> {
         let Some(cell) = &self.cell else { return Vec::new() };
         let plain = cell.placeholders();
-        let pairs = cell.combination().split(',').filter_map(|pair| pair.split_once('='));
-        pairs.map(|(name, value)| (name.to_owned(), plain.get(name).map_or(value, String::as_str).to_owned())).collect()
+        let value =
+            |(name, value): (&str, &str)| (name.to_owned(), plain.get(name).map_or(value, String::as_str).to_owned());
+        pairs(cell.combination()).map(value).collect()
     }
 }

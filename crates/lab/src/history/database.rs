@@ -5,7 +5,7 @@
 //! systems lack. Processes wait for each other for up to [`LOCK_TIMEOUT`].
 
 use super::schema;
-use crate::Error;
+use crate::{Error, fs_error::with_path};
 use rusqlite::ffi::{SQLITE_CANTOPEN, SQLITE_CORRUPT};
 use rusqlite::{Connection, ErrorCode};
 use std::fs::{File, TryLockError};
@@ -103,15 +103,14 @@ fn create_folder(folder: &Path) -> Result<(), Error> {
 pub(super) fn lock(folder: &Path) -> Result<File, Error> {
     create_folder(folder)?;
     let path = folder.join("lock");
-    let failed = |error: &io::Error| Error::Failed(format!("{}: {error}", path.display()));
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|e| failed(&e))?;
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(with_path(&path))?;
     let since = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             // Some network file systems have no locks. A lost line of the list of directories is the worst consequence.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+            Err(TryLockError::Error(error)) => return Err(with_path(&path)(error).into()),
             Err(TryLockError::WouldBlock) if since.elapsed() > LOCK_TIMEOUT => {
                 let message = format!("{}: another process has held the lock for {LOCK_TIMEOUT:?}", path.display());
                 return Err(Error::Failed(message));

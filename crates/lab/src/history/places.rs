@@ -3,7 +3,7 @@
 //! It cannot be rebuilt, so it is only appended to or replaced atomically.
 
 use super::database::lock;
-use crate::Error;
+use crate::{Error, fs_error::with_path};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf, absolute};
@@ -23,15 +23,11 @@ impl Places {
         self.folder.join("places")
     }
 
-    fn named(&self, error: &io::Error) -> Error {
-        Error::Failed(format!("{}: {error}", self.path().display()))
-    }
-
     pub(super) fn all(&self) -> Result<Vec<String>, Error> {
         match fs::read_to_string(self.path()) {
             Ok(text) => Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(self.named(&error)),
+            Err(error) => Err(with_path(&self.path())(error).into()),
         }
     }
 
@@ -42,14 +38,16 @@ impl Places {
         }
         let file = File::options().create(true).append(true).open(self.path());
         // The leading newline separates it from a line truncated by a full disk.
-        file.and_then(|mut file| file.write_all(format!("\n{place}\n").as_bytes())).map_err(|e| self.named(&e))
+        let added = file.and_then(|mut file| file.write_all(format!("\n{place}\n").as_bytes()));
+        Ok(added.map_err(with_path(&self.path()))?)
     }
 
     pub(super) fn replace<'a>(&self, places: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
         let _lock = lock(&self.folder)?;
         let text: String = places.into_iter().map(|place| format!("{place}\n")).collect();
         let beside = self.folder.join("places.new");
-        fs::write(&beside, text).and_then(|()| fs::rename(&beside, self.path())).map_err(|e| self.named(&e))
+        let replaced = fs::write(&beside, text).and_then(|()| fs::rename(&beside, self.path()));
+        Ok(replaced.map_err(with_path(&self.path()))?)
     }
 }
 

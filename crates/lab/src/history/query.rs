@@ -131,60 +131,44 @@ fn count(cache: &Connection, ask: &str, parameters: &[Value]) -> rusqlite::Resul
     cache.query_row(ask, params_from_iter(parameters), |row| Ok(natural(row.get(0)?) as usize))
 }
 
+/// The struct with these fields, each from the column of its name, and others.
+macro_rules! from_columns {
+    ($row:ident, $type:ident { $($field:ident),* } { $($other:tt)* }) => {
+        Ok($type { $($field: $row.get(stringify!($field))?,)* $($other)* })
+    };
+}
+
 fn run(row: &Row) -> rusqlite::Result<Run> {
     let directory: String = row.get("path")?;
-    Ok(Run {
+    let cpus = row.get::<_, Option<i64>>("cpus")?.map(natural);
+    let machine: rusqlite::Result<_> = from_columns!(row, Machine { cpu, kernel, brunt, binary_hash } { cpus });
+    from_columns!(row, Run { plan, description, finished, command } {
         gone: !Path::new(&directory).is_dir(),
         directory,
         kind: Kind::of(&row.get::<_, String>("kind")?),
-        plan: row.get("plan")?,
-        description: row.get("description")?,
         targets: Vec::new(),
         started_unix_s: natural(row.get("started_unix_s")?),
-        finished: row.get("finished")?,
         missing: natural(row.get("missing")?),
         trials: natural(row.get("trials")?),
         verdicts: BTreeMap::new(),
-        machine: Machine {
-            cpu: row.get("cpu")?,
-            cpus: row.get::<_, Option<i64>>("cpus")?.map(natural),
-            kernel: row.get("kernel")?,
-            brunt: row.get("brunt")?,
-            binary_hash: row.get("binary_hash")?,
-        },
-        command: row.get("command")?,
+        machine: machine?,
     })
 }
 
 fn trial(row: &Row) -> rusqlite::Result<Trial> {
     let (directory, place): (String, String) = (row.get("path")?, row.get("place")?);
     let whole = |name| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(name)?.map(natural));
-    Ok(Trial {
+    from_columns!(row, Trial {
+        plan, target, combination, repeat, verdict, why, tester, rate, offered_rate, errors_percent, mean_us, p50_us,
+        p90_us, p99_us, p999_us, max_us, cost_us, cpu_percent
+    } {
         gone: !Path::new(&directory).join(&place).is_dir(),
         directory,
         place,
-        plan: row.get("plan")?,
-        target: row.get("target")?,
-        combination: row.get("combination")?,
         values: BTreeMap::new(),
-        repeat: row.get("repeat")?,
         started_unix_s: whole("started_unix_s")?,
-        verdict: row.get("verdict")?,
-        why: row.get("why")?,
-        tester: row.get("tester")?,
-        rate: row.get("rate")?,
-        offered_rate: row.get("offered_rate")?,
         completed: whole("completed")?,
         failed: whole("failed")?,
-        errors_percent: row.get("errors_percent")?,
-        mean_us: row.get("mean_us")?,
-        p50_us: row.get("p50_us")?,
-        p90_us: row.get("p90_us")?,
-        p99_us: row.get("p99_us")?,
-        p999_us: row.get("p999_us")?,
-        max_us: row.get("max_us")?,
-        cost_us: row.get("cost_us")?,
-        cpu_percent: row.get("cpu_percent")?,
         rss_bytes: whole("rss_bytes")?,
     })
 }

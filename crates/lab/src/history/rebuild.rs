@@ -1,8 +1,9 @@
 //! Rebuilding the index from root directories and from listed directories that still exist.
 
-use super::{Index, entry::Entry, places::canonical_path, scan::Found, schema};
+use super::{Index, entry::Entry, places::canonical_path, schema};
 use crate::Error;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,13 +23,10 @@ impl Index {
         for root in roots {
             found.beneath(root)?;
         }
-        let mut entries = BTreeMap::new();
-        for (path, entry) in found.entries {
-            entries.insert(canonical_path(&path)?, entry);
-        }
+        let Found { mut entries, unreadable } = found;
         let identities = self.query_or_rebuild(|cache| run_identities(cache))?;
         let known = self.places.all()?.into_iter().chain(identities.keys().cloned());
-        let mut rebuilt = Rebuilt { unreadable: found.unreadable, ..Rebuilt::default() };
+        let mut rebuilt = Rebuilt { unreadable, ..Rebuilt::default() };
         // Listed directories without results are kept: a run may just have begun.
         let mut noted = Vec::new();
         let mut gone = Vec::new();
@@ -53,7 +51,7 @@ impl Index {
             let identity = &identities[&place];
             let there = entries
                 .iter()
-                .find(|(path, entry)| !identities.contains_key(*path) && RunIdentity::of(entry) == *identity);
+                .find(|(path, entry)| !identities.contains_key(*path) && run_identity(entry) == *identity);
             match there {
                 Some((path, _)) => rebuilt.moved.push((place, path.clone())),
                 None => rebuilt.forgotten.push(place),
@@ -72,37 +70,48 @@ impl Index {
     }
 }
 
-/// Identifies a run whose directory was moved.
-#[derive(Debug, PartialEq, Eq)]
-struct RunIdentity {
-    kind: String,
-    plan: String,
-    plan_hash: String,
-    started_unix_s: u64,
-}
+/// Kind, plan, hash of the plan and start: identifies a run whose directory was moved.
+type RunIdentity = (String, String, String, i64);
 
-impl RunIdentity {
-    fn of(entry: &Entry) -> Self {
-        Self {
-            kind: entry.kind.word().to_owned(),
-            plan: entry.plan.clone(),
-            plan_hash: entry.plan_hash.clone(),
-            started_unix_s: entry.started_unix_s,
-        }
-    }
+fn run_identity(entry: &Entry) -> RunIdentity {
+    let started = schema::signed(entry.started_unix_s);
+    (entry.kind.word().to_owned(), entry.plan.clone(), entry.plan_hash.clone(), started)
 }
 
 fn run_identities(cache: &rusqlite::Connection) -> rusqlite::Result<BTreeMap<String, RunIdentity>> {
     let mut ask = cache.prepare("SELECT path, kind, plan, plan_hash, started_unix_s FROM directory")?;
-    let identity = |row: &rusqlite::Row| {
-        let started: i64 = row.get(4)?;
-        let identity = RunIdentity {
-            kind: row.get(1)?,
-            plan: row.get(2)?,
-            plan_hash: row.get(3)?,
-            started_unix_s: started as u64,
-        };
-        Ok((row.get(0)?, identity))
-    };
+    let identity = |row: &rusqlite::Row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)));
     ask.query_map([], identity)?.collect()
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    entries: BTreeMap<String, Entry>,
+    unreadable: Vec<String>,
+}
+
+impl Found {
+    /// Finds the result directories beneath a root. Does not follow symbolic links and does not descend into result
+    /// directories.
+    fn beneath(&mut self, root: &Path) -> Result<(), Error> {
+        fs::read_dir(root).map_err(|error| Error::Usage(format!("{}: {error}", root.display())))?;
+        let mut rest = vec![root.to_owned()];
+        while let Some(dir) = rest.pop() {
+            match Entry::read(&dir) {
+                Ok(Some(entry)) => {
+                    self.entries.insert(canonical_path(&dir)?, entry);
+                }
+                Ok(None) => match fs::read_dir(&dir) {
+                    Ok(within) => rest.extend(directories(within)),
+                    Err(error) => self.unreadable.push(format!("{}: {error}", dir.display())),
+                },
+                Err(error) => self.unreadable.push(error.to_string()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn directories(within: fs::ReadDir) -> impl Iterator<Item = PathBuf> {
+    within.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
 }

@@ -185,6 +185,6 @@ fn put_trial(transaction: &Transaction, cell: i64, trial: &Trial) -> rusqlite::R
 }
 
 /// SQLite integers are signed.
-fn signed(number: u64) -> i64 {
+pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

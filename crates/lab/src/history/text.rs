@@ -6,14 +6,7 @@ use std::path::Path;
 
 /// One line per directory, newest first; paths beneath `here` are relative.
 pub fn runs(runs: &[Run], here: &Path) -> String {
-    let heads = [
-        ("started", false),
-        ("plan", false),
-        ("targets", false),
-        ("trials", true),
-        ("verdicts", false),
-        ("directory", false),
-    ];
+    let heads = ["started", "plan", "targets", "trials", "verdicts", "directory"];
     let lines = runs.iter().map(|run| {
         let verdicts: Vec<String> = run.verdicts.iter().map(|(word, count)| format!("{count} {word}")).collect();
         let trials = match (run.finished, run.missing) {
@@ -31,23 +24,12 @@ pub fn runs(runs: &[Run], here: &Path) -> String {
             format!("{}{gone}", shown(&run.directory, "", here)),
         ]
     });
-    table(&heads, lines)
+    table(&heads, |column| heads[column] == "trials", lines)
 }
 
 /// One line per trial; paths beneath `here` are relative.
 pub fn trials(trials: &[Trial], here: &Path) -> String {
-    let heads = [
-        ("plan", false),
-        ("target", false),
-        ("cell", false),
-        ("k req/s", true),
-        ("p50", true),
-        ("p99", true),
-        ("p99.9", true),
-        ("CPU us per req", true),
-        ("verdict", false),
-        ("directory", false),
-    ];
+    let heads = ["plan", "target", "cell", "k req/s", "p50", "p99", "p99.9", "CPU us per req", "verdict", "directory"];
     let lines = trials.iter().map(|trial| {
         let gone = if trial.gone { " (gone)" } else { "" };
         vec![
@@ -63,7 +45,7 @@ pub fn trials(trials: &[Trial], here: &Path) -> String {
             format!("{}{gone}", shown(&trial.directory, &trial.place, here)),
         ]
     });
-    table(&heads, lines)
+    table(&heads, |column| (3..8).contains(&column), lines)
 }
 
 fn shown(directory: &str, place: &str, here: &Path) -> String {

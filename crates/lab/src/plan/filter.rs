@@ -4,14 +4,14 @@ use super::PHASE;
 use super::references::{FilterRef, References};
 use super::source::{Source, Table, Value, entries, one_or_list};
 use crate::plan::PlanError;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The values that match for each name, in normal form; all names must match.
 pub type Pattern = BTreeMap<String, Vec<String>>;
 
 /// A set of cells; without patterns, all of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Filter {
     /// At least one must match, if there are any.
     pub when: Vec<Pattern>,

@@ -6,7 +6,7 @@ use super::source::{Source, Table, entries};
 use super::{Filter, PHASE, keys};
 use crate::plan::PlanError;
 use crate::plan::settings::{Amount, NAMES, Settings};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use toml::de::DeTable;
 
 /// Settings that no phase can change: cores are assigned when the target is started.
@@ -16,13 +16,13 @@ const FIXED: &[&str] = &["server_cores", "client_cores"];
 pub type Values = Vec<(String, String)>;
 
 /// One of several consecutive loads on one start of a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Phase {
     pub name: String,
     pub set: Values,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Override {
     pub filter: Filter,
     /// Replaces values of load and phase.

@@ -159,7 +159,7 @@ fn each_grew(result: &RunResult, start: u64, end: u64) -> Option<f64> {
 pub fn sort(rows: &mut Vec<Row>) {
     let combinations = distinct(rows.iter().map(|row| row.cell.combination().to_owned()));
     let place = |row: &Row| combinations.iter().position(|name| *name == row.cell.combination());
-    let in_phases = rows.iter().any(|row| row.cell.phase.as_deref().is_some());
+    let in_phases = rows.iter().any(|row| row.cell.phase().is_some());
     let mut keyed: Vec<_> = rows
         .drain(..)
         .map(|row| {

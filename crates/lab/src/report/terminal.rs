@@ -55,7 +55,7 @@ fn fitting(table: RenderedTable, width: Option<usize>) -> (String, usize) {
 }
 
 fn render(groups: &[usize], columns: &[Column]) -> String {
-    let heads: Vec<(String, bool)> = columns.iter().map(|column| (column.header.join("\n"), column.right)).collect();
+    let heads: Vec<String> = columns.iter().map(|column| column.header.join("\n")).collect();
     // No separators if every group is a single row.
     let has_groups = groups.windows(2).any(|pair| pair[0] == pair[1]);
     let rows = groups.iter().enumerate().flat_map(|(index, group)| {
@@ -63,5 +63,5 @@ fn render(groups: &[usize], columns: &[Column]) -> String {
         let row = columns.iter().map(|column| column.cells[index].clone()).collect();
         is_first.then(|| vec![String::new(); columns.len()]).into_iter().chain([row])
     });
-    format::table(&heads, rows)
+    format::table(&heads, |column| columns[column].right, rows)
 }

@@ -5,7 +5,6 @@ use crate::plan::Target;
 use crate::system::poll::{every, poll};
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,15 +27,9 @@ pub fn build(
     let failed = |e: io::Error| BuildError::Failed(format!("the build cannot be started: {e}"));
     let stdout = fs::File::create(log).map_err(failed)?;
     let dir = std::path::absolute(folder(target, base)).map_err(failed)?;
-    let launch = Launch {
-        program: program(&target.build[0], &dir),
-        args: target.build[1..].to_vec(),
-        dir: Some(dir),
-        env: BTreeMap::new(),
-        cores: None,
-        stderr: stdout.try_clone().map_err(failed)?,
-        stdout,
-    };
+    let (program, args) = (program(&target.build[0], &dir), target.build[1..].to_vec());
+    let stderr = stdout.try_clone().map_err(failed)?;
+    let launch = Launch { dir: Some(dir), ..Launch::new(program, args, stdout, stderr) };
     let words = launch.words().join(" ");
     let mut process = ProcessGroup::start(launch, registry).map_err(failed)?;
     let status = poll(Duration::MAX, every(20), || match process.ended() {

@@ -1,41 +1,23 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
 
+use super::Request;
 use super::build::{BuildError, build};
 use super::observer::{Event, Observer, TrialProgress};
-use super::trial::{SpeedProbe, TrialGroup, TrialRunner, TrialSpec, TrialStatus};
+use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use crate::Error;
-use crate::plan::{Plan, Target};
+use crate::plan::Target;
 use crate::run_directory::machine_speed::{SpeedBaseline, is_faster};
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome};
 use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
 use crate::system::cgroup;
 use crate::system::ports::Ports;
 use crate::system::process_registry::ProcessRegistry;
-use crate::testers::Tester;
 use brunt_results::{directory::Directory, verdict::Kind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-#[derive(Debug, Clone)]
-pub struct Request {
-    pub plan: Plan,
-    pub plan_text: String,
-    /// The folder that the plan's paths are relative to.
-    pub base: PathBuf,
-    pub out: PathBuf,
-    /// Remove what an earlier run left there.
-    pub fresh: bool,
-    pub tester: Tester,
-    /// The binary whose `serve` is a target.
-    pub brunt: PathBuf,
-    pub speed_probe: SpeedProbe,
-    /// The command line as typed.
-    pub command: Vec<String>,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
@@ -298,15 +280,7 @@ impl<'a> Runner<'a> {
             }
             return Ok(trials.iter().map(|_| TrialStatus::Failed(failure.clone())).collect());
         }
-        let runner = TrialRunner {
-            tester: &self.request.tester,
-            tester_args: &self.request.plan.testers,
-            brunt: &self.request.brunt,
-            base: &self.request.base,
-            speed_probe: self.request.speed_probe,
-            registry: &self.registry,
-            stop: self.stop,
-        };
+        let runner = TrialRunner { request: self.request, registry: &self.registry, stop: self.stop };
         // The same for every target and cell of a repeat, so that all get the same load.
         let seed = self.request.plan.seed.wrapping_add(u64::from(repeat) - 1);
         let group = TrialGroup { trials, target, repeat, seed };

@@ -9,10 +9,8 @@ pub trait Observer {
     fn on_event(&mut self, event: &Event<'_>);
 }
 
-#[derive(Debug, Default)]
-pub struct NoObserver;
-
-impl Observer for NoObserver {
+/// Ignores all events.
+impl Observer for () {
     fn on_event(&mut self, _: &Event<'_>) {}
 }
 

@@ -9,6 +9,7 @@ mod hooks;
 mod launch;
 mod load;
 
+use super::Request;
 use crate::fs_error::with_path;
 use crate::plan::Target;
 use crate::run_directory::{Failure, SpeedSample, TrialRecord};
@@ -19,11 +20,9 @@ use crate::system::ports;
 use crate::system::ports::Ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
-use crate::testers::Tester;
 use brunt_results::{RunResult, directory::Directory};
 use hooks::Hook;
 use launch::TrialContext;
-use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,13 +53,7 @@ pub fn probe_speed(cell: &Cell) -> Option<f64> {
 
 /// What all trials of an experiment have in common.
 pub struct TrialRunner<'a> {
-    /// Makes the load where the plan names no external tester.
-    pub tester: &'a Tester,
-    /// Words added to the command lines of testers, by name.
-    pub tester_args: &'a BTreeMap<String, Vec<String>>,
-    pub brunt: &'a Path,
-    pub base: &'a Path,
-    pub speed_probe: SpeedProbe,
+    pub request: &'a Request,
     pub registry: &'a Arc<ProcessRegistry>,
     pub stop: &'a AtomicBool,
 }
@@ -198,7 +191,7 @@ impl TrialRunner<'_> {
         let words = launch.words();
         *background = self.hook(group, context, Hook::Before, &mut |what| tick(0, what))?;
         tick(0, "looking at the machine");
-        let before = (self.speed_probe)(group.cell());
+        let before = (self.request.speed_probe)(group.cell());
 
         tick(0, "starting the target");
         let fail = |why| TrialError::failed(0, why, last_lines(&group.dir().join(TARGET_LOG), 3));
@@ -231,7 +224,7 @@ impl TrialRunner<'_> {
                 context.port
             )));
         }
-        if let (Some(before_us), Some(after_us)) = (before, (self.speed_probe)(group.cell())) {
+        if let (Some(before_us), Some(after_us)) = (before, (self.request.speed_probe)(group.cell())) {
             for (trial, mut record) in group.trials.iter().zip(records) {
                 record.speed = Some(SpeedSample { before_us, after_us });
                 Directory::open(&trial.dir).write_json("trial.json", &record)?;
@@ -298,7 +291,7 @@ fn write_failures(
     failure: Failure,
     statuses: &mut Vec<TrialStatus>,
 ) -> io::Result<()> {
-    let phase = group.trials[from].cell.phase.as_deref().unwrap_or_default();
+    let phase = group.trials[from].cell.phase().unwrap_or_default();
     let following = Failure { why: format!("phase '{phase}' failed: {}", failure.line()), log: Vec::new() };
     for (index, trial) in group.trials.iter().enumerate().skip(from) {
         let failure = if index == from { &failure } else { &following };

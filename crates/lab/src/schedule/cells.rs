@@ -11,34 +11,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-type Pair = (String, String);
-
 /// One combination of swept values on one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "CellRecord", into = "CellRecord")]
 pub struct Cell {
+    /// Of target and combination as planned; a report may relabel the target later.
+    id: String,
     pub target: String,
-    /// Swept names and their values, in the order of the plan.
-    pub axes: Vec<Pair>,
-    /// The phase, if a start of the target has several.
-    pub phase: Option<String>,
+    combination: String,
     pub settings: Settings,
     pub placement: Placement,
-    /// Derived from target, axes and phase as planned; a report may relabel the target later.
-    id: String,
-    combination: String,
 }
 
 impl Cell {
-    pub fn new(
-        target: String,
-        axes: Vec<Pair>,
-        phase: Option<String>,
-        settings: Settings,
-        placement: Placement,
-    ) -> Self {
-        let combination = combination(&axes, phase.as_deref());
-        Self { id: id(&target, &combination), combination, target, axes, phase, settings, placement }
+    pub fn new(target: String, combination: String, settings: Settings, placement: Placement) -> Self {
+        Self { id: id(&target, &combination), target, combination, settings, placement }
     }
 
     /// `target=uring,connections=80`: its name, its directory, and what selects it with `--only`.
@@ -46,14 +32,27 @@ impl Cell {
         &self.id
     }
 
-    /// The swept values and the phase, as in the id; equal for all targets under the same load.
+    /// Swept names and their values in the order of the plan, and the phase, as in the id; equal for all targets under the
+    /// same load.
     pub fn combination(&self) -> &str {
         &self.combination
     }
 
+    /// The phase, if a start of the target has several.
+    pub fn phase(&self) -> Option<&str> {
+        value_in(&self.combination, PHASE)
+    }
+
+    /// The combination without the phase.
+    pub fn axes(&self) -> &str {
+        let phase = self.phase().map_or(0, |phase| PHASE.len() + 1 + phase.len());
+        self.combination[..self.combination.len() - phase].trim_end_matches(',')
+    }
+
     /// Whether one start of the target serves both cells, as phases that follow each other.
     pub fn shares_start(&self, other: &Self) -> bool {
-        self.phase.is_some() && other.phase.is_some() && self.target == other.target && self.axes == other.axes
+        let both_have_phases = self.phase().is_some() && other.phase().is_some();
+        both_have_phases && self.target == other.target && self.axes() == other.axes()
     }
 
     pub fn connections(&self) -> u64 {
@@ -115,90 +114,33 @@ impl Cell {
 
 /// A cell that cannot run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "SkippedRecord", into = "SkippedRecord")]
 pub struct SkippedCell {
+    pub id: String,
     pub target: String,
-    pub axes: Vec<Pair>,
-    pub phase: Option<String>,
     pub why: SkipReason,
 }
 
 impl SkippedCell {
-    pub fn id(&self) -> String {
-        id(&self.target, &combination(&self.axes, self.phase.as_deref()))
-    }
-
     pub fn value(&self, name: &str) -> Option<&str> {
-        match name {
-            "target" => Some(&self.target),
-            PHASE => self.phase.as_deref(),
-            _ => self.axes.iter().find(|(axis, _)| axis == name).map(|(_, value)| value.as_str()),
-        }
+        value_in(&self.id, name)
     }
-}
-
-fn combination(axes: &[Pair], phase: Option<&str>) -> String {
-    let axes = axes.iter().map(|(name, value)| format!("{name}={value}"));
-    axes.chain(phase.map(|phase| format!("{PHASE}={phase}"))).collect::<Vec<_>>().join(",")
 }
 
 fn id(target: &str, combination: &str) -> String {
-    format!("target={target}{}{combination}", if combination.is_empty() { "" } else { "," })
+    joined(&format!("target={target}"), combination)
 }
 
-/// [`Cell`] in `experiment.json`.
-#[derive(Serialize, Deserialize)]
-struct CellRecord {
-    id: String,
-    target: String,
-    combination: String,
-    settings: Settings,
-    placement: Placement,
+/// The pairs of `name=value,name=value`.
+pub fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split(',').filter_map(|pair| pair.split_once('='))
 }
 
-/// [`SkippedCell`] in `experiment.json`.
-#[derive(Serialize, Deserialize)]
-struct SkippedRecord {
-    id: String,
-    target: String,
-    why: SkipReason,
+pub(super) fn value_in<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    pairs(text).find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
-/// The pairs of `name=value,name=value`, and the phase, which is the last.
-fn parse_pairs(text: &str) -> (Vec<Pair>, Option<String>) {
-    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
-    let mut pairs: Vec<Pair> = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let phase = pairs.pop_if(|(name, _)| name == PHASE).map(|(_, phase)| phase);
-    (pairs, phase)
-}
-
-impl From<CellRecord> for Cell {
-    fn from(record: CellRecord) -> Self {
-        let CellRecord { id, target, combination, settings, placement } = record;
-        let (axes, phase) = parse_pairs(&combination);
-        Self { target, axes, phase, settings, placement, id, combination }
-    }
-}
-
-impl From<Cell> for CellRecord {
-    fn from(cell: Cell) -> Self {
-        let Cell { target, settings, placement, id, combination, .. } = cell;
-        Self { id, target, combination, settings, placement }
-    }
-}
-
-impl From<SkippedRecord> for SkippedCell {
-    fn from(SkippedRecord { id, target, why }: SkippedRecord) -> Self {
-        let (mut axes, phase) = parse_pairs(&id);
-        axes.retain(|(name, _)| name != "target");
-        Self { target, axes, phase, why }
-    }
-}
-
-impl From<SkippedCell> for SkippedRecord {
-    fn from(cell: SkippedCell) -> Self {
-        Self { id: cell.id(), target: cell.target, why: cell.why }
-    }
+fn joined(pairs: &str, more: &str) -> String {
+    [pairs, more].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(",")
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -225,16 +167,16 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
                 cells.filtered += 1;
                 continue;
             };
-            let (name, axes) = (target.name.clone(), axes.clone());
-            let phase = phase.map(|phase| phase.name.clone());
+            let phase = phase.map_or(String::new(), |phase| format!("{PHASE}={}", phase.name));
+            let (name, combination) = (target.name.clone(), joined(&axes, &phase));
             match fits(target, &settings, machine, unavailable) {
                 Ok(placement) => {
                     // Two sweeps may contain the same load; it is measured once.
                     if known.insert((name.clone(), format!("{settings:?}"))) {
-                        cells.run.push(Cell::new(name, axes, phase, settings, placement));
+                        cells.run.push(Cell::new(name, combination, settings, placement));
                     }
                 }
-                Err(why) => cells.skipped.push(SkippedCell { target: name, axes, phase, why }),
+                Err(why) => cells.skipped.push(SkippedCell { id: id(&name, &combination), target: name, why }),
             }
         }
     }
@@ -288,17 +230,16 @@ fn fits(
     assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)
 }
 
-/// All combinations of the sweep's values, the last axis varying fastest.
-fn combinations(load: &Settings, sweep: &Sweep) -> Vec<(Settings, Vec<Pair>)> {
-    let mut all = vec![(load.clone(), Vec::new())];
+/// All combinations of the sweep's values, as settings and as `name=value,name=value`, the last axis varying fastest.
+fn combinations(load: &Settings, sweep: &Sweep) -> Vec<(Settings, String)> {
+    let mut all = vec![(load.clone(), String::new())];
     for axis in &sweep.axes {
         let mut longer = Vec::with_capacity(all.len() * axis.values.len());
         for (settings, pairs) in &all {
             for value in &axis.values {
-                let (mut settings, mut pairs) = (settings.clone(), pairs.clone());
+                let mut settings = settings.clone();
                 let value = settings.set(&axis.name, value).expect("the plan holds values that `set` has normalized");
-                pairs.push((axis.name.clone(), value));
-                longer.push((settings, pairs));
+                longer.push((settings, joined(pairs, &format!("{}={value}", axis.name))));
             }
         }
         all = longer;

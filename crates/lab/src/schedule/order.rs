@@ -6,6 +6,7 @@
 //! - Phases of one start follow each other in the order of the plan.
 
 use super::cells::Cell;
+use crate::group::grouped;
 use crate::stats::random::below;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -47,17 +48,12 @@ fn shuffled(cells: &[Cell], repeats: u32, seed: u64, mirrored: bool) -> Vec<Sche
 
 /// Cells grouped by load, then by start of a target; in the order of the plan.
 fn blocks(cells: &[Cell]) -> Vec<Vec<Vec<usize>>> {
-    let mut blocks: Vec<Vec<Vec<usize>>> = Vec::new();
-    for (index, cell) in cells.iter().enumerate() {
-        match blocks.iter_mut().find(|block| cells[block[0][0]].axes == cell.axes) {
-            Some(block) => match block.iter_mut().find(|start| cells[start[0]].shares_start(cell)) {
-                Some(start) => start.push(index),
-                None => block.push(vec![index]),
-            },
-            None => blocks.push(vec![vec![index]]),
-        }
-    }
-    blocks
+    let groups = |groups: Vec<(_, Vec<usize>)>| groups.into_iter().map(|(_, group)| group).collect::<Vec<_>>();
+    // Cells without a phase have a start of their own.
+    let start = |index: usize| (cells[index].target.as_str(), cells[index].phase().is_none().then_some(index));
+    let loads = grouped(cells.iter().enumerate().map(|(index, cell)| (cell.axes(), index)));
+    let starts = |load: Vec<usize>| groups(grouped(load.into_iter().map(|index| (start(index), index))));
+    loads.into_iter().map(|(_, load)| starts(load)).collect()
 }
 
 /// Fisher-Yates shuffle: every order is equally likely.

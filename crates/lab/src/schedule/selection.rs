@@ -1,6 +1,6 @@
 //! `--only target=uring,connections=80`: selects cells of a plan. Pure.
 
-use super::cells::{Cell, Cells, SkippedCell};
+use super::cells::{Cell, Cells, SkippedCell, value_in};
 use crate::group::distinct;
 use crate::plan::settings::{NAMES, Settings};
 use crate::plan::{PHASE, Plan};
@@ -74,8 +74,8 @@ impl Selection {
 /// The values that select a cell under this name: the generator's cores as a number and as planned (`4x`); a rate as in
 /// the id, because a phase may have a share of it.
 fn values_of(cell: &Cell, name: &str) -> Vec<String> {
-    if let Some((_, rate)) = cell.axes.iter().find(|(axis, _)| name == "rate" && axis == name) {
-        return vec![rate.clone()];
+    if let Some(rate) = value_in(cell.combination(), name).filter(|_| name == "rate") {
+        return vec![rate.to_owned()];
     }
     let mut values: Vec<String> = cell.value(name).into_iter().chain(cell.settings.get(name)).collect();
     values.dedup();

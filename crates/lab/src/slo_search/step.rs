@@ -9,7 +9,6 @@ use brunt_results::directory::Directory;
 use brunt_results::verdict::{Kind, ValidityIssue};
 use brunt_results::{Rate, RunResult, Slo, Span, judge};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,15 +50,8 @@ impl LoadStep<'_> {
     pub fn run(&self, ledger: &Arc<ProcessRegistry>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
         let directory = Directory::create(&self.dir)?;
         let log = self.dir.join("load.log");
-        let launch = Launch {
-            program: self.request.brunt.clone(),
-            args: self.args(),
-            dir: None,
-            env: BTreeMap::new(),
-            cores: None,
-            stdout: File::create(self.dir.join("load.txt"))?,
-            stderr: File::create(&log)?,
-        };
+        let (stdout, stderr) = (File::create(self.dir.join("load.txt"))?, File::create(&log)?);
+        let launch = Launch::new(self.request.brunt.clone(), self.args(), stdout, stderr);
         let mut load = ProcessGroup::start(launch, ledger)?;
         let limit = self.window() * 2 + GRACE;
         let ended = poll(limit, every(20), || match load.ended() {

@@ -11,8 +11,7 @@ pub fn text(found: &SearchReport) -> String {
     let mut steps: Vec<&Step> = found.steps.iter().collect();
     // Stable: steps of one rate stay in execution order.
     steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    let heads: Vec<(&str, bool)> = (0..).zip(HEADER).map(|(column, head)| (head, column < WORDS)).collect();
-    let lines = format::table(&heads, steps.into_iter().map(row));
+    let lines = format::table(&HEADER, |column| column < WORDS, steps.into_iter().map(row));
     format!("{}: the highest rate at which {} holds\n\n{lines}\n{}\n", found.url, found.slo, closing(found))
 }
 

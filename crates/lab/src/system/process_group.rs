@@ -35,6 +35,10 @@ pub struct Launch {
 }
 
 impl Launch {
+    pub fn new(program: PathBuf, args: Vec<String>, stdout: File, stderr: File) -> Self {
+        Self { program, args, dir: None, env: BTreeMap::new(), cores: None, stdout, stderr }
+    }
+
     pub fn words(&self) -> Vec<String> {
         std::iter::once(self.program.display().to_string()).chain(self.args.iter().cloned()).collect()
     }

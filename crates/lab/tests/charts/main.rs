@@ -248,8 +248,8 @@ fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<TrialOutc
     cell.settings.server_cores = cores;
     cell.placement.server.0 = (0..cores).collect();
     cell.settings.custom_axes.extend((0..own).map(|own| (format!("own{own}"), target.clone())));
-    let load = ("load".to_owned(), format!("{connections:?} {rate:?} {cores} {own}"));
-    let cell = Cell::new(target, vec![load], None, cell.settings, cell.placement);
+    let load = format!("load={connections:?} {rate:?} {cores} {own}");
+    let cell = Cell::new(target, load, cell.settings, cell.placement);
     Row::new(cell, (1..).zip(kept).collect())
 }
 

@@ -6,8 +6,9 @@ mod phases;
 mod retries;
 
 use brunt_lab::plan::read;
-use brunt_lab::run::experiment::{Request, Summary, run};
-use brunt_lab::run::observer::{Event, NoObserver, Observer};
+use brunt_lab::run::Request;
+use brunt_lab::run::experiment::{Summary, run};
+use brunt_lab::run::observer::{Event, Observer};
 use brunt_lab::run::preflight::unavailable;
 use brunt_lab::run_directory::{RunDirectory, TrialOutcome};
 use brunt_lab::schedule::{Machine, Schedule};
@@ -120,7 +121,7 @@ impl Scene {
 
     fn run(&self) -> Result<Summary, Error> {
         let (request, schedule) = self.prepare();
-        run(&request, &schedule, &mut NoObserver, &AtomicBool::new(false))
+        run(&request, &schedule, &mut (), &AtomicBool::new(false))
     }
 
     #[track_caller]
@@ -316,7 +317,7 @@ fn another_plan_in_the_same_directory_is_rejected_with_both_remedies() {
     assert!(matches!(&error, Error::Usage(text) if text.contains("--fresh") && text.contains("--out")), "{error}");
     let (mut request, schedule) = scene.prepare();
     request.fresh = true;
-    let finish = run(&request, &schedule, &mut NoObserver, &AtomicBool::new(false)).unwrap();
+    let finish = run(&request, &schedule, &mut (), &AtomicBool::new(false)).unwrap();
     assert_eq!(finish, Summary { interrupted: false, resumed: 0, run: 2 });
 }
 

@@ -33,7 +33,7 @@ fn phases_run_in_order_on_one_start_and_each_has_a_row() {
     assert!(steady.tester.join(" ").contains("-d 30ms") && steady.tester.join(" ").contains("-R 1k"));
     assert!(after.tester.join(" ").contains("-c 2 "), "{:?}", after.tester);
     let read = report::read(&scene.out()).unwrap();
-    let phases: Vec<Option<&str>> = read.rows.iter().map(|row| row.cell.phase.as_deref()).collect();
+    let phases: Vec<Option<&str>> = read.rows.iter().map(|row| row.cell.phase()).collect();
     assert_eq!(phases, [Some("warm"), Some("steady"), Some("after")]);
     let page = report::markdown(&read, brunt_lab::plan::Style::Plain);
     assert!(page.contains("| steady |"), "{page}");

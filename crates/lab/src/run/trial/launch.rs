@@ -26,13 +26,13 @@ pub(super) struct TrialContext {
 
 impl TrialContext {
     pub(super) fn new(group: &TrialGroup, port: u16, runner: &TrialRunner<'_>, machine: Machine) -> io::Result<Self> {
-        let dir = std::path::absolute(preflight::folder(group.target, runner.base))?;
+        let dir = std::path::absolute(preflight::folder(group.target, &runner.request.base))?;
         let mut values = group.cell().placeholders();
         values.insert("listen".into(), format!("127.0.0.1:{port}"));
         values.insert("host".into(), "127.0.0.1".into());
         values.insert("port".into(), port.to_string());
         values.insert("dir".into(), dir.display().to_string());
-        values.insert("brunt".into(), runner.brunt.display().to_string());
+        values.insert("brunt".into(), runner.request.brunt.display().to_string());
         Ok(Self { port, dir, values, all_cores: Cores(machine.cores) })
     }
 
@@ -81,7 +81,7 @@ impl TrialRunner<'_> {
                 let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
                 let own = own.into_iter().chain(tls.then_some("--tls")).map(str::to_owned);
                 let all: Vec<String> = own.chain(args.iter().cloned()).chain(processes(group, service, args)).collect();
-                Ok((self.brunt.to_owned(), words(&all)?))
+                Ok((self.request.brunt.clone(), words(&all)?))
             }
             TargetKind::Command(all) => {
                 let mut all = words(all)?;

@@ -7,7 +7,7 @@ use crate::system::poll::poll;
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::testers::external;
 use brunt_results::{RunResult, directory::Directory};
-use std::{collections::BTreeMap, fs::File, path::Path, sync::atomic::Ordering, time::Duration};
+use std::{fs::File, path::Path, sync::atomic::Ordering, time::Duration};
 
 impl TrialRunner<'_> {
     /// Runs the tester for the trial of that index; writes the tester's command line to `record`.
@@ -25,17 +25,13 @@ impl TrialRunner<'_> {
         let (tester_log, tester_out) = (trial.dir.join(TESTER_LOG), trial.dir.join(TESTER_OUT));
         let fail = |why: String, log: &Path| TrialError::failed(index, why, last_lines(log, 3));
         let directory = Directory::open(&trial.dir);
-        let added = self.tester_args.get(settings.tester.as_deref().unwrap_or(BRUNT)).map_or(&[][..], Vec::as_slice);
-        let command = self.tester.command(trial.cell, added, port, target.pid(), group.seed, directory.path());
+        let added =
+            self.request.plan.testers.get(settings.tester.as_deref().unwrap_or(BRUNT)).map_or(&[][..], Vec::as_slice);
+        let command = self.request.tester.command(trial.cell, added, port, target.pid(), group.seed, directory.path());
         let (program, args) = command.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
         let launch = Launch {
-            program,
-            args,
-            dir: None,
-            env: BTreeMap::new(),
             cores: Some(trial.cell.placement.client.clone()),
-            stdout: File::create(&tester_out)?,
-            stderr: File::create(&tester_log)?,
+            ..Launch::new(program, args, File::create(&tester_out)?, File::create(&tester_log)?)
         };
         record.tester = launch.words();
         directory.write_json("trial.json", record)?;
@@ -44,12 +40,19 @@ impl TrialRunner<'_> {
         let mut tester = ProcessGroup::start(launch, self.registry).map_err(|e| fail(e.to_string(), &tester_log))?;
         meter.iter_mut().for_each(|meter| meter.started(tester.pid()));
         tick("load");
-        self.wait_for_tester(&mut tester, target, self.tester.limit(trial.cell), settings.duration.0, &mut meter, tick)
-            .map_err(|end| match end {
-                TesterEnd::Interrupted => TrialError::Interrupted,
-                TesterEnd::Target(why) => fail(why, &group.dir().join(TARGET_LOG)),
-                TesterEnd::Tester(why) => fail(why, &tester_log),
-            })?;
+        self.wait_for_tester(
+            &mut tester,
+            target,
+            self.request.tester.limit(trial.cell),
+            settings.duration.0,
+            &mut meter,
+            tick,
+        )
+        .map_err(|end| match end {
+            TesterEnd::Interrupted => TrialError::Interrupted,
+            TesterEnd::Target(why) => fail(why, &group.dir().join(TARGET_LOG)),
+            TesterEnd::Tester(why) => fail(why, &tester_log),
+        })?;
         if let (Some(external), Some(meter)) = (external, meter) {
             meter
                 .write(external, trial.cell, group.seed, port, &directory, &record.tester)?
