@@ -85,20 +85,6 @@ impl TrialGroup<'_> {
         &self.trials[0].dir
     }
 
-    fn record(&self, trial: &TrialSpec, context: &TrialContext, target: &[String]) -> TrialRecord {
-        TrialRecord {
-            cell: trial.cell.id().to_owned(),
-            repeat: self.repeat,
-            number: trial.number,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-            before: context.words(&self.target.before).unwrap_or_default(),
-            target: target.to_owned(),
-            tester: Vec::new(),
-            after: context.words(&self.target.after).unwrap_or_default(),
-            speed: None,
-        }
-    }
-
     fn max_connections(&self) -> u64 {
         self.trials.iter().map(|trial| trial.cell.connections()).max().unwrap_or(0)
     }
@@ -151,13 +137,13 @@ impl TrialRunner<'_> {
         }
         let machine = Machine::here()?;
         let _affinity = AffinityGuard::pin(&group.cell().placement.client);
-        let context = TrialContext::new(group, ports.free()?, self, machine)?;
+        let context = TrialContext::new(self, group, ports.free()?, machine)?;
 
         let (mut done, mut background) = (Vec::new(), None);
-        let phases = self.run_phases(group, &context, &mut done, &mut background, tick);
+        let phases = context.run_phases(&mut done, &mut background, tick);
         // `run_phases` has stopped the target, however it returned.
         let last = group.trials.len() - 1;
-        let after = self.hook(group, &context, Hook::After, &mut |what| tick(last, what));
+        let after = context.hook(Hook::After, &mut |what| tick(last, what));
         drop(background);
         match combine(phases.err(), after.err(), last) {
             None => Ok(done),
@@ -175,40 +161,41 @@ impl TrialRunner<'_> {
             }
         }
     }
+}
 
+impl TrialContext<'_> {
     /// Everything from `before` until the target has stopped. Adds results to `done`; keeps the processes that `before`
     /// left running in `background`.
     fn run_phases(
         &self,
-        group: &TrialGroup,
-        context: &TrialContext,
         done: &mut Vec<TrialStatus>,
         background: &mut Option<ProcessGroup>,
         tick: &mut Tick,
     ) -> Result<()> {
+        let (group, runner) = (self.group, self.runner);
         let cgroup = group.target.limits.memory.map(MemoryCgroup::new).transpose()?.flatten();
-        let launch = self.target_launch(group, context, cgroup.as_ref())?;
+        let launch = self.target_launch(cgroup.as_ref())?;
         let words = launch.words();
-        *background = self.hook(group, context, Hook::Before, &mut |what| tick(0, what))?;
+        *background = self.hook(Hook::Before, &mut |what| tick(0, what))?;
         tick(0, "looking at the machine");
-        let before = (self.request.speed_probe)(group.cell());
+        let before = (runner.request.speed_probe)(group.cell());
 
         tick(0, "starting the target");
         let fail = |why| TrialError::failed(0, why, last_lines(&group.dir().join(TARGET_LOG), 3));
-        let mut target = ProcessGroup::start(launch, self.registry).map_err(|e| fail(e.to_string()))?;
-        self.wait_until_listening(&mut target, context.port, group.target.ready_timeout.0, tick)
+        let mut target = ProcessGroup::start(launch, runner.registry).map_err(|e| fail(e.to_string()))?;
+        self.wait_until_listening(&mut target, tick)
             .map_err(|why| why.map_or(TrialError::Interrupted, |why| fail(with_cause(why, &cgroup))))?;
         let mut records = Vec::new();
         for (index, trial) in group.trials.iter().enumerate() {
-            let mut record = group.record(trial, context, &words);
-            let result = self
-                .load(group, index, &mut record, context.port, &mut target, &mut |what| tick(index, what))
-                .map_err(|error| match error {
+            let mut record = self.record(trial, &words);
+            let result = self.load(index, &mut record, &mut target, &mut |what| tick(index, what)).map_err(
+                |error| match error {
                     TrialError::Failed(from, failure) => {
                         TrialError::Failed(from, Failure { why: with_cause(failure.why, &cgroup), ..failure })
                     }
                     other => other,
-                })?;
+                },
+            )?;
             // Its other processes may have answered on, but that is no longer the server to be measured.
             if let Some(cause) = cgroup.as_ref().and_then(MemoryCgroup::oom_kill) {
                 return Err(TrialError::failed(index, format!("a process of the target died: {cause}"), Vec::new()));
@@ -218,13 +205,13 @@ impl TrialRunner<'_> {
         }
         tick(group.trials.len() - 1, "stopping the target");
         target.stop(STOP_TIMEOUT);
-        if !is_freed(context.port, group.max_connections()) {
+        if !is_freed(self.port, group.max_connections()) {
             return Err(fail(format!(
                 "port {} is still taken although the target's process group is gone: it must stay in the foreground",
-                context.port
+                self.port
             )));
         }
-        if let (Some(before_us), Some(after_us)) = (before, (self.request.speed_probe)(group.cell())) {
+        if let (Some(before_us), Some(after_us)) = (before, (runner.request.speed_probe)(group.cell())) {
             for (trial, mut record) in group.trials.iter().zip(records) {
                 record.speed = Some(SpeedSample { before_us, after_us });
                 Directory::open(&trial.dir).write_json("trial.json", &record)?;
@@ -233,17 +220,30 @@ impl TrialRunner<'_> {
         Ok(())
     }
 
+    fn record(&self, trial: &TrialSpec, target: &[String]) -> TrialRecord {
+        TrialRecord {
+            cell: trial.cell.id().to_owned(),
+            repeat: self.group.repeat,
+            number: trial.number,
+            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+            before: self.words(&self.group.target.before).unwrap_or_default(),
+            target: target.to_owned(),
+            tester: Vec::new(),
+            after: self.words(&self.group.target.after).unwrap_or_default(),
+            speed: None,
+        }
+    }
+
     /// The error has no reason if the user is stopping the run.
     fn wait_until_listening(
         &self,
         target: &mut ProcessGroup,
-        port: u16,
-        timeout: Duration,
         tick: &mut Tick,
     ) -> std::result::Result<(), Option<String>> {
+        let (port, timeout) = (self.port, self.group.target.ready_timeout);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let listening = poll(timeout, backoff(50), || {
-            if self.stop.load(Ordering::Relaxed) {
+        let listening = poll(timeout.0, backoff(50), || {
+            if self.runner.stop.load(Ordering::Relaxed) {
                 return Some(Err(None));
             }
             if let Some(status) = target.ended() {
@@ -256,8 +256,7 @@ impl TrialRunner<'_> {
             tick(0, "waiting for the target to listen");
             None
         });
-        let within = brunt_results::Span(timeout);
-        let late = || format!("the target did not listen on 127.0.0.1:{port} within {within}");
+        let late = || format!("the target did not listen on 127.0.0.1:{port} within {timeout}");
         listening.unwrap_or_else(|| Err(Some(late())))
     }
 }

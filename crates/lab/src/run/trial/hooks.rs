@@ -1,7 +1,7 @@
 //! `before` and `after` of a target. `after` runs to its end even if the run is being stopped, because it undoes
 //! something; both have a time limit.
 
-use super::{Result, TrialContext, TrialError, TrialGroup, TrialRunner};
+use super::{Result, TrialContext, TrialError};
 use crate::run::preflight;
 use crate::system::poll::{every, poll};
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
@@ -13,15 +13,10 @@ pub(super) enum Hook {
     After,
 }
 
-impl TrialRunner<'_> {
+impl TrialContext<'_> {
     /// Runs the hook, if the target has it. Returns the processes it leaves in the background; dropping them ends them.
-    pub(super) fn hook(
-        &self,
-        group: &TrialGroup,
-        context: &TrialContext,
-        which: Hook,
-        tick: &mut dyn FnMut(&'static str),
-    ) -> Result<Option<ProcessGroup>> {
+    pub(super) fn hook(&self, which: Hook, tick: &mut dyn FnMut(&'static str)) -> Result<Option<ProcessGroup>> {
+        let group = self.group;
         let (name, words) = match which {
             Hook::Before => ("before", &group.target.before),
             Hook::After => ("after", &group.target.after),
@@ -29,27 +24,25 @@ impl TrialRunner<'_> {
         if words.is_empty() {
             return Ok(None);
         }
-        let mut words = context.words(words).map_err(TrialError::usage)?;
-        let args = words.split_off(1);
+        let mut words = self.words(words)?;
+        let (args, program) = (words.split_off(1), preflight::program(&words[0], &self.dir));
         let log = group.dir().join(format!("{name}.log"));
+        let stdout = File::create(group.dir().join(format!("{name}.out")))?;
         let launch = Launch {
-            program: preflight::program(&words[0], &context.dir),
-            args,
-            dir: context.existing_dir(),
-            env: context.env(group).map_err(TrialError::usage)?,
+            dir: self.existing_dir(),
+            env: self.env()?,
             cores: Some(group.cell().placement.client.clone()),
-            stdout: File::create(group.dir().join(format!("{name}.out")))?,
-            stderr: File::create(&log)?,
+            ..Launch::new(program, args, stdout, File::create(&log)?)
         };
         let command = launch.words().join(" ");
-        let mut process = ProcessGroup::start(launch, self.registry)
+        let mut process = ProcessGroup::start(launch, self.runner.registry)
             .map_err(|e| TrialError::failed(0, format!("{name}: {e}"), Vec::new()))?;
         let timeout = group.target.hook_timeout;
         let status = poll(timeout.0, every(5), || {
             if let Some(status) = process.ended() {
                 return Some(Ok(status));
             }
-            if which == Hook::Before && self.stop.load(Ordering::Relaxed) {
+            if which == Hook::Before && self.runner.stop.load(Ordering::Relaxed) {
                 return Some(Err(TrialError::Interrupted));
             }
             tick(name);

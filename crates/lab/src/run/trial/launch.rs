@@ -15,8 +15,10 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// What is settled before any process of the trials is started.
-pub(super) struct TrialContext {
+/// One start of a target, and what is settled before any process of its trials is started.
+pub(super) struct TrialContext<'a> {
+    pub(super) runner: &'a TrialRunner<'a>,
+    pub(super) group: &'a TrialGroup<'a>,
     pub(super) port: u16,
     pub(super) dir: PathBuf,
     values: BTreeMap<String, String>,
@@ -24,8 +26,8 @@ pub(super) struct TrialContext {
     all_cores: Cores,
 }
 
-impl TrialContext {
-    pub(super) fn new(group: &TrialGroup, port: u16, runner: &TrialRunner<'_>, machine: Machine) -> io::Result<Self> {
+impl<'a> TrialContext<'a> {
+    pub(super) fn new(runner: &'a TrialRunner, group: &'a TrialGroup, port: u16, machine: Machine) -> io::Result<Self> {
         let dir = std::path::absolute(preflight::folder(group.target, &runner.request.base))?;
         let mut values = group.cell().placeholders();
         values.insert("listen".into(), format!("127.0.0.1:{port}"));
@@ -33,68 +35,57 @@ impl TrialContext {
         values.insert("port".into(), port.to_string());
         values.insert("dir".into(), dir.display().to_string());
         values.insert("brunt".into(), runner.request.brunt.display().to_string());
-        Ok(Self { port, dir, values, all_cores: Cores(machine.cores) })
+        Ok(Self { runner, group, port, dir, values, all_cores: Cores(machine.cores) })
     }
 
-    pub(super) fn words(&self, words: &[String]) -> std::result::Result<Vec<String>, String> {
-        words.iter().map(|word| expand(word, &self.values)).collect()
+    pub(super) fn words(&self, words: &[String]) -> Result<Vec<String>> {
+        words.iter().map(|word| expand(word, &self.values).map_err(TrialError::usage)).collect()
     }
 
-    pub(super) fn env(&self, group: &TrialGroup) -> std::result::Result<BTreeMap<String, String>, String> {
-        let env = group.target.env.iter();
-        env.map(|(name, value)| Ok((name.clone(), expand(value, &self.values)?))).collect()
+    pub(super) fn env(&self) -> Result<BTreeMap<String, String>> {
+        let value = |value| expand(value, &self.values).map_err(TrialError::usage);
+        self.group.target.env.iter().map(|(name, text)| Ok((name.clone(), value(text)?))).collect()
     }
 
     pub(super) fn existing_dir(&self) -> Option<PathBuf> {
         Some(self.dir.clone()).filter(|dir| dir.is_dir())
     }
-}
 
-impl TrialRunner<'_> {
-    pub(super) fn target_launch(
-        &self,
-        group: &TrialGroup,
-        context: &TrialContext,
-        cgroup: Option<&MemoryCgroup>,
-    ) -> Result<Launch> {
-        let (program, args) = self.target_command(group, context)?;
-        let env = context.env(group).map_err(TrialError::usage)?;
-        let (program, args) = rlimits::wrap_command(&group.target.limits, program, args, cgroup);
-        let placement = &group.cell().placement;
-        let log = File::create(group.dir().join(TARGET_LOG))?;
+    pub(super) fn target_launch(&self, cgroup: Option<&MemoryCgroup>) -> Result<Launch> {
+        let (program, args) = self.target_command()?;
+        let (program, args) = rlimits::wrap_command(&self.group.target.limits, program, args, cgroup);
+        let placement = &self.group.cell().placement;
+        let log = File::create(self.group.dir().join(TARGET_LOG))?;
         Ok(Launch {
-            program,
-            args,
-            dir: context.existing_dir(),
-            env,
-            cores: Some(if placement.free { context.all_cores.clone() } else { placement.server.clone() }),
-            stdout: log.try_clone()?,
-            stderr: log,
+            dir: self.existing_dir(),
+            env: self.env()?,
+            cores: Some(if placement.free { self.all_cores.clone() } else { placement.server.clone() }),
+            ..Launch::new(program, args, log.try_clone()?, log)
         })
     }
 
-    fn target_command(&self, group: &TrialGroup, context: &TrialContext) -> Result<(PathBuf, Vec<String>)> {
-        let words = |words: &[String]| context.words(words).map_err(TrialError::usage);
+    fn target_command(&self) -> Result<(PathBuf, Vec<String>)> {
+        let group = self.group;
         let tls = group.cell().settings.uses_tls();
         match &group.target.kind {
             TargetKind::Serve { service, model, args } => {
                 let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
                 let own = own.into_iter().chain(tls.then_some("--tls")).map(str::to_owned);
                 let all: Vec<String> = own.chain(args.iter().cloned()).chain(processes(group, service, args)).collect();
-                Ok((self.request.brunt.clone(), words(&all)?))
+                Ok((self.runner.request.brunt.clone(), self.words(&all)?))
             }
             TargetKind::Command(all) => {
-                let mut all = words(all)?;
+                let mut all = self.words(all)?;
                 let args = all.split_off(1);
-                Ok((preflight::program(&all[0], &context.dir), args))
+                Ok((preflight::program(&all[0], &self.dir), args))
             }
             TargetKind::Nginx { body } => {
-                let body = words(std::slice::from_ref(body))?;
+                let body = self.words(std::slice::from_ref(body))?;
                 if tls {
                     nginx::write_identity(group.dir())?;
                 }
                 let workers = group.cell().placement.server.count();
-                let config = nginx::config(context.port, workers, group.max_connections(), &body[0], tls);
+                let config = nginx::config(self.port, workers, group.max_connections(), &body[0], tls);
                 fs::write(group.dir().join(nginx::FILE), config)?;
                 let here = std::path::absolute(group.dir())?.display().to_string();
                 Ok((nginx::PROGRAM.into(), nginx::args(&here)))

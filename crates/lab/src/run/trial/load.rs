@@ -1,7 +1,7 @@
 //! One tester run against a running target. If the target dies meanwhile, the trial fails whatever the tester wrote.
 
 use super::external_meter::{ExternalMeter, poll_interval};
-use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialError, TrialGroup, TrialRecord, TrialRunner};
+use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialContext, TrialError, TrialRecord};
 use crate::plan::tester::BRUNT;
 use crate::system::poll::poll;
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
@@ -9,25 +9,24 @@ use crate::testers::external;
 use brunt_results::{RunResult, directory::Directory};
 use std::{fs::File, path::Path, sync::atomic::Ordering, time::Duration};
 
-impl TrialRunner<'_> {
+impl TrialContext<'_> {
     /// Runs the tester for the trial of that index; writes the tester's command line to `record`.
     pub(super) fn load(
         &self,
-        group: &TrialGroup,
         index: usize,
         record: &mut TrialRecord,
-        port: u16,
         target: &mut ProcessGroup,
         tick: &mut dyn FnMut(&'static str),
     ) -> Result<RunResult> {
+        let (request, group) = (self.runner.request, self.group);
         let trial = &group.trials[index];
         let settings = &trial.cell.settings;
         let (tester_log, tester_out) = (trial.dir.join(TESTER_LOG), trial.dir.join(TESTER_OUT));
         let fail = |why: String, log: &Path| TrialError::failed(index, why, last_lines(log, 3));
         let directory = Directory::open(&trial.dir);
         let added =
-            self.request.plan.testers.get(settings.tester.as_deref().unwrap_or(BRUNT)).map_or(&[][..], Vec::as_slice);
-        let command = self.request.tester.command(trial.cell, added, port, target.pid(), group.seed, directory.path());
+            request.plan.testers.get(settings.tester.as_deref().unwrap_or(BRUNT)).map_or(&[][..], Vec::as_slice);
+        let command = request.tester.command(trial.cell, added, self.port, target.pid(), group.seed, directory.path());
         let (program, args) = command.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
         let launch = Launch {
             cores: Some(trial.cell.placement.client.clone()),
@@ -37,13 +36,14 @@ impl TrialRunner<'_> {
         directory.write_json("trial.json", record)?;
         let external = settings.tester.as_deref().and_then(external);
         let mut meter = external.map(|_| ExternalMeter::open(target.pid(), settings.duration.0, &directory));
-        let mut tester = ProcessGroup::start(launch, self.registry).map_err(|e| fail(e.to_string(), &tester_log))?;
+        let mut tester =
+            ProcessGroup::start(launch, self.runner.registry).map_err(|e| fail(e.to_string(), &tester_log))?;
         meter.iter_mut().for_each(|meter| meter.started(tester.pid()));
         tick("load");
         self.wait_for_tester(
             &mut tester,
             target,
-            self.request.tester.limit(trial.cell),
+            request.tester.limit(trial.cell),
             settings.duration.0,
             &mut meter,
             tick,
@@ -55,7 +55,7 @@ impl TrialRunner<'_> {
         })?;
         if let (Some(external), Some(meter)) = (external, meter) {
             meter
-                .write(external, trial.cell, group.seed, port, &directory, &record.tester)?
+                .write(external, trial.cell, group.seed, self.port, &directory, &record.tester)?
                 .map_err(|why| fail(why, &tester_out))?;
         }
         match directory.read_result() {
@@ -82,7 +82,7 @@ impl TrialRunner<'_> {
             if let Some(status) = tester.ended() {
                 return Some(Ok(status));
             }
-            if self.stop.load(Ordering::Relaxed) {
+            if self.runner.stop.load(Ordering::Relaxed) {
                 return Some(Err(TesterEnd::Interrupted));
             }
             if let Some(status) = target.ended() {
@@ -101,7 +101,7 @@ impl TrialRunner<'_> {
         meter.iter_mut().for_each(ExternalMeter::close);
         tester.stop(STOP_TIMEOUT);
         // Ctrl-C may reach the tester directly; its result is then not a whole trial.
-        if self.stop.load(Ordering::Relaxed) {
+        if self.runner.stop.load(Ordering::Relaxed) {
             return Err(TesterEnd::Interrupted);
         }
         match target.ended() {
