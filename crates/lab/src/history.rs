@@ -62,7 +62,7 @@ impl Index {
         let Some(entry) = Entry::read(Path::new(&place))? else { return Ok(false) };
         self.places.add(&place)?;
         let entries = [(place, entry)];
-        self.query_or_rebuild(|cache| schema::put(cache, &entries))?;
+        self.query_or_rebuild(|cache| schema::put(cache, &entries, false))?;
         Ok(true)
     }
 
@@ -75,7 +75,7 @@ impl Index {
             .collect();
         let noted: BTreeSet<String> = self.places.all()?.into_iter().collect();
         let found = read(noted.difference(&settled));
-        if found.is_empty() { Ok(()) } else { self.query_or_rebuild(|cache| schema::put(cache, &found)) }
+        if found.is_empty() { Ok(()) } else { self.query_or_rebuild(|cache| schema::put(cache, &found, false)) }
     }
 
     /// The newest `limit` directories with a matching result, and the number of all.
@@ -94,7 +94,7 @@ impl Index {
             Err(error) if database::is_unusable(&error) => {
                 self.cache = database::replace(&self.folder)?;
                 let all = read(&self.places.all()?);
-                schema::put(&mut self.cache, &all).and_then(|()| ask(&mut self.cache))
+                schema::put(&mut self.cache, &all, false).and_then(|()| ask(&mut self.cache))
             }
             answer => answer,
         };

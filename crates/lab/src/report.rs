@@ -2,7 +2,6 @@
 //!
 //! A pure function of the run directory, so it can be rendered at any time and on any machine.
 
-mod baseline;
 mod charts;
 mod html;
 mod http;
@@ -64,7 +63,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     }
     row::sort(&mut rows);
     if let Some(baseline) = &experiment.baseline {
-        baseline::compare(&mut rows, baseline);
+        row::compare_to_baseline(&mut rows, baseline);
     }
     let is_kept = |trial: &&String| {
         let (cell, repeat) = trial.rsplit_once('/')?;

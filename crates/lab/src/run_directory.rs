@@ -182,19 +182,19 @@ impl RunDirectory {
         trials.all(|(cell, repeat)| repeat.parse().is_ok_and(|repeat| self.is_done(cell, repeat)))
     }
 
-    /// Creates the directory and locks it against other runs.
-    pub fn open(&self) -> io::Result<Lock> {
+    /// Creates the directory and locks it against other runs, until the returned file is dropped.
+    pub fn open(&self) -> io::Result<File> {
         Directory::create(&self.path)?;
         let place = self.path.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&place).map_err(with_path(&place))?;
         match file.try_lock() {
-            Ok(()) => Ok(Lock { _file: file }),
+            Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(io::Error::other(format!(
                 "another run is writing to {}: wait for it, or choose another directory with --out",
                 self.path.display()
             ))),
             // Some network file systems have no locks.
-            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(Lock { _file: file }),
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(file),
             Err(TryLockError::Error(e)) => Err(with_path(&place)(e)),
         }
     }
@@ -257,11 +257,6 @@ impl RunDirectory {
     }
 }
 
-#[derive(Debug)]
-pub struct Lock {
-    _file: File,
-}
-
 fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
@@ -292,11 +287,7 @@ pub fn last_directory(parent: &Path, name: &str) -> PathBuf {
 }
 
 fn last_number(parent: &Path, name: &str) -> u32 {
-    let mut number = 1;
-    while numbered(parent, name, number + 1).exists() {
-        number += 1;
-    }
-    number
+    (2..).take_while(|number| numbered(parent, name, *number).exists()).last().unwrap_or(1)
 }
 
 fn numbered(parent: &Path, name: &str, number: u32) -> PathBuf {

@@ -7,7 +7,6 @@ pub mod batch_means;
 pub mod median_interval;
 pub mod outliers;
 pub mod permutation;
-pub(crate) mod random;
 pub mod ratio;
 mod spread;
 pub mod student;
@@ -15,6 +14,7 @@ pub mod student;
 pub use spread::{Spread, median, percentile_median, spread};
 
 use brunt_results::{LatencySummary, judge::BEYOND_QUANTILE};
+use rand_xoshiro::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 /// Confidence level of intervals unless stated otherwise.
@@ -42,4 +42,15 @@ pub fn supports_quantile(count: f64, beyond: f64) -> bool {
 /// `value`, the quantile of a summary, if enough values lie beyond it.
 pub fn supported(summary: &LatencySummary, quantile: f64, value: Option<f64>) -> Option<f64> {
     value.filter(|_| supports_quantile(summary.count as f64, 1.0 - quantile))
+}
+
+/// A number below `bound`, every one equally likely: draws from the uneven rest at the top are thrown away.
+pub(crate) fn below(bound: u64, random: &mut impl Rng) -> u64 {
+    let even = u64::MAX - u64::MAX % bound;
+    loop {
+        let draw = random.next_u64();
+        if draw < even {
+            return draw % bound;
+        }
+    }
 }

@@ -63,7 +63,7 @@ impl Index {
         rebuilt.trials = entries.values().flat_map(|entry| &entry.cells).map(|cell| cell.trials.len()).sum();
         let mut entries: Vec<(String, Entry)> = entries.into_iter().collect();
         entries.sort_by_key(|(_, entry)| entry.started_unix_s);
-        self.query_or_rebuild(|cache| schema::replace(cache, &entries))?;
+        self.query_or_rebuild(|cache| schema::put(cache, &entries, true))?;
         let places = entries.iter().map(|(path, _)| path).chain(&noted);
         self.places.replace(places.map(String::as_str))?;
         Ok(rebuilt)

@@ -81,17 +81,12 @@ pub(super) fn finished(connection: &Connection) -> rusqlite::Result<Vec<(String,
     ask.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-pub(super) fn put(connection: &mut Connection, entries: &[(String, Entry)]) -> rusqlite::Result<()> {
+/// Writes these directories; those of the same path are replaced, and with `only` all others removed.
+pub(super) fn put(connection: &mut Connection, entries: &[(String, Entry)], only: bool) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    for (path, entry) in entries {
-        put_entry(&transaction, path, entry)?;
+    if only {
+        transaction.execute("DELETE FROM directory", [])?;
     }
-    transaction.commit()
-}
-
-pub(super) fn replace(connection: &mut Connection, entries: &[(String, Entry)]) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute("DELETE FROM directory", [])?;
     for (path, entry) in entries {
         put_entry(&transaction, path, entry)?;
     }

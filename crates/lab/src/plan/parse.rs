@@ -46,9 +46,9 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
         plan.overrides.push(an_override(&text, table, &mut references)?);
     }
     // These use the axes of all sweeps, wherever they are in the source.
-    let own: Vec<String> = plan.custom_axes().map(|axis| axis.name.clone()).collect();
-    targets(&document, &own, &mut plan, &mut references)?;
-    tester_words(&document, &own, &mut plan, &mut references)?;
+    references.own = plan.custom_axes().map(|axis| axis.name.clone()).collect();
+    targets(&document, &mut plan, &mut references)?;
+    tester_words(&document, &mut plan, &mut references)?;
     validate::whole(&document, &plan, &references)?;
     Ok(plan)
 }
@@ -65,10 +65,10 @@ fn style(text: &Source, value: &Value, key: &str) -> Result<Style, PlanError> {
     text.string(value, key)?.parse().map_err(|why: String| text.error(value.span(), why))
 }
 
-fn targets(document: &Table, own: &[String], plan: &mut Plan, references: &mut References) -> Result<(), PlanError> {
+fn targets(document: &Table, plan: &mut Plan, references: &mut References) -> Result<(), PlanError> {
     let text = document.text;
     for (table, place) in document.tables("target")? {
-        let target = target::read(text, table, own, references)?;
+        let target = target::read(text, table, references)?;
         validate::check_protocol(text, &target, plan.load.path.is_some(), place.clone())?;
         if plan.targets.iter().any(|known| known.name == target.name) {
             return Err(text.error(place, format!("two targets have the name '{}'", target.name)));
@@ -82,16 +82,8 @@ fn targets(document: &Table, own: &[String], plan: &mut Plan, references: &mut R
 }
 
 /// Parses `[testers]`, and checks the placeholders there and in paths.
-fn tester_words(
-    document: &Table,
-    own: &[String],
-    plan: &mut Plan,
-    references: &mut References,
-) -> Result<(), PlanError> {
+fn tester_words(document: &Table, plan: &mut Plan, references: &mut References) -> Result<(), PlanError> {
     let text = document.text;
-    let mut check = |word: &str, at: &Range<usize>| {
-        target::check(text, word, at, template::OF_SETTINGS, own, false, &mut references.placeholders)
-    };
     let testers = document.read("testers", |text, value, _| Ok(entries(text.table(value, "[testers]")?)))?;
     for (name, place, words) in testers.into_iter().flatten() {
         let known = tester::names();
@@ -99,15 +91,16 @@ fn tester_words(
             return Err(text.error(place, format!("'{name}' is not a tester{}", did_you_mean(name, &known))));
         }
         for (word, at) in &text.strings(words, name)? {
-            check(word, &at.span())?;
+            references.check(text, word, at.span(), false)?;
         }
         plan.testers.insert(name.to_owned(), text.words(words, name)?);
     }
     if let Some(path) = &plan.load.path {
-        check(path, &validate::load_place(document, "path"))?;
+        references.check(text, path, validate::load_place(document, "path"), false)?;
     }
-    for given in references.settings.iter().filter(|given| given.name == "path") {
-        check(&given.value, &given.value_place)?;
+    let given = references.settings.iter().filter(|given| given.name == "path");
+    for (path, place) in given.map(|given| (given.value.clone(), given.value_place.clone())).collect::<Vec<_>>() {
+        references.check(text, &path, place, false)?;
     }
     Ok(())
 }

@@ -1,25 +1,19 @@
 //! Parses a `[[target]]`. Checks every placeholder, while its place in the source is known.
 
 use super::filter::filter;
-use super::references::{PlaceholderRef, References};
+use super::references::References;
 use super::source::{Source, Table, Value, entries};
 use super::{HOOK_TIMEOUT, Pin, Target, TargetKind, keys};
-use crate::plan::{Limits, PlanError, template};
+use crate::plan::{Limits, PlanError};
 use crate::suggest::did_you_mean;
 use brunt_results::{Count, Size, Span};
-use std::{collections::BTreeMap, ops::Range, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 use toml::de::{DeTable, DeValue};
 
-/// Parses one target. `own` are the plan's own axes.
-pub(super) fn read(
-    text: &Source,
-    table: &DeTable,
-    own: &[String],
-    references: &mut References,
-) -> Result<Target, PlanError> {
+pub(super) fn read(text: &Source, table: &DeTable, references: &mut References) -> Result<Target, PlanError> {
     let table = text.keyed(table, "[[target]]", keys::TARGET)?;
     let filter = filter(&table, true, references)?;
-    let mut words = Words { text, own, used: &mut references.placeholders };
+    let mut words = Words { text, references };
     let kind = kind(&table, &mut words)?;
     let name = table.read("name", Source::name)?;
     let name = name.ok_or_else(|| text.error(table.start(), "this target has no name: add name = \"...\""))?;
@@ -81,8 +75,7 @@ fn ready(text: &Source, value: &Value, key: &str) -> Result<(), PlanError> {
 /// Parser for the words of command lines.
 struct Words<'t, 's> {
     text: &'t Source<'s>,
-    own: &'t [String],
-    used: &'t mut Vec<PlaceholderRef>,
+    references: &'t mut References,
 }
 
 impl Words<'_, '_> {
@@ -154,8 +147,7 @@ impl Words<'_, '_> {
         if word.contains('\0') {
             return Err(self.text.error(at.span(), "a word of a command cannot contain a NUL character"));
         }
-        let known: Vec<&str> = template::OWN.iter().chain(template::OF_SETTINGS).copied().collect();
-        check(self.text, &word, &at.span(), &known, self.own, true, self.used)?;
+        self.references.check(self.text, &word, at.span(), true)?;
         Ok(word)
     }
 }
@@ -200,24 +192,4 @@ fn limits(text: &Source, value: &Value, key: &str) -> Result<Limits, PlanError> 
         memory: table.read("memory", size(1 << 20, "1MiB"))?,
         memlock: table.read("memlock", size(1 << 10, "1KiB"))?,
     })
-}
-
-/// Checks that every placeholder in `word` is `known` or one of the plan's own axes, and collects them.
-pub(super) fn check(
-    text: &Source,
-    word: &str,
-    at: &Range<usize>,
-    known: &[&str],
-    own: &[String],
-    at_start: bool,
-    used: &mut Vec<PlaceholderRef>,
-) -> Result<(), PlanError> {
-    for name in template::names(word).map_err(|e| text.error(at.clone(), e))? {
-        if !own.iter().any(|axis| axis == name) && !known.contains(&name) {
-            let known: Vec<&str> = known.iter().copied().chain(own.iter().map(String::as_str)).collect();
-            return Err(text.error(at.clone(), format!("unknown placeholder {{{name}}}{}", did_you_mean(name, &known))));
-        }
-        used.push(PlaceholderRef { name: name.to_owned(), place: at.clone(), at_start });
-    }
-    Ok(())
 }

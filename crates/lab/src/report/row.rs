@@ -21,7 +21,7 @@ pub struct Row {
     pub failures: Vec<(u32, Failure)>,
     pub figures: Figures,
     pub rates: BTreeMap<u32, f64>,
-    /// Ratio of `rates` to those of the baseline row; see `report::baseline`.
+    /// Ratio of `rates` to those of the baseline row; see [`compare_to_baseline`].
     pub against_baseline: Option<Spread>,
     pub http: http::Figures,
     pub verdicts: BTreeMap<Kind, usize>,
@@ -174,4 +174,18 @@ pub fn sort(rows: &mut Vec<Row>) {
     // Stable: targets keep their order.
     keyed.sort_by_key(|(key, _)| *key);
     rows.extend(keyed.into_iter().map(|(_, row)| row));
+}
+
+/// Sets each row's throughput relative to that of the target `baseline` under the same load, by repeat. Within a repeat the
+/// targets of one load run one after another, so disturbances longer than that affect all of them and cancel out of the
+/// ratio.
+pub fn compare_to_baseline(rows: &mut [Row], baseline: &str) {
+    let of_baseline = rows.iter().filter(|row| row.cell.target == baseline);
+    let bases: BTreeMap<String, _> =
+        of_baseline.map(|row| (row.cell.combination().to_owned(), row.rates.clone())).collect();
+    for row in rows {
+        let Some(base) = bases.get(row.cell.combination()) else { continue };
+        let ratio = |(repeat, rate): (&u32, &f64)| base.get(repeat).map(|base| rate / base);
+        row.against_baseline = spread(row.rates.iter().map(ratio));
+    }
 }

@@ -56,7 +56,7 @@ pub fn run(
         registry: Arc::new(registry),
         observer,
         stop,
-        ports: Ports::new(),
+        ports: Ports::default(),
         unbuilt: BTreeMap::new(),
         estimator: Estimator::default(),
         run: 0,

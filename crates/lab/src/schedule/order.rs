@@ -7,7 +7,7 @@
 
 use super::cells::Cell;
 use crate::group::grouped;
-use crate::stats::random::below;
+use crate::stats::below;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

@@ -3,7 +3,7 @@
 //! Without a difference every division of the values into two sets is equally likely; the p value is the share of divisions
 //! with a difference at least as large. Makes no assumption about the distribution of the values.
 
-use crate::stats::random::below;
+use super::below;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 /// Up to this many divisions all are enumerated: ten and ten values have 184,756.

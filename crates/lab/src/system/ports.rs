@@ -19,21 +19,20 @@ pub struct Ports {
     ceiling: u16,
 }
 
-impl Ports {
+impl Default for Ports {
     /// Starts at a random port, so that simultaneous runs rarely collide.
-    pub fn new() -> Self {
+    fn default() -> Self {
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
-        Self::from(nanos / 1000 + std::process::id().wrapping_mul(7919))
-    }
-
-    fn from(start: u32) -> Self {
+        let start = nanos / 1000 + std::process::id().wrapping_mul(7919);
         let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
         let outgoing = range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(CEILING);
         // A machine set up for many connections may use nearly all ports for them; then there is no room below.
         let ceiling = if outgoing > LOWEST + 100 { outgoing.min(CEILING) } else { CEILING };
         Self { next: LOWEST + (start % u32::from(ceiling - LOWEST)) as u16, ceiling }
     }
+}
 
+impl Ports {
     /// The next port without a listener on 127.0.0.1.
     pub fn free(&mut self) -> io::Result<u16> {
         for _ in LOWEST..self.ceiling {
@@ -47,12 +46,6 @@ impl Ports {
     }
 }
 
-impl Default for Ports {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 pub fn is_free(port: u16) -> bool {
     TcpListener::bind(("127.0.0.1", port)).is_ok()
 }
@@ -63,7 +56,7 @@ mod tests {
 
     #[test]
     fn ports_are_low_distinct_and_free() {
-        let mut ports = Ports::new();
+        let mut ports = Ports::default();
         let first = ports.free().unwrap();
         let taken = TcpListener::bind(("127.0.0.1", ports.next)).ok();
         let second = ports.free().unwrap();

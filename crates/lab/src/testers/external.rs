@@ -116,6 +116,12 @@ pub struct ParsedOutput {
     pub statuses: BTreeMap<String, u64>,
 }
 
+/// The latency figures that `us` has, in microseconds, under `mean`, `max` and percentages such as `99.9`.
+pub(super) fn summary(count: u64, us: impl Fn(&str) -> Option<f64>) -> LatencySummary {
+    let [mean_us, p50_us, p90_us, p99_us, p999_us, max_us] = ["mean", "50", "90", "99", "99.9", "max"].map(us);
+    LatencySummary { count, mean_us, p50_us, p90_us, p99_us, p999_us, max_us }
+}
+
 impl ParsedOutput {
     /// Counts replies with this status; all but 2xx and 3xx have failed.
     pub(super) fn replies(&mut self, status: u32, count: u64) {

@@ -2,9 +2,9 @@
 //!
 //! Its percentiles are interpolated within histogram bins. The default bins of 1 ms are too coarse, so bins of 10 us are set.
 
-use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use crate::plan::tester;
-use brunt_results::{LatencySummary, result::Errors};
+use brunt_results::result::Errors;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -82,20 +82,16 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     told.body_bytes = page.sizes.map(|sizes| (sizes.sum - heads).round() as u64);
     let times = page.duration_histogram;
     if times.count > 0 {
-        let us = |seconds: f64| Some(seconds * 1e6);
-        let percentile = |wanted: f64| {
-            let all = times.percentiles.iter().flatten();
-            all.into_iter().find(|p| p.percentile == wanted).and_then(|p| us(p.value))
+        let percentile = |wanted: &str| {
+            let mut all = times.percentiles.iter().flatten();
+            all.find(|p| p.percentile.to_string() == wanted).map(|p| p.value)
         };
-        told.times = LatencySummary {
-            count: times.count,
-            mean_us: us(times.avg),
-            p50_us: percentile(50.0),
-            p90_us: percentile(90.0),
-            p99_us: percentile(99.0),
-            p999_us: percentile(99.9),
-            max_us: us(times.max),
+        let seconds = |name: &str| match name {
+            "mean" => Some(times.avg),
+            "max" => Some(times.max),
+            wanted => percentile(wanted),
         };
+        told.times = summary(times.count, |name| seconds(name).map(|seconds| seconds * 1e6));
     }
     Ok(told)
 }

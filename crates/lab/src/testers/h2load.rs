@@ -1,7 +1,7 @@
 //! h2load in HTTP/1.1 mode: closed loop, or a rate for each connection in steps of 10 ms. It prints mean and extremes of at
 //! most a million request times, and no percentile before version 1.60.
 
-use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use super::output_parser::{after, bytes, lacks, number, time_us};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
@@ -76,13 +76,10 @@ fn request_times(output: &str, count: u64) -> Result<LatencySummary, String> {
         let place = head.split_whitespace().position(|word| word == name)?;
         row.get(place).and_then(|text| time_us(text))
     };
-    Ok(LatencySummary {
-        count,
-        mean_us: column("mean"),
-        p50_us: column("median"),
-        p90_us: None,
-        p99_us: column("p99"),
-        p999_us: None,
-        max_us: column("max"),
-    })
+    Ok(summary(count, |name| match name {
+        "mean" | "max" => column(name),
+        "50" => column("median"),
+        "99" => column("p99"),
+        _ => None,
+    }))
 }

@@ -1,9 +1,9 @@
 //! hey: closed loop, or a rate for each worker. It prints times of the first million replies in units of 100 us.
 
-use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use super::output_parser::{after, lacks, number};
 use crate::plan::tester;
-use brunt_results::{LatencySummary, result::Errors};
+use brunt_results::result::Errors;
 
 pub(super) const HEY: ExternalTester = ExternalTester {
     capabilities: &tester::HEY,
@@ -53,16 +53,12 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     told.failed = Errors::total(&told.errors);
     told.body_bytes = after(output, "Total data:").and_then(number);
     if replies > 0 {
-        let percentile = |name: &str| seconds(&format!("{name}% in")).map(|s| s * 1e6);
-        told.times = LatencySummary {
-            count: replies,
-            mean_us: seconds("Average:").map(|s| s * 1e6),
-            p50_us: percentile("50"),
-            p90_us: percentile("90"),
-            p99_us: percentile("99"),
-            p999_us: None,
-            max_us: seconds("Slowest:").map(|s| s * 1e6),
+        let time = |name: &str| match name {
+            "mean" => seconds("Average:"),
+            "max" => seconds("Slowest:"),
+            percentage => seconds(&format!("{percentage}% in")),
         };
+        told.times = summary(replies, |name| time(name).map(|seconds| seconds * 1e6));
     }
     Ok(told)
 }

@@ -3,9 +3,9 @@
 //! At a rate it corrects coordinated omission, so it reports the response time. Requests that oha aborts at its end count
 //! neither as failed nor as unanswered: those that still wait for a connection are not among them.
 
-use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use crate::plan::tester;
-use brunt_results::{LatencySummary, result::Errors};
+use brunt_results::result::Errors;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -73,17 +73,12 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let replies = told.completed + told.errors.status;
     told.failed = Errors::total(&told.errors);
     if replies > 0 {
-        let us = |seconds: f64| seconds * 1e6;
-        let percentile = |name: &str| page.latency_percentiles.get(name).copied().flatten().map(us);
-        told.times = LatencySummary {
-            count: replies,
-            mean_us: average.map(us),
-            p50_us: percentile("p50"),
-            p90_us: percentile("p90"),
-            p99_us: percentile("p99"),
-            p999_us: percentile("p99.9"),
-            max_us: slowest.map(us),
+        let seconds = |name: &str| match name {
+            "mean" => average,
+            "max" => slowest,
+            percentage => page.latency_percentiles.get(&format!("p{percentage}")).copied().flatten(),
         };
+        told.times = summary(replies, |name| seconds(name).map(|seconds| seconds * 1e6));
     }
     Ok(told)
 }

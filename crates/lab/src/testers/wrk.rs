@@ -1,7 +1,7 @@
 //! wrk: closed loop over persistent connections. Its rate counts every reply, so failed ones are subtracted; its latency
 //! includes them. Also reads the output of wrk2.
 
-use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use super::output_parser::{after, bytes, lacks, named, time_us};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
@@ -74,10 +74,9 @@ fn latency(output: &str, count: u64) -> Result<LatencySummary, String> {
         let mut rows = output.lines().map(str::split_whitespace);
         rows.find_map(|mut words| words.next().filter(|word| is_it(word)).and_then(|_| time_us(words.next()?)))
     };
-    let mut summary = LatencySummary { count, mean_us, max_us, ..LatencySummary::default() };
-    summary.p50_us = percentile("50");
-    summary.p90_us = percentile("90");
-    summary.p99_us = percentile("99");
-    summary.p999_us = percentile("99.9");
-    Ok(summary)
+    Ok(summary(count, |name| match name {
+        "mean" => mean_us,
+        "max" => max_us,
+        percentage => percentile(percentage),
+    }))
 }
