@@ -5,7 +5,6 @@
 mod charts;
 mod html;
 mod http;
-mod interval;
 mod live;
 mod markdown;
 mod multi_run;
@@ -57,7 +56,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(cell.id(), *repeat)));
         if !trials.is_empty() {
             let mut row = Row::new(cell.clone(), trials);
-            row.figures.p99_interval = interval::p99(&row, &store);
+            row.figures.p99_interval = row::p99_interval(&row, &store);
             rows.push(row);
         }
     }

@@ -8,10 +8,7 @@ pub mod median_interval;
 pub mod outliers;
 pub mod permutation;
 pub mod ratio;
-mod spread;
 pub mod student;
-
-pub use spread::{Spread, median, percentile_median, spread};
 
 use brunt_results::{LatencySummary, judge::BEYOND_QUANTILE};
 use rand_xoshiro::rand_core::Rng;
@@ -51,6 +48,75 @@ pub(crate) fn below(bound: u64, random: &mut impl Rng) -> u64 {
         let draw = random.next_u64();
         if draw < even {
             return draw % bound;
+        }
+    }
+}
+
+/// Median, lowest and highest value of one figure over repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    pub median: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// The spread of the values present; `None` if there are none. Values that are not finite count as absent.
+pub fn spread(values: impl IntoIterator<Item = Option<f64>>) -> Option<Spread> {
+    let mut sorted: Vec<f64> = values.into_iter().flatten().filter(|v| v.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    Some(Spread { median: median_of_sorted(&sorted)?, low: *sorted.first()?, high: *sorted.last()? })
+}
+
+/// The median of the values present; the mean of the two middle ones with an even count.
+pub fn median(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    spread(values).map(|s| s.median)
+}
+
+/// The median of a percentile over repeats. With an even count, the higher of the two middle values: percentiles are not
+/// averaged. `None` unless every repeat has the percentile, because repeats without it are those with few requests and
+/// leaving them out would bias the result.
+pub fn percentile_median(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    let mut sorted = values.into_iter().collect::<Option<Vec<f64>>>()?;
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle]),
+        // Halved first, because the sum could overflow.
+        _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn medians_and_ranges() {
+        assert_eq!(median([Some(3.0), Some(1.0), Some(2.0)]), Some(2.0));
+        assert_eq!(median([Some(4.0), Some(1.0)]), Some(2.5));
+        assert_eq!(median([None, Some(7.0), None]), Some(7.0));
+        assert_eq!(median([None, Some(f64::NAN)]), None);
+        assert_eq!(percentile_median([Some(4.0), Some(1.0), Some(9.0), Some(2.0)]), Some(4.0));
+        assert_eq!(percentile_median([Some(4.0), None]), None);
+        assert_eq!(percentile_median([]), None);
+        let s = spread([Some(5.0), Some(9.0), Some(1.0)]).unwrap();
+        assert_eq!((s.low, s.median, s.high), (1.0, 5.0, 9.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_median_splits_the_values_in_half(values in proptest::collection::vec(-1e12f64..1e12, 1..40)) {
+            let s = spread(values.iter().copied().map(Some)).unwrap();
+            let below = values.iter().filter(|v| **v < s.median).count();
+            let above = values.iter().filter(|v| **v > s.median).count();
+            prop_assert!(below <= values.len() / 2 && above <= values.len() / 2);
+            prop_assert!(s.low <= s.median && s.median <= s.high);
         }
     }
 }

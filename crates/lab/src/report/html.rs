@@ -3,18 +3,17 @@
 //! Without scripts it shows tables, bars and SVG charts; with scripts every point has a tooltip with interval, verdict
 //! and machine. The page loads nothing from the network.
 
-mod bars;
 mod data;
-mod marks;
+mod detail;
 mod markup;
-mod spectrum;
-mod table;
-mod time_series;
 mod views;
 
 use super::{Report, Run, charts, multi_run::merged};
 use crate::{format, run_directory::RunDirectory};
 use std::io;
+
+/// Word for a trial without a result, used beside those of [`brunt_results::verdict::Kind`].
+const FAILED: &str = "failed";
 
 /// Page size in bytes beyond which SVG charts for readers without scripts are omitted.
 const ENOUGH: usize = 480_000;
@@ -60,7 +59,7 @@ fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     let body = markup::body(report, runs, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
     let parts = [
         ("{title}", format::escaped(&report.experiment.name)),
-        ("{styles}", marks::colours() + &styles),
+        ("{styles}", markup::colours() + &styles),
         ("{body}", body),
         // A `<` in a string must not end the element.
         ("{data}", json.replace('<', "\\u003c")),

@@ -1,8 +1,7 @@
 //! Tables of the printed report, in one of three layouts. Layouts omit figures, but never the verdict.
 
 pub(super) mod columns;
-mod ping_pong;
-mod upstreams;
+mod layouts;
 
 use super::{Report, Row};
 use crate::{group::grouped, plan::Style};
@@ -31,8 +30,8 @@ pub(super) fn rendered_tables(report: &Report, style: Style) -> Vec<RenderedTabl
                 })
                 .collect()
         }
-        Style::PingPong => ping_pong::rendered_tables(report),
-        Style::Upstreams => upstreams::rendered_tables(report),
+        Style::PingPong => layouts::ping_pong(report),
+        Style::Upstreams => layouts::upstreams(report),
     }
 }
 

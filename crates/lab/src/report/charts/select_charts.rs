@@ -2,8 +2,7 @@
 //! charts for the remaining rows. Charts without information are omitted.
 
 use super::axis::Axis;
-use super::bars::{Bar, Bars, Group};
-use super::lines::{Lines, Plot, Point, Series};
+use super::body::{Bar, Bars, Body, Group, Lines, Plot, Point, Series};
 use super::load::{is_same, key, phrases, telling};
 use super::metric::Metric;
 use crate::format;
@@ -20,12 +19,6 @@ pub struct ChartSelection<'a> {
     pub told: Vec<String>,
     pub rows: Vec<&'a Row>,
     pub body: Body,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Body {
-    Lines(Lines),
-    Bars(Bars),
 }
 
 const MOST_BARS: usize = 48;

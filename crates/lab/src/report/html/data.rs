@@ -1,11 +1,8 @@
 //! Data of the page's script, as JSON: every row with its figures, intervals, verdicts, trials and machines. Charts refer to
 //! rows by index.
 
-use super::marks::FAILED;
-use super::spectrum::significant;
-use super::time_series::TimeSeries;
-use super::views::View;
-use super::{spectrum, time_series};
+use super::detail::{TimeSeries, odds, significant, spectrum, time_series};
+use super::{FAILED, views::View};
 use crate::report::tables::columns::varying;
 use crate::report::{Report, Row, Run, charts, notes};
 use crate::run_directory::RunDirectory;
@@ -23,14 +20,8 @@ pub struct PageData<'a> {
     shapes: &'static [&'static [(i32, i32)]],
     /// Number of target colours; beyond it they repeat.
     colours: usize,
-    /// Descriptions of the loads, which rows refer to by index.
-    pub loads: Vec<String>,
-    /// Descriptions of the machines, which rows refer to by index.
-    machines: Vec<String>,
-    /// Cores of server and generator, which rows refer to by index.
-    placements: Vec<String>,
-    /// Remedies of issues, which rows refer to by index.
-    remedies: Vec<String>,
+    #[serde(flatten)]
+    pub shared: Shared,
     /// For each value of a spectrum, `1 / (1 - percentile)`.
     odds: Vec<f64>,
     /// In report order, written as column names and lists of values: names would be a seventh of a large page.
@@ -97,23 +88,26 @@ type Trial = (u32, Option<f64>, Option<f64>, &'static str, Option<f64>);
 pub fn page_data<'a>(report: &Report, runs: &[Run], views: &'a [View], is_running: bool) -> PageData<'a> {
     let targets = charts::targets(report);
     let names = varying(&report.rows);
-    let (mut loads, mut shared) = (Vec::new(), Shared::default());
+    let mut shared = Shared::default();
     let rows = report.rows.iter().map(|row| {
-        let load = index_of(&mut loads, charts::load::phrases(&[row], &names));
+        let load = index_of(&mut shared.loads, charts::load::phrases(&[row], &names));
         let target = targets.iter().position(|name| *name == row.cell.target).unwrap_or(0);
         row_data(row, &runs[row.run], target, load, &mut shared)
     });
     let rows = rows.collect();
-    let odds = spectrum::odds().collect();
+    let odds = odds().collect();
     let (shapes, colours) = (charts::SHAPES.as_slice(), charts::COLOURS.len());
-    let Shared { machines, placements, remedies } = shared;
-    PageData { targets, shapes, colours, loads, machines, placements, remedies, odds, rows, views, is_running }
+    PageData { targets, shapes, colours, shared, odds, rows, views, is_running }
 }
 
-#[derive(Debug, Default)]
-struct Shared {
+/// Texts that rows refer to by index.
+#[derive(Debug, Default, Serialize)]
+pub struct Shared {
+    pub loads: Vec<String>,
     machines: Vec<String>,
+    /// Cores of server and generator.
     placements: Vec<String>,
+    /// Remedies of issues.
     remedies: Vec<String>,
 }
 
@@ -158,8 +152,8 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
         issues: issues(row, &mut shared.remedies),
         trials: trials(row, &envs),
         machines: own,
-        spectrum: spectrum::of(row, run.store),
-        seconds: time_series::of(row, run.store),
+        spectrum: spectrum(row, run.store),
+        seconds: time_series(row, run.store),
     }
 }
 

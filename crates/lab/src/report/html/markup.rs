@@ -1,12 +1,11 @@
 //! The page's body: header, legend, cards, tables, notes.
 
-use super::data::PageData;
-use super::marks::{FAILED, chip, marker, shapes};
-use super::views::View;
-use super::{bars, table};
+use super::{FAILED, data::PageData, views::View};
 use crate::format::{escaped, plural};
-use crate::report::charts::{Body, Chart};
-use crate::report::{Report, Run, notes};
+use crate::report::charts::{Bar, Bars, Body, COLOURS, Chart, Metric, SHAPES};
+use crate::report::tables::columns::columns;
+use crate::report::tables::{Selection, selections};
+use crate::report::{Report, Row, Run, notes};
 use crate::run_directory::CHARTS_FOLDER;
 use std::{collections::BTreeMap, fmt::Write, io};
 
@@ -34,7 +33,7 @@ pub fn body(
         out.push_str(&legend(data));
         let _ = writeln!(out, "<section class=\"grid\">\n{}</section>", cards(charts, views));
         out.push_str(&loads(data));
-        out.push_str(&table::all(report, &data.targets));
+        out.push_str(&tables(report, &data.targets));
     }
     out.push_str("<h2>How to read it, and where it was measured</h2>\n");
     if let [run] = runs {
@@ -97,7 +96,7 @@ fn cards(charts: &[Chart], views: &[View]) -> String {
     let mut out = String::new();
     for (number, chart) in charts.iter().enumerate() {
         if let Body::Bars(body) = &chart.body {
-            out.push_str(&bars::card(chart, body));
+            out.push_str(&bar_card(chart, body));
         }
         for (place, view) in views.iter().enumerate().filter(|(_, view)| view.chart == number) {
             let _ = writeln!(
@@ -114,11 +113,12 @@ fn cards(charts: &[Chart], views: &[View]) -> String {
 /// Distribution and time series of a selectable load; empty without such data.
 fn loads(data: &PageData) -> String {
     let has_detail = |load: &usize| data.rows.iter().any(|row| row.load == *load && row.has_detail());
-    let loads: Vec<usize> = (0..data.loads.len()).filter(has_detail).collect();
+    let loads: Vec<usize> = (0..data.shared.loads.len()).filter(has_detail).collect();
     if loads.is_empty() {
         return String::new();
     }
-    let name = |load: &usize| if data.loads[*load].is_empty() { "the one load" } else { &data.loads[*load] };
+    let name =
+        |load: &usize| if data.shared.loads[*load].is_empty() { "the one load" } else { &data.shared.loads[*load] };
     let options: String =
         loads.iter().map(|load| format!("<option value=\"{load}\">{}</option>", escaped(name(load)))).collect();
     let card = |name: &str, title: &str, subtitle: &str| {
@@ -170,4 +170,146 @@ fn compact(svg: &str) -> String {
         " stroke-width=\"1\"",
     ];
     REDUNDANT.iter().fold(svg.to_owned(), |svg, attribute| svg.replace(attribute, ""))
+}
+
+/// The report's tables, without the optional end tags: they are most of a page.
+fn tables(report: &Report, targets: &[String]) -> String {
+    let mut out = String::new();
+    for part in selections(report).iter().filter(|table| !table.rows.is_empty()) {
+        let title = if part.title.is_empty() { "Every cell" } else { &part.title };
+        let _ = writeln!(out, "<h2>{}</h2>", escaped(title));
+        table(&mut out, report, part, title, targets);
+    }
+    out
+}
+
+fn table(out: &mut String, report: &Report, part: &Selection, title: &str, targets: &[String]) {
+    let columns = columns(&part.rows, part.over);
+    let label = escaped(title);
+    let _ = write!(out, "<div class=\"scroll\"><table class=\"cells\" aria-label=\"{label}\"><thead><tr>");
+    for column in &columns {
+        let name = column.header.join("\n");
+        let class = if column.right { " class=\"n\"" } else { "" };
+        let _ = write!(out, "<th{class}><button>{}</button></th>", escaped(name.trim()));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for (index, row) in part.rows.iter().enumerate() {
+        let is_first = index > 0 && part.groups[index] != part.groups[index - 1];
+        let number = report.index_of(row);
+        let _ = write!(out, "<tr{} data-row={number}>", if is_first { " class=first" } else { "" });
+        for column in &columns {
+            let cell = &column.cells[index];
+            let _ = match column.header[1].as_str() {
+                "verdict" => write!(out, "<td>{}", verdicts(row)),
+                "target" => {
+                    let target = targets.iter().position(|name| name == cell).unwrap_or(0);
+                    write!(out, "<td class=t>{}{}", marker(target), escaped(cell))
+                }
+                _ => write!(out, "<td>{}", escaped(cell)),
+            };
+        }
+        out.push('\n');
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+/// A verdict in its colour, preceded by the number of trials unless all `of` them have it.
+fn chip(verdict: &str, count: usize, of: usize) -> String {
+    let number = if count == of { String::new() } else { format!("{count} ") };
+    format!("<b class=v-{verdict}>{number}{verdict}</b>")
+}
+
+fn verdicts(row: &Row) -> String {
+    let all = row.done + row.failures.len();
+    let mut out: String = row.verdicts.iter().map(|(kind, count)| chip(kind.word(), *count, all)).collect();
+    if !row.failures.is_empty() {
+        out.push_str(&chip(FAILED, row.failures.len(), all));
+    }
+    out
+}
+
+/// The marker of a target, a reference to one of [`shapes`].
+fn marker(target: usize) -> String {
+    let (shape, colour) = (target % SHAPES.len(), target % COLOURS.len());
+    format!("<svg class=\"c{colour}\" aria-hidden=true><use href=#m{shape} /></svg>")
+}
+
+fn shapes() -> String {
+    let shape = |corners: &[(i32, i32)]| match corners {
+        [] => "<circle r=\"10\"/>".to_owned(),
+        corners => {
+            let points: Vec<String> = corners.iter().map(|(x, y)| format!("{x},{y}")).collect();
+            format!("<polygon points=\"{}\"/>", points.join(" "))
+        }
+    };
+    let symbol = |(number, corners): (usize, &&[(i32, i32)])| {
+        format!("<symbol id=\"m{number}\" viewBox=\"-14 -14 28 28\">{}</symbol>", shape(corners))
+    };
+    let symbols: String = SHAPES.iter().enumerate().map(symbol).collect();
+    format!("<svg width=\"0\" height=\"0\" style=\"position:absolute\">{symbols}</svg>\n")
+}
+
+/// Target colours as CSS variables for a light background; the style sheet may override them for a dark one.
+pub fn colours() -> String {
+    let each = COLOURS.iter().enumerate().map(|(n, c)| format!("--t{n}:#{:02x}{:02x}{:02x};", c.0, c.1, c.2));
+    let marks = (0..COLOURS.len()).map(|n| format!(".c{n} {{ fill: var(--t{n}) }}\n"));
+    format!(":root {{ {} }}\n{}", each.collect::<String>(), marks.collect::<String>())
+}
+
+/// A bar chart in HTML and CSS; positions are percent of a track.
+fn bar_card(chart: &Chart, bars: &Bars) -> String {
+    let scale = bars.scale();
+    let figure = match bars.metric {
+        Metric::Throughput => "rate",
+        Metric::Response => "p99",
+        Metric::Cpu => "cpu",
+        Metric::Cost => "cost",
+    };
+    let axis = if scale.is_log() { "; log scale" } else { "" };
+    let mut out = format!(
+        "<figure class=\"card bars\" data-figure=\"{figure}\"><figcaption><b>{}</b><span>{}{axis}</span></figcaption>\n",
+        escaped(chart.title()),
+        escaped(&chart.load),
+    );
+    // Bars are in the order of the chart's rows.
+    let mut rows = chart.rows.iter();
+    for group in &bars.groups {
+        if !group.heading.is_empty() {
+            let _ = writeln!(out, "<h4>{}</h4>", escaped(&group.heading));
+        }
+        for bar in &group.bars {
+            let place = |value: f64| scale.place(value) * 100.0;
+            let row = rows.next().copied().unwrap_or(0);
+            let _ = writeln!(
+                out,
+                "<div class=\"bar\" data-row=\"{row}\" data-target=\"{number}\" style=\"--mark:var(--t{colour})\"><span>{name}</span><span class=\"track\">{body}</span></div>",
+                number = bar.number,
+                colour = bar.number % COLOURS.len(),
+                name = escaped(&bar.name),
+                body = track(bar, place),
+            );
+        }
+    }
+    out + "</figure>\n"
+}
+
+fn track(bar: &Bar, place: impl Fn(f64) -> f64) -> String {
+    let mut out = String::new();
+    let mut end = 0.0;
+    if let Some(value) = bar.value {
+        // A logarithmic scale has no zero: only bars between two figures use one.
+        let (from, spans) = bar.from.map_or((0.0, ""), |from| (place(from), "spans "));
+        end = place(value);
+        let doubtful = if bar.is_trusted { "" } else { "doubtful" };
+        let _ = write!(out, "<i class=\"{spans}{doubtful}\" style=\"left:{from:.1}%;width:{:.1}%\"></i>", end - from);
+    }
+    if let Some((low, high)) = bar.range {
+        let (low, high) = (place(low), place(high));
+        let _ = write!(out, "<u style=\"left:{low:.1}%;width:{:.1}%\"></u>", high - low);
+        end = end.max(high);
+    }
+    // The verdict in parentheses is in the tooltip.
+    let label = bar.label.split(" (").next().unwrap_or_default();
+    let _ = write!(out, "<em style=\"left:{end:.1}%\">{}</em>", escaped(label));
+    out
 }

@@ -1,7 +1,6 @@
 //! Drawing of bar charts: names at the left, values at the end of the bars.
 
-use super::markers::{colour, marker};
-use super::{Area, Drawn, FAINT, GRID, HEADING, INK, LABEL, LINE, MARGIN, Side, WIDTH, line, text};
+use super::{Area, Drawn, FAINT, GRID, HEADING, INK, LABEL, LINE, MARGIN, Side, WIDTH, colour, line, marker, text};
 use crate::report::charts::{Bar, Bars, Group, Metric, Scale};
 use plotters::prelude::{Color, Rectangle, ShapeStyle};
 

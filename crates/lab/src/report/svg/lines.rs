@@ -1,8 +1,6 @@
 //! Drawing of line charts, with the legend beneath the plots.
 
-use super::legend::Legend;
-use super::markers::{RADIUS, colour, marker};
-use super::{Area, Drawn, FAINT, GRID, HEADING, LINE, MARGIN, Side, WIDTH, line, text};
+use super::{Area, Drawn, FAINT, GRID, HEADING, LABEL, LINE, MARGIN, RADIUS, Side, WIDTH, colour, line, marker, text};
 use crate::report::charts::{Lines, Plot, Point, Scale, Series};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::{ChartBuilder, Color, LabelAreaPosition, PathElement, ShapeStyle, TRANSPARENT};
@@ -158,3 +156,54 @@ impl Ranged for Scale {
 }
 
 impl ValueFormatter<f64> for Scale {}
+
+/// The legend, beneath the plots in as many columns as the longest name allows.
+struct Legend {
+    targets: Vec<(usize, String)>,
+    remark: String,
+}
+
+const LEGEND_ROW: i32 = 21;
+const LEGEND_LINE: i32 = 24;
+/// Space between line and name, and between name and next line.
+const GAPS: (i32, i32) = (8, 16);
+
+impl Legend {
+    /// Removes duplicate targets and sorts them in plan order.
+    fn new<'a>(targets: impl Iterator<Item = (usize, &'a str)>, remarks: &[&str]) -> Self {
+        let mut targets: Vec<_> = targets.map(|(number, name)| (number, LABEL.cut(name, WIDTH / 2))).collect();
+        targets.sort();
+        targets.dedup();
+        Self { targets, remark: remarks.join("; ") }
+    }
+
+    fn step(&self) -> i32 {
+        LEGEND_LINE + GAPS.0 + GAPS.1 + self.targets.iter().map(|(_, name)| LABEL.width(name)).max().unwrap_or(0)
+    }
+
+    fn columns(&self) -> i32 {
+        ((WIDTH - 2 * MARGIN) / self.step()).max(1)
+    }
+
+    fn rows(&self) -> i32 {
+        (self.targets.len() as i32 + self.columns() - 1) / self.columns()
+    }
+
+    fn height(&self) -> i32 {
+        LEGEND_ROW * (self.rows() + i32::from(!self.remark.is_empty()))
+    }
+
+    /// Draws the legend; `top` is the middle of its first row.
+    fn draw(&self, area: &Area, top: i32) -> Drawn {
+        for (index, (number, name)) in (0..).zip(&self.targets) {
+            let (x, y) = (MARGIN + index % self.columns() * self.step(), top + index / self.columns() * LEGEND_ROW);
+            line(area, (x, y), (x + LEGEND_LINE, y), colour(*number), 2)?;
+            marker(area, *number, (x + LEGEND_LINE / 2, y), RADIUS, false)?;
+            text(area, (x + LEGEND_LINE + GAPS.0, y), name, LABEL, Side::Left)?;
+        }
+        if self.remark.is_empty() {
+            return Ok(());
+        }
+        text(area, (MARGIN, top + self.rows() * LEGEND_ROW), &self.remark, FAINT, Side::Left)
+    }
+}
