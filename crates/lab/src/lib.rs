@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Targets and testers are processes; this crate opens a connection only to see whether a target accepts, and prints
-//! nothing: see [`run::observer`].
+//! nothing: see [`run::Observer`].
 #![forbid(unsafe_code)]
 // Not published: items with obvious names have no docs.
 #![allow(missing_docs)]

@@ -4,7 +4,6 @@
 
 mod charts;
 mod html;
-mod http;
 mod live;
 mod markdown;
 mod multi_run;
@@ -23,7 +22,6 @@ use std::path::{Path, PathBuf};
 
 pub use charts::{Chart, charts};
 pub use html::{page, page_of_runs};
-pub use http::Figures as HttpFigures;
 pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};

@@ -1,14 +1,15 @@
-//! Runs experiments.
+//! Runs experiments. Events are the only interface between the runner and what shows its progress.
 
 mod build;
 pub mod experiment;
 mod nginx;
-pub mod observer;
 pub mod preflight;
 pub mod trial;
 
-use crate::{plan::Plan, testers::Tester};
+use crate::{plan::Plan, schedule::Cell, testers::Tester};
 use std::path::PathBuf;
+use std::time::Duration;
+use trial::TrialStatus;
 
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -26,4 +27,62 @@ pub struct Request {
     pub speed_probe: trial::SpeedProbe,
     /// The command line as typed.
     pub command: Vec<String>,
+}
+
+/// Receives events on the thread that runs the experiment; must return quickly.
+pub trait Observer {
+    fn on_event(&mut self, event: &Event<'_>);
+}
+
+/// Ignores all events.
+impl Observer for () {
+    fn on_event(&mut self, _: &Event<'_>) {}
+}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn on_event(&mut self, event: &Event<'_>) {
+        self.0.on_event(event);
+        self.1.on_event(event);
+    }
+}
+
+/// Which trial of how many, and how much time is left.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialProgress<'a> {
+    /// Counted from 1, trials of an earlier invocation included.
+    pub number: usize,
+    pub total: usize,
+    pub cell: &'a Cell,
+    /// Counted from 1.
+    pub repeat: u32,
+    /// Estimated time left for the experiment, including this trial if it is not over.
+    pub left: Duration,
+}
+
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Number of process groups left by a killed run that were killed.
+    OrphansKilled(usize),
+    Building {
+        target: &'a str,
+        command: String,
+    },
+    /// The target's trials will be recorded as failed.
+    BuildFailed {
+        target: &'a str,
+        why: &'a str,
+    },
+    /// Number of disturbed trials that are run again.
+    Retrying(usize),
+    TrialStarted(TrialProgress<'a>),
+    /// Sent a few times a second.
+    TrialRunning {
+        trial: TrialProgress<'a>,
+        activity: &'static str,
+    },
+    TrialFinished {
+        trial: TrialProgress<'a>,
+        status: &'a TrialStatus,
+        took: Duration,
+    },
 }

@@ -5,6 +5,7 @@ mod cpu_assignment;
 mod order;
 mod selection;
 
+use crate::format::plural;
 use crate::group::{distinct, grouped};
 use crate::{Error, plan::Plan};
 use selection::Selection;
@@ -79,11 +80,8 @@ impl Schedule {
 
     /// A line with the number of cells that the plan's own filters leave out, if any.
     pub fn filtered_line(&self) -> Option<String> {
-        match self.all.filtered {
-            0 => None,
-            1 => Some("left out by the plan's when and except: 1 cell".to_owned()),
-            cells => Some(format!("left out by the plan's when and except: {cells} cells")),
-        }
+        let filtered = Some(self.all.filtered).filter(|cells| *cells > 0)?;
+        Some(format!("left out by the plan's when and except: {}", plural(filtered, "cell")))
     }
 }
 
@@ -102,7 +100,7 @@ fn skipped_line(cells: &[&SkippedCell]) -> String {
         SkipReason::Cores(cores) => Some(cores),
         SkipReason::Other(_) => None,
     }));
-    let count = if cells.len() == 1 { "1 cell".to_owned() } else { format!("{} cells", cells.len()) };
+    let count = plural(cells.len(), "cell");
     let of = if targets.len() > 4 { format!("{} targets", targets.len()) } else { targets.join(", ") };
     let why = match wants.as_slice() {
         [] | [_] => cells[0].why.to_string(),
@@ -171,11 +169,8 @@ mod tests {
 
     #[test]
     fn durations_are_rounded_for_reading() {
-        let format = |s: u64| format_duration(Duration::from_secs(s));
-        assert_eq!(format(45), "45 s");
-        assert_eq!(format(60), "1 min");
-        assert_eq!(format(200), "3 min 20 s");
-        assert_eq!(format(1234), "20 min");
-        assert_eq!(format(7500), "2 h 5 min");
+        for (s, text) in [(45, "45 s"), (60, "1 min"), (200, "3 min 20 s"), (1234, "20 min"), (7500, "2 h 5 min")] {
+            assert_eq!(format_duration(Duration::from_secs(s)), text);
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::Error;
 use crate::fs_error::with_path;
+use crate::group::distinct;
 use crate::run_directory::{Experiment, RunDirectory};
 use crate::suggest::did_you_mean;
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
@@ -73,20 +74,17 @@ impl ResultSet {
     pub fn of_target(&self, target: &str) -> Result<Self, Error> {
         let groups: Vec<Group> = self.groups.iter().filter(|group| group.target == target).cloned().collect();
         if groups.is_empty() {
-            let mut known: Vec<&str> = self.groups.iter().map(|group| group.target.as_str()).collect();
-            known.dedup();
             return Err(Error::Usage(format!(
                 "{} has no results of a target '{target}'{}",
                 self.name,
-                did_you_mean(target, &known)
+                did_you_mean(target, &self.targets())
             )));
         }
         Ok(Self { name: target.to_owned(), run: self.run.clone(), groups })
     }
 
-    fn targets(&self) -> usize {
-        let targets: std::collections::BTreeSet<&str> = self.groups.iter().map(|group| group.target.as_str()).collect();
-        targets.len()
+    fn targets(&self) -> Vec<&str> {
+        distinct(self.groups.iter().map(|group| group.target.as_str()))
     }
 }
 
@@ -114,7 +112,7 @@ type Matched<'a> = (String, &'a Group, &'a Group);
 
 /// Matches cells by name, or by load if both sets have a single target; the second list are those without a partner.
 pub(super) fn matched<'a>(a: &'a ResultSet, b: &'a ResultSet) -> (Vec<Matched<'a>>, Vec<String>) {
-    let by_load = a.targets() == 1 && b.targets() == 1;
+    let by_load = a.targets().len() == 1 && b.targets().len() == 1;
     let key = |group: &'a Group| if by_load { &group.combination } else { &group.id };
     let partner = |group: &'a Group, side: &'a ResultSet| side.groups.iter().find(|other| key(other) == key(group));
     let (mut pairs, mut alone) = (Vec::new(), Vec::new());

@@ -5,7 +5,6 @@
 use super::trials::{Group, Trial, Trials};
 use crate::{Error, fs_error::with_path};
 use brunt_results::{RunResult, hlog};
-use hdrhistogram::Histogram;
 use std::{fmt::Write as _, fs, io};
 
 /// Bucket bounds within a decade: preferred numbers (ISO 3, R10), steps of a quarter.
@@ -98,7 +97,7 @@ fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> 
         }
         let (count, sum) = (times.len(), times.mean() * times.len() as f64 / 1e9);
         for bound in bounds() {
-            let (seconds, below) = (bound as f64 / 1e9, upto(&times, bound));
+            let (seconds, below) = (bound as f64 / 1e9, times.count_between(0, bound));
             let _ = writeln!(buckets, "{histogram}_bucket{{{labels},le=\"{seconds}\"}} {below}");
         }
         let _ = writeln!(buckets, "{histogram}_bucket{{{labels},le=\"+Inf\"}} {count}");
@@ -123,11 +122,6 @@ fn family(text: &mut String, name: &str, kind: &str, help: &str, lines: &str) {
 fn bounds() -> impl Iterator<Item = u64> {
     let within = |decade: u32| STEPS.map(|step| FIRST_NS * 10u64.pow(decade) / 100 * step);
     (0..DECADES).flat_map(within).chain([FIRST_NS * 10u64.pow(DECADES)])
-}
-
-/// Values at or below a bound, to the resolution of the histogram.
-fn upto(times: &Histogram<u64>, bound: u64) -> u64 {
-    times.count_between(0, bound)
 }
 
 fn labels(plan: Option<&str>, group: &Group, trial: &Trial) -> String {
@@ -175,7 +169,7 @@ mod tests {
     fn a_bucket_holds_its_bound() {
         let mut times = new_histogram();
         [999u64, 1_000, 1_001, 2_000].iter().for_each(|nanos| times.record(*nanos).unwrap());
-        assert_eq!((upto(&times, 1_000), upto(&times, 1_999), upto(&times, 10_000)), (2, 3, 4));
+        assert_eq!([1_000, 1_999, 10_000].map(|bound| times.count_between(0, bound)), [2, 3, 4]);
     }
 
     #[test]

@@ -23,11 +23,13 @@ pub fn json_schema() -> Value {
             "settings": table(SETTINGS),
         },
     });
-    schema.extend(own.as_object().cloned().unwrap_or_default());
-    Value::Object(schema)
+    for (name, value) in own.as_object().into_iter().flatten() {
+        schema[name] = value.clone();
+    }
+    schema
 }
 
-fn table(keys: &[Key]) -> Map<String, Value> {
+fn table(keys: &[Key]) -> Value {
     let mut properties: Map<String, Value> = keys.iter().map(|key| (key.name.to_owned(), described(key))).collect();
     for (key, alias) in keys.iter().filter_map(|key| Some((key, key.alias?))) {
         let mut value = described(key);
@@ -36,12 +38,9 @@ fn table(keys: &[Key]) -> Map<String, Value> {
         properties.insert(alias.to_owned(), value);
     }
     let needed: Vec<&str> = keys.iter().filter(|key| key.required).map(|key| key.name).collect();
-    let mut table = Map::new();
-    table.insert("type".to_owned(), json!("object"));
-    table.insert("properties".to_owned(), Value::Object(properties));
-    table.insert("additionalProperties".to_owned(), json!(false));
+    let mut table = json!({ "type": "object", "properties": properties, "additionalProperties": false });
     if !needed.is_empty() {
-        table.insert("required".to_owned(), json!(needed));
+        table["required"] = json!(needed);
     }
     table
 }
@@ -95,7 +94,7 @@ fn value_schema(what: ValueType) -> Value {
         }),
         ValueType::Patterns => one_or_list(json!({ "$ref": "#/$defs/pattern" })),
         ValueType::Settings => json!({ "$ref": "#/$defs/settings" }),
-        ValueType::Table(keys) => Value::Object(table(keys)),
+        ValueType::Table(keys) => table(keys),
         ValueType::Targets => json!({ "type": "array", "items": target(), "minItems": 1 }),
         ValueType::Tables(keys) => json!({ "type": "array", "items": table(keys) }),
         ValueType::Sweep => json!({ "anyOf": [
@@ -108,8 +107,8 @@ fn value_schema(what: ValueType) -> Value {
 fn target() -> Value {
     let mut target = table(TARGET);
     let starts = ["serve", "command", "nginx"].map(|start| json!({ "required": [start] }));
-    target.insert("oneOf".to_owned(), json!(starts));
-    Value::Object(target)
+    target["oneOf"] = json!(starts);
+    target
 }
 
 /// Axes may have any name without a fixed meaning.

@@ -16,23 +16,17 @@ pub struct Capabilities {
     pub supports_no_keepalive: bool,
 }
 
-impl Capabilities {
-    const fn new(
-        name: &'static str,
-        supports_rate: bool,
-        corrects_coordinated_omission: bool,
-        supports_no_keepalive: bool,
-    ) -> Self {
-        Self { name, supports_rate, corrects_coordinated_omission, supports_no_keepalive }
-    }
-}
+const CLOSED_LOOP: Capabilities =
+    Capabilities { name: "", supports_rate: false, corrects_coordinated_omission: false, supports_no_keepalive: true };
 
-pub static WRK: Capabilities = Capabilities::new("wrk", false, false, true);
-pub static AB: Capabilities = Capabilities::new("ab", false, false, true);
-pub static FORTIO: Capabilities = Capabilities::new("fortio", true, false, true);
-pub static HEY: Capabilities = Capabilities::new("hey", true, false, true);
-pub static H2LOAD: Capabilities = Capabilities::new("h2load", true, false, false);
-pub static OHA: Capabilities = Capabilities::new("oha", true, true, true);
+pub static WRK: Capabilities = Capabilities { name: "wrk", ..CLOSED_LOOP };
+pub static AB: Capabilities = Capabilities { name: "ab", ..CLOSED_LOOP };
+pub static FORTIO: Capabilities = Capabilities { name: "fortio", supports_rate: true, ..CLOSED_LOOP };
+pub static HEY: Capabilities = Capabilities { name: "hey", supports_rate: true, ..CLOSED_LOOP };
+pub static H2LOAD: Capabilities =
+    Capabilities { name: "h2load", supports_rate: true, supports_no_keepalive: false, ..CLOSED_LOOP };
+pub static OHA: Capabilities =
+    Capabilities { name: "oha", supports_rate: true, corrects_coordinated_omission: true, ..CLOSED_LOOP };
 
 pub static EXTERNAL: [&Capabilities; 6] = [&WRK, &AB, &FORTIO, &HEY, &H2LOAD, &OHA];
 

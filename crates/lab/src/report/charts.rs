@@ -27,17 +27,11 @@ pub struct Chart {
     pub file: String,
     pub(super) rows: Vec<usize>,
     pub(super) body: Body,
-    pub(super) title: String,
+    pub title: String,
     /// The load, the repeats, how to read it.
     pub(super) load: String,
     pub(super) subtitle: String,
     pub(super) footer: String,
-}
-
-impl Chart {
-    pub fn title(&self) -> &str {
-        &self.title
-    }
 }
 
 pub fn charts(report: &Report) -> Vec<Chart> {

@@ -1,7 +1,7 @@
 //! The HTML page during a run: rewritten between trials, at most 2 % of the time.
 
 use crate::report;
-use crate::run::observer::{Event, Observer};
+use crate::run::{Event, Observer};
 use crate::run_directory::RunDirectory;
 use std::time::{Duration, Instant};
 

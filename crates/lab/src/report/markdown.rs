@@ -53,7 +53,7 @@ fn images(out: &mut String, charts: &[&Chart]) {
         if index == SHOWN {
             let _ = write!(out, "\n<details><summary>{} more charts</summary>\n", charts.len() - SHOWN);
         }
-        let title = escaped(chart.title()).replace(['[', ']', '\\', '\n'], " ");
+        let title = escaped(&chart.title).replace(['[', ']', '\\', '\n'], " ");
         let _ = write!(out, "\n![{title}]({CHARTS_FOLDER}/{})\n", chart.file);
     }
     if charts.len() > SHOWN {

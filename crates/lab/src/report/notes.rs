@@ -80,7 +80,7 @@ pub fn legend(report: &Report) -> Vec<String> {
 
 fn http_legend(rows: &[Row]) -> Vec<String> {
     let mut lines = Vec::new();
-    if rows.iter().any(|row| row.http.p50_us.is_some()) {
+    if rows.iter().any(|row| row.figures.service_p50_us.is_some()) {
         lines.push(
             "HTTP: ratios such as p90/p50 are of service time within each trial. Sockets are counted by the tester, else by \
              this machine's kernel; bytes per reply include the head unless the tester counts bodies only."

@@ -1,6 +1,5 @@
 //! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
-use super::http;
 use crate::group::distinct;
 use crate::run_directory::RunDirectory;
 use crate::run_directory::{Failure, TrialOutcome};
@@ -25,9 +24,8 @@ pub struct Row {
     pub failures: Vec<(u32, Failure)>,
     pub figures: Figures,
     pub rates: BTreeMap<u32, f64>,
-    /// Ratio of `rates` to those of the baseline row; see [`compare_to_baseline`].
+    /// Ratio of `rates` to those of the baseline row; see `compare_to_baseline`.
     pub against_baseline: Option<Spread>,
-    pub http: http::Figures,
     pub verdicts: BTreeMap<Kind, usize>,
     pub doubts: Vec<(u32, Verdict)>,
 }
@@ -56,6 +54,16 @@ pub struct Figures {
     pub connect_rate: Option<f64>,
     pub cpu_us_per_request: Option<f64>,
     pub instructions_user_per_request: Option<f64>,
+    /// Figures of HTTP, from here on, are absent if replies have no statuses. Service time, because every tester reports
+    /// it; see `testers`.
+    pub service_p50_us: Option<f64>,
+    /// In percent of the median.
+    pub service_p90_percent: Option<f64>,
+    pub service_p99_percent: Option<f64>,
+    pub service_p999_percent: Option<f64>,
+    pub sockets: Option<f64>,
+    /// Head and body if the tester counts both, else the body.
+    pub bytes_per_response: Option<f64>,
 }
 
 impl Row {
@@ -78,9 +86,8 @@ impl Row {
                 TrialOutcome::Failed(failure) => failures.push((repeat, failure)),
             }
         }
-        let (figures, http) = (Figures::of(&results), http::Figures::of(&results));
-        let done = results.len();
-        Self { run: 0, cell, done, failures, figures, http, rates, p99s_us, against_baseline: None, verdicts, doubts }
+        let (figures, done) = (Figures::of(&results), results.len());
+        Self { run: 0, cell, done, failures, figures, rates, p99s_us, against_baseline: None, verdicts, doubts }
     }
 
     /// Repeats with outlying throughput. They count like all others.
@@ -132,8 +139,42 @@ impl Figures {
             connect_rate: of(|r| r.connections.connect_rate_per_s.filter(|_| has_enough_connections(r))),
             cpu_us_per_request: of(|r| r.server.cpu_us_per_request),
             instructions_user_per_request: of(|r| r.server.instructions_user_per_request),
+            ..Self::of_http(results)
         }
     }
+
+    fn of_http(results: &[Box<RunResult>]) -> Self {
+        if !results.iter().any(|result| result.responses.is_some()) {
+            return Self::default();
+        }
+        let of = |figure: fn(&RunResult) -> Option<f64>| median(results.iter().map(|result| figure(result)));
+        let service = |figure: &dyn Fn(&LatencySummary) -> Option<f64>| {
+            percentile_median(results.iter().map(|result| figure(&result.latency.service)))
+        };
+        // Ratios are formed within a trial, because trials differ in speed.
+        let share = |figure: fn(&LatencySummary) -> Option<f64>| {
+            service(&|of| Some(figure(of)? / of.p50_us.filter(|p50| *p50 > 0.0)? * 100.0))
+        };
+        Self {
+            service_p50_us: service(&|s| supported(s, 0.5, s.p50_us)),
+            service_p90_percent: share(|s| supported(s, 0.9, s.p90_us)),
+            service_p99_percent: share(|s| supported(s, 0.99, s.p99_us)),
+            service_p999_percent: share(|s| supported(s, 0.999, s.p999_us)),
+            sockets: of(|r| (r.connections.opened > 0).then_some(r.connections.opened as f64)),
+            bytes_per_response: of(bytes_per_response),
+            ..Self::default()
+        }
+    }
+}
+
+/// Includes failed replies, because their bytes are counted too.
+fn bytes_per_response(result: &RunResult) -> Option<f64> {
+    let bytes = match result.bytes.received {
+        0 => result.responses.as_ref()?.body_bytes?,
+        all => all,
+    };
+    let replies = result.requests.completed + result.errors.status;
+    (replies > 0).then(|| bytes as f64 / replies as f64)
 }
 
 /// With fewer connections, memory touched anyway outweighs theirs.
@@ -221,4 +262,41 @@ fn p99_interval_within(log: &[u8]) -> Option<Interval> {
     let ranks = ranks(QUANTILE, &share(&batches)?, CONFIDENCE);
     let us = |share: f64| whole.value_at_quantile(share) as f64 / 1e3;
     Some(Interval { low: us(ranks.low), high: us(ranks.high) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brunt_results::result::{Bytes, Connections, Requests, Responses};
+
+    fn trial(p50: f64, p99: f64, received: u64) -> Box<RunResult> {
+        let mut result = RunResult::new("any");
+        let times = LatencySummary { count: 5000, p50_us: Some(p50), p99_us: Some(p99), ..LatencySummary::default() };
+        result.latency.service = times;
+        result.requests = Requests { completed: 90, ..Requests::default() };
+        result.errors.status = 10;
+        result.connections = Connections { opened: 7, peak: 5, ..Default::default() };
+        result.bytes = Bytes { sent: 0, received };
+        result.responses = Some(Responses { body_bytes: Some(1100), ..Responses::default() });
+        Box::new(result)
+    }
+
+    #[test]
+    fn a_tail_is_held_against_the_middle_of_its_own_trial() {
+        let figures =
+            Figures::of_http(&[trial(100.0, 300.0, 15_900), trial(200.0, 400.0, 15_900), trial(400.0, 440.0, 15_900)]);
+        assert_eq!((figures.service_p50_us, figures.service_p99_percent), (Some(200.0), Some(200.0)));
+        assert_eq!((figures.service_p90_percent, figures.service_p999_percent), (None, None));
+        assert_eq!((figures.sockets, figures.bytes_per_response), (Some(7.0), Some(159.0)));
+        // Without counted heads, body bytes are used.
+        assert_eq!(Figures::of_http(&[trial(1.0, 2.0, 0)]).bytes_per_response, Some(11.0));
+    }
+
+    #[test]
+    fn where_replies_say_nothing_there_is_nothing_to_show() {
+        let mut ping = trial(100.0, 300.0, 15_900);
+        ping.responses = None;
+        assert_eq!(Figures::of_http(&[ping]), Figures::default());
+        assert_eq!(Figures::of_http(&[]), Figures::default());
+    }
 }

@@ -11,7 +11,7 @@ use crate::run_directory::CHART_MARK;
 use plotters::coord::Shift;
 use plotters::prelude::{
     Circle, Color, DrawingArea, DrawingAreaErrorKind, FontStyle, IntoDrawingArea, PathElement, Polygon, RGBColor,
-    Rectangle, SVGBackend, ShapeStyle, TextStyle,
+    Rectangle, SVGBackend, TextStyle,
 };
 use plotters::style::IntoFont;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -88,28 +88,13 @@ impl Type {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Side {
-    Left,
-    Right,
-    Middle,
-}
-
 /// Draws one line of text, vertically centred on `place`.
-fn text(area: &Area, place: (i32, i32), text: &str, kind: Type, side: Side) -> Drawn {
-    let side = match side {
-        Side::Left => HPos::Left,
-        Side::Right => HPos::Right,
-        Side::Middle => HPos::Center,
-    };
+fn text(area: &Area, place: (i32, i32), text: &str, kind: Type, side: HPos) -> Drawn {
     area.draw_text(&printable(text), &kind.style().pos(Pos::new(side, VPos::Center)), place)
 }
 
 fn line(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: u32) -> Drawn {
-    area.draw(&PathElement::new(
-        vec![from, to],
-        ShapeStyle { color: colour.to_rgba(), filled: false, stroke_width: width },
-    ))
+    area.draw(&PathElement::new(vec![from, to], colour.stroke_width(width)))
 }
 
 impl Chart {
@@ -129,19 +114,19 @@ fn frame(chart: &Chart, body_height: i32, body: impl FnOnce(&Area, i32) -> Drawn
     let mut out = String::new();
     let drawn = (|| {
         let area = SVGBackend::with_string(&mut out, (WIDTH as u32, height as u32)).into_drawing_area();
-        area.draw(&Rectangle::new([(0, 0), (WIDTH, height)], ShapeStyle::from(BACKGROUND).filled()))?;
+        area.draw(&Rectangle::new([(0, 0), (WIDTH, height)], BACKGROUND.filled()))?;
         let mut y = 27;
         for title in &titles {
-            text(&area, (MARGIN, y), title, TITLE, Side::Left)?;
+            text(&area, (MARGIN, y), title, TITLE, HPos::Left)?;
             y += 24;
         }
         y -= 2;
         for subtitle in &subtitles {
-            text(&area, (MARGIN, y), subtitle, SUBTITLE, Side::Left)?;
+            text(&area, (MARGIN, y), subtitle, SUBTITLE, HPos::Left)?;
             y += 17;
         }
         body(&area, head)?;
-        text(&area, (MARGIN, height - 14), &SMALL.cut(&chart.footer, WIDTH - 2 * MARGIN), SMALL, Side::Left)?;
+        text(&area, (MARGIN, height - 14), &SMALL.cut(&chart.footer, WIDTH - 2 * MARGIN), SMALL, HPos::Left)?;
         area.present()
     })();
     drawn.map_err(|e| io::Error::other(format!("the chart '{}' cannot be drawn: {e}", chart.title)))?;
@@ -191,8 +176,7 @@ fn marker(area: &Area, number: usize, (x, y): (i32, i32), radius: i32, is_hollow
         .map(|(dx, dy)| (x + scaled(*dx, radius), y + scaled(*dy, radius)))
         .collect();
     let ground = if is_hollow { RGBColor(255, 255, 255) } else { colour };
-    let outline = ShapeStyle { color: colour.into(), filled: false, stroke_width: 2 };
-    for (style, fill) in [(ShapeStyle::from(ground).filled(), true), (outline, false)] {
+    for (style, fill) in [(ground.filled(), true), (colour.stroke_width(2), false)] {
         match corners.as_slice() {
             _ if !fill && !is_hollow => {}
             [] => area.draw(&Circle::new((x, y), radius, style))?,

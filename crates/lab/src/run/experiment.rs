@@ -1,9 +1,8 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
 
-use super::Request;
 use super::build::{BuildError, build};
-use super::observer::{Event, Observer, TrialProgress};
 use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
+use super::{Event, Observer, Request, TrialProgress};
 use crate::Error;
 use crate::plan::Target;
 use crate::run_directory::machine_speed::{SpeedBaseline, is_faster};

@@ -2,6 +2,7 @@
 //! skipped with a reason. Pure.
 
 use super::cpu_assignment::{Machine, Placement, SkipReason, assign_cores};
+use crate::format::plural;
 use crate::plan::phase::{Phase, apply};
 use crate::plan::settings::{Amount, Settings};
 use crate::plan::template::expand;
@@ -219,8 +220,7 @@ fn fits(
         return Err(SkipReason::Other(why.clone()));
     }
     if let Some(most) = target.max_server_cores.filter(|most| settings.server_cores > *most) {
-        let cores = if most == 1 { "core" } else { "cores" };
-        return Err(SkipReason::Other(format!("the target runs on at most {most} server {cores}")));
+        return Err(SkipReason::Other(format!("the target runs on at most {}", plural(most, "server core"))));
     }
     let tester = settings.external_tester();
     let here = tester.and_then(|tester| unavailable.get(&format!("tester={}", tester.name)).cloned());

@@ -115,61 +115,42 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn machine(cores: &[usize]) -> Machine {
-        Machine { cores: cores.to_vec() }
-    }
-
-    fn automatic(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {
-        assign_cores(machine, &Pin::Automatic, server, client)
-    }
-
     #[test]
-    fn a_pinned_server_has_the_first_of_its_cores_and_the_generator_none_of_those() {
+    fn the_server_takes_the_highest_cores_and_the_generator_the_lowest_others() {
         let to = |list: &str| Pin::To(list.parse().unwrap());
-        let placed = assign_cores(&machine(&[0, 1, 2, 3]), &to("0,2-3"), 2, ClientCores::Rest).unwrap();
-        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("0,2".into(), "1,3".into()));
-        assert!(!placed.shared() && !placed.free);
-        let why = |list: &str, server, client| {
-            assign_cores(&machine(&[0, 1, 2, 3]), &to(list), server, ClientCores::Fixed(client))
-                .unwrap_err()
-                .to_string()
-        };
-        assert_eq!(why("7", 1, 1), "pinned to core 7, which this process may not use");
-        assert_eq!(why("2-3", 3, 1), "pinned to 2-3, which is fewer than 3 server cores");
-        assert_eq!(why("2-3", 1, 4), "needs 1 server + 4 generator cores, this machine has 4");
-        assert!(assign_cores(&machine(&[0, 1]), &Pin::Free, 1, ClientCores::Fixed(1)).unwrap().free);
-    }
-
-    #[test]
-    fn the_server_takes_the_highest_cores_and_the_generator_the_lowest() {
-        let placed = automatic(&machine(&[0, 2, 3, 7]), 2, ClientCores::Fixed(1)).unwrap();
-        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("3,7".into(), "0".into()));
-        let placed = automatic(&machine(&[0, 1, 2, 3, 4]), 1, ClientCores::PerServerCore(4)).unwrap();
-        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("4".into(), "0-3".into()));
-        let placed = automatic(&machine(&[0, 1, 2]), 1, ClientCores::Rest).unwrap();
-        assert_eq!(placed.client.to_string(), "0-1");
-    }
-
-    #[test]
-    fn what_is_missing_is_said() {
-        let error = automatic(&machine(&[0, 1]), 4, ClientCores::Fixed(1)).unwrap_err().to_string();
-        assert_eq!(error, "needs 4 server + 1 generator cores, this machine has 2");
-        let error = automatic(&machine(&[0, 1]), 2, ClientCores::Rest).unwrap_err().to_string();
-        assert_eq!(error, "needs 2 server + 1 generator cores, this machine has 2");
-    }
-
-    #[test]
-    fn one_core_is_shared_and_known_to_be() {
-        let placed = automatic(&machine(&[5]), 1, ClientCores::Rest).unwrap();
-        assert!(placed.shared());
-        assert!(automatic(&machine(&[5]), 1, ClientCores::Fixed(2)).is_err());
+        for (cores, pin, server, client, expected) in [
+            ("0,2-3,7", Pin::Automatic, 2, ClientCores::Fixed(1), "3,7 and 0"),
+            ("0-4", Pin::Automatic, 1, ClientCores::PerServerCore(4), "4 and 0-3"),
+            ("0-2", Pin::Automatic, 1, ClientCores::Rest, "2 and 0-1"),
+            ("0-1", Pin::Free, 1, ClientCores::Fixed(1), "1 and 0, free"),
+            // The first of the cores that the server is pinned to, and none of those for the generator.
+            ("0-3", to("0,2-3"), 2, ClientCores::Rest, "0,2 and 1,3"),
+            ("0-3", to("7"), 1, ClientCores::Fixed(1), "pinned to core 7, which this process may not use"),
+            ("0-3", to("2-3"), 3, ClientCores::Fixed(1), "pinned to 2-3, which is fewer than 3 server cores"),
+            ("0-3", to("2-3"), 1, ClientCores::Fixed(4), "needs 1 server + 4 generator cores, this machine has 4"),
+            ("0-1", Pin::Automatic, 4, ClientCores::Fixed(1), "needs 4 server + 1 generator cores, this machine has 2"),
+            ("0-1", Pin::Automatic, 2, ClientCores::Rest, "needs 2 server + 1 generator cores, this machine has 2"),
+            ("5", Pin::Automatic, 1, ClientCores::Rest, "5 and 5, shared"),
+            ("5", Pin::Automatic, 1, ClientCores::Fixed(2), "needs 1 server + 2 generator cores, this machine has 1"),
+        ] {
+            let machine = Machine { cores: cores.parse::<Cores>().unwrap().0 };
+            let seen = match assign_cores(&machine, &pin, server, client) {
+                Ok(placed) => {
+                    let (shared, free) =
+                        (if placed.shared() { ", shared" } else { "" }, if placed.free { ", free" } else { "" });
+                    format!("{} and {}{shared}{free}", placed.server, placed.client)
+                }
+                Err(why) => why.to_string(),
+            };
+            assert_eq!(seen, expected, "{cores} {pin:?} {server} {client:?}");
+        }
     }
 
     proptest! {
         #[test]
         fn two_sides_on_more_than_one_core_never_meet(have in 2usize..40, server in 1usize..50, client in 1usize..50) {
-            let machine = machine(&(0..have).collect::<Vec<_>>());
-            match automatic(&machine, server, ClientCores::Fixed(client)) {
+            let machine = Machine { cores: (0..have).collect() };
+            match assign_cores(&machine, &Pin::Automatic, server, ClientCores::Fixed(client)) {
                 Ok(placed) => {
                     prop_assert!(!placed.shared());
                     prop_assert_eq!((placed.server.count(), placed.client.count()), (server, client));

@@ -37,7 +37,7 @@ fn drawn(report: &Report) -> Vec<(String, Vec<String>, String)> {
         assert!(words.starts_with(". ") && words.split_once("</desc>").unwrap().0.len() > 10, "{svg}");
         // A background of its own, for dark pages.
         assert!(svg.lines().any(|line| line.starts_with("<rect x=\"0\" y=\"0\"") && line.contains("#FFFFFF")), "{svg}");
-        (chart.title().to_owned(), texts(&svg), svg)
+        (chart.title.clone(), texts(&svg), svg)
     };
     charts.iter().map(draw).collect()
 }

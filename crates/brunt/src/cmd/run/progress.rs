@@ -4,8 +4,8 @@ use super::preview::headlines;
 use crate::cmd::status_line::StatusLine;
 use brunt_lab::format::time;
 use brunt_lab::run::Request;
-use brunt_lab::run::observer::{Event, Observer, TrialProgress};
 use brunt_lab::run::trial::TrialStatus;
+use brunt_lab::run::{Event, Observer, TrialProgress};
 use brunt_lab::schedule::{Machine, Schedule, busy, format_duration, skipped_lines};
 
 #[derive(Debug)]

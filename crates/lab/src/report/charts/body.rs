@@ -20,7 +20,8 @@ pub struct Lines {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    pub heading: String,
+    /// `p50`, `p99` or empty.
+    pub heading: &'static str,
     pub series: Vec<Series>,
 }
 

@@ -25,12 +25,12 @@ impl Metric {
     /// The unit of an axis, or `log scale`.
     pub fn unit(self, scale: &Scale) -> String {
         let unit = self.unit_of(scale).0;
-        if scale.is_log() { "log scale".to_owned() } else { unit.to_owned() }
+        if scale.is_log { "log scale".to_owned() } else { unit.to_owned() }
     }
 
     /// Formats a tick; on a logarithmic scale with its unit.
     pub fn tick(self, scale: &Scale, value: f64) -> String {
-        if scale.is_log() {
+        if scale.is_log {
             return round_time(value);
         }
         let divisor = self.unit_of(scale).1;

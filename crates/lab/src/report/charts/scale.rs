@@ -10,7 +10,7 @@ const MAX: f64 = 1e15;
 pub struct Scale {
     low: f64,
     high: f64,
-    is_log: bool,
+    pub is_log: bool,
     pub ticks: Vec<f64>,
     /// Distance between ticks; the lowest tick of a logarithmic scale.
     pub step: f64,
@@ -67,10 +67,6 @@ impl Scale {
         Self { low: if from_zero { low } else { low - margin }, high: high + margin, is_log, ticks, step: min }
     }
 
-    pub fn is_log(&self) -> bool {
-        self.is_log
-    }
-
     pub fn place(&self, value: f64) -> f64 {
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let place = (value - self.low) / (self.high - self.low);
@@ -109,10 +105,10 @@ mod tests {
         assert_eq!(Scale::from_zero(98.3).ticks, [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
         assert_eq!(Scale::from_zero(0.0).ticks.first(), Some(&0.0));
         let scale = Scale::fitting(&[57.8, 8090.0]);
-        assert!(scale.is_log());
+        assert!(scale.is_log);
         assert_eq!(scale.ticks, [50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0, 10000.0]);
-        assert!(!Scale::fitting(&[100.0, 1000.0]).is_log() && !Scale::fitting(&[0.0, 1000.0]).is_log());
-        assert!(Scale::at_points(&[10.0, 500.0], false).is_log() && !Scale::at_points(&[1.0, 40.0], true).is_log());
+        assert!(!Scale::fitting(&[100.0, 1000.0]).is_log && !Scale::fitting(&[0.0, 1000.0]).is_log);
+        assert!(Scale::at_points(&[10.0, 500.0], false).is_log && !Scale::at_points(&[1.0, 40.0], true).is_log);
         assert_eq!(Scale::at_points(&[80.0, 10.0, 80.0], false).ticks, [10.0, 80.0]);
     }
 

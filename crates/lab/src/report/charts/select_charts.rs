@@ -58,8 +58,8 @@ fn by_load<'a>(rows: &[&'a Row], names: &[String]) -> Vec<Rows<'a>> {
 
 fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<ChartSelection<'a>> {
     let is_open = rows.iter().all(|row| row.cell.rate().is_some());
-    let plot = |heading: &str, figure: &dyn Fn(&Figures) -> Option<Spread>| Plot {
-        heading: heading.to_owned(),
+    let plot = |heading: &'static str, figure: &dyn Fn(&Figures) -> Option<Spread>| Plot {
+        heading,
         series: series(axis, rows, targets, figure),
     };
     let (cpu, of_cpu): (Metric, fn(&Figures) -> Option<f64>) =

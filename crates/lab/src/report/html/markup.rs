@@ -265,10 +265,10 @@ fn bar_card(chart: &Chart, bars: &Bars) -> String {
         Metric::Cpu => "cpu",
         Metric::Cost => "cost",
     };
-    let axis = if scale.is_log() { "; log scale" } else { "" };
+    let axis = if scale.is_log { "; log scale" } else { "" };
     let mut out = format!(
         "<figure class=\"card bars\" data-figure=\"{figure}\"><figcaption><b>{}</b><span>{}{axis}</span></figcaption>\n",
-        escaped(chart.title()),
+        escaped(&chart.title),
         escaped(&chart.load),
     );
     // Bars are in the order of the chart's rows.

@@ -44,12 +44,12 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
     };
     let view = |y: &'static str, heading: &str| View {
         chart: number,
-        title: titled(chart.title(), heading),
+        title: titled(&chart.title, heading),
         subtitle: chart.load.clone(),
         x: along,
-        x_log: x_scale.is_log(),
+        x_log: x_scale.is_log,
         y,
-        y_log: y_scale.is_log(),
+        y_log: y_scale.is_log,
         along,
         rows: chart.rows.clone(),
         offered: lines.shows_offered,
@@ -59,7 +59,7 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
         Metric::Throughput => vec![view("rate", "")],
         Metric::Cpu => vec![view("cpu", "")],
         Metric::Cost => vec![view("cost", "")],
-        Metric::Response => lines.plots.iter().map(|plot| view(percentile(&plot.heading), &plot.heading)).collect(),
+        Metric::Response => lines.plots.iter().map(|plot| view(plot.heading, plot.heading)).collect(),
     };
     // If every rate was reached, throughput equals the rate.
     let turns = lines.axis != Axis::Rate || chart.rows.iter().any(|row| misses(&report.rows[*row]));
@@ -77,10 +77,6 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
         views.extend(views.iter().map(through).collect::<Vec<_>>());
     }
     views
-}
-
-fn percentile(heading: &str) -> &'static str {
-    if heading == "p50" { "p50" } else { "p99" }
 }
 
 fn titled(title: &str, heading: &str) -> String {

@@ -1,8 +1,8 @@
 //! Drawing of bar charts: names at the left, values at the end of the bars.
 
-use super::{Area, Drawn, FAINT, GRID, HEADING, INK, LABEL, LINE, MARGIN, Side, WIDTH, colour, line, marker, text};
+use super::{Area, Drawn, FAINT, GRID, HEADING, HPos, INK, LABEL, LINE, MARGIN, WIDTH, colour, line, marker, text};
 use crate::report::charts::{Bar, Bars, Group, Metric, Scale};
-use plotters::prelude::{Color, Rectangle, ShapeStyle};
+use plotters::prelude::{Color, Rectangle};
 
 const ROW: i32 = 24;
 const BAR: i32 = 14;
@@ -46,9 +46,9 @@ impl Frame<'_, '_> {
     fn axis(&self, metric: Metric, bottom: i32) -> Drawn {
         for tick in &self.scale.ticks {
             let x = self.place(*tick);
-            text(self.area, (x, bottom + 11), &metric.tick(&self.scale, *tick), FAINT, Side::Middle)?;
+            text(self.area, (x, bottom + 11), &metric.tick(&self.scale, *tick), FAINT, HPos::Center)?;
         }
-        text(self.area, (self.right + UNIT_GAP, bottom + 11), &metric.unit(&self.scale), FAINT, Side::Left)
+        text(self.area, (self.right + UNIT_GAP, bottom + 11), &metric.unit(&self.scale), FAINT, HPos::Left)
     }
 }
 
@@ -61,7 +61,7 @@ fn draw_group(group: &Group, frame: &Frame, top: i32, names: i32) -> Drawn {
     let mut y = top;
     if !group.heading.is_empty() {
         let heading = HEADING.cut(&group.heading, WIDTH - 2 * MARGIN);
-        text(frame.area, (MARGIN, y + HEADING_HEIGHT / 2), &heading, HEADING, Side::Left)?;
+        text(frame.area, (MARGIN, y + HEADING_HEIGHT / 2), &heading, HEADING, HPos::Left)?;
         y += HEADING_HEIGHT;
     }
     let bottom = y + group.bars.len() as i32 * ROW;
@@ -72,7 +72,7 @@ fn draw_group(group: &Group, frame: &Frame, top: i32, names: i32) -> Drawn {
     line(frame.area, (frame.left, y), (frame.left, bottom), LINE, 1)?;
     for bar in &group.bars {
         let name = LABEL.cut(&bar.name, names);
-        text(frame.area, (frame.left - 8, y + ROW / 2), &name, LABEL, Side::Right)?;
+        text(frame.area, (frame.left - 8, y + ROW / 2), &name, LABEL, HPos::Right)?;
         draw_bar(bar, frame, y + ROW / 2)?;
         y += ROW;
     }
@@ -83,7 +83,7 @@ fn draw_bar(bar: &Bar, frame: &Frame, y: i32) -> Drawn {
     let room = WIDTH - MARGIN - frame.right - 10;
     let (area, own) = (frame.area, colour(bar.number));
     let Some(value) = bar.value else {
-        return text(area, (frame.left + 8, y), &bar.label, FAINT, Side::Left);
+        return text(area, (frame.left + 8, y), &bar.label, FAINT, HPos::Left);
     };
     // A logarithmic scale has no zero: only bars between two figures use one.
     let from = bar.from.map_or(frame.left, |from| frame.place(from));
@@ -91,9 +91,9 @@ fn draw_bar(bar: &Bar, frame: &Frame, y: i32) -> Drawn {
     let half = if bar.from.is_some() { BAR / 4 } else { BAR / 2 };
     let body = [(from, y - half), (end, y + half)];
     let fill = if bar.is_trusted { own.to_rgba() } else { own.mix(0.25) };
-    area.draw(&Rectangle::new(body, ShapeStyle::from(fill).filled()))?;
+    area.draw(&Rectangle::new(body, fill.filled()))?;
     if !bar.is_trusted {
-        area.draw(&Rectangle::new(body, ShapeStyle::from(own)))?;
+        area.draw(&Rectangle::new(body, own.stroke_width(1)))?;
     }
     if bar.from.is_some() {
         marker(area, bar.number, (from, y), 5, !bar.is_trusted)?;
@@ -108,5 +108,5 @@ fn draw_bar(bar: &Bar, frame: &Frame, y: i32) -> Drawn {
             line(area, (high, y - 3), (high, y + 3), INK, 1)?;
         }
     }
-    text(area, (after + 8, y), &LABEL.cut(&bar.label, room + frame.right - after), LABEL, Side::Left)
+    text(area, (after + 8, y), &LABEL.cut(&bar.label, room + frame.right - after), LABEL, HPos::Left)
 }

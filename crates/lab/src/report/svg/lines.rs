@@ -1,9 +1,9 @@
 //! Drawing of line charts, with the legend beneath the plots.
 
-use super::{Area, Drawn, FAINT, GRID, HEADING, LABEL, LINE, MARGIN, RADIUS, Side, WIDTH, colour, line, marker, text};
+use super::{Area, Drawn, FAINT, GRID, HEADING, HPos, LABEL, LINE, MARGIN, RADIUS, WIDTH, colour, line, marker, text};
 use crate::report::charts::{Lines, Plot, Point, Scale, Series};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use plotters::prelude::{ChartBuilder, Color, LabelAreaPosition, PathElement, ShapeStyle, TRANSPARENT};
+use plotters::prelude::{ChartBuilder, Color, LabelAreaPosition, PathElement, TRANSPARENT};
 use std::ops::Range;
 
 const HEADING_HEIGHT: i32 = 30;
@@ -32,9 +32,9 @@ pub fn draw(lines: &Lines, area: &Area, top: i32) -> Drawn {
 
 fn draw_plot(lines: &Lines, area: &Area, plot: &Plot, at: (i32, i32), width: i32, scales: (&Scale, &Scale)) -> Drawn {
     let ((left, top), (x, y)) = (at, scales);
-    text(area, (left, top + 10), &plot.heading, HEADING, Side::Left)?;
-    let after = if plot.heading.is_empty() { left } else { left + HEADING.width(&plot.heading) + 8 };
-    text(area, (after, top + 10), &lines.metric.unit(y), FAINT, Side::Left)?;
+    text(area, (left, top + 10), plot.heading, HEADING, HPos::Left)?;
+    let after = if plot.heading.is_empty() { left } else { left + HEADING.width(plot.heading) + 8 };
+    text(area, (after, top + 10), &lines.metric.unit(y), FAINT, HPos::Left)?;
 
     let part = area.clone().shrink((left, top + HEADING_HEIGHT), (width, PLOT_HEIGHT + TICK_HEIGHT));
     let axis = x.with_ticks(labelled(lines, x, width - LEFT));
@@ -53,8 +53,8 @@ fn draw_plot(lines: &Lines, area: &Area, plot: &Plot, at: (i32, i32), width: i32
         .y_label_formatter(&|value| lines.metric.tick(y, *value))
         .draw()?;
     let below = top + HEADING_HEIGHT + PLOT_HEIGHT + TICK_HEIGHT + 10;
-    let named = format!("{}{}", lines.axis.label(), if x.is_log() { " (log scale)" } else { "" });
-    text(area, (left + LEFT + (width - LEFT) / 2, below), &named, FAINT, Side::Middle)?;
+    let named = format!("{}{}", lines.axis.label(), if x.is_log { " (log scale)" } else { "" });
+    text(area, (left + LEFT + (width - LEFT) / 2, below), &named, FAINT, HPos::Center)?;
 
     let at = |point: (f64, f64)| chart.backend_coord(&point);
     if lines.shows_offered {
@@ -63,7 +63,7 @@ fn draw_plot(lines: &Lines, area: &Area, plot: &Plot, at: (i32, i32), width: i32
         let (within, beyond): (Vec<f64>, Vec<f64>) = x.ticks.iter().partition(|rate| **rate <= top);
         let end = beyond.first().map(|_| top).filter(|top| within.first().is_some_and(|first| first < top));
         let offered: Vec<(i32, i32)> = within.into_iter().chain(end).map(|rate| at((rate, rate))).collect();
-        area.draw(&PathElement::new(offered, ShapeStyle { color: LINE.into(), filled: false, stroke_width: 1 }))?;
+        area.draw(&PathElement::new(offered, LINE.stroke_width(1)))?;
     }
     if lines.shows_ideal() {
         for series in &plot.series {
@@ -113,7 +113,7 @@ fn draw_ideal(series: &Series, area: &Area, top: f64, at: impl Fn((f64, f64)) ->
     let (Some(first), Some(last)) = (series.points.iter().find(placed), series.points.last()) else { return Ok(()) };
     let each = first.y.unwrap_or(0.0) / first.x;
     let end = last.x.min(top / each);
-    let style = ShapeStyle { color: colour(series.number).mix(0.5), filled: false, stroke_width: 1 };
+    let style = colour(series.number).mix(0.5).stroke_width(1);
     area.draw(&PathElement::new([at((first.x, first.x * each)), at((end, end * each))], style))
 }
 
@@ -128,7 +128,7 @@ fn draw_series(series: &Series, area: &Area, every: usize, at: impl Fn((f64, f64
     }
     for part in series.points.split(|point| point.y.is_none()).filter(|part| part.len() > 1) {
         let path: Vec<(i32, i32)> = part.iter().filter_map(|point| Some(at((point.x, point.y?)))).collect();
-        area.draw(&PathElement::new(path, ShapeStyle { color: own.into(), filled: false, stroke_width: 2 }))?;
+        area.draw(&PathElement::new(path, own.stroke_width(2)))?;
     }
     for point in series.points.iter().step_by(every) {
         if let Some(y) = point.y {
@@ -199,11 +199,11 @@ impl Legend {
             let (x, y) = (MARGIN + index % self.columns() * self.step(), top + index / self.columns() * LEGEND_ROW);
             line(area, (x, y), (x + LEGEND_LINE, y), colour(*number), 2)?;
             marker(area, *number, (x + LEGEND_LINE / 2, y), RADIUS, false)?;
-            text(area, (x + LEGEND_LINE + GAPS.0, y), name, LABEL, Side::Left)?;
+            text(area, (x + LEGEND_LINE + GAPS.0, y), name, LABEL, HPos::Left)?;
         }
         if self.remark.is_empty() {
             return Ok(());
         }
-        text(area, (MARGIN, top + self.rows() * LEGEND_ROW), &self.remark, FAINT, Side::Left)
+        text(area, (MARGIN, top + self.rows() * LEGEND_ROW), &self.remark, FAINT, HPos::Left)
     }
 }

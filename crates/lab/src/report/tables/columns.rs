@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::plan::settings::Settings;
-use crate::report::{Figures, Row, http};
+use crate::report::{Figures, Row};
 use crate::stats::Spread;
 use std::borrow::Borrow;
 
@@ -14,7 +14,10 @@ pub struct Column {
     pub cells: Vec<String>,
 }
 
-const FIGURES: &[http::Shown<Figures>] = &[
+/// Two header lines, weight and text of a column.
+type Shown = (&'static str, &'static str, u8, fn(&Figures) -> String);
+
+const FIGURES: &[Shown] = &[
     ("response", "p50", 0, |f| format::time(f.p50_us)),
     ("response", "p99", 0, |f| format::time(f.p99_us)),
     ("p99", "range", 6, |f| f.p99_interval.map_or(format::ABSENT.to_owned(), |i| format::times(i.low, i.high))),
@@ -28,7 +31,17 @@ const FIGURES: &[http::Shown<Figures>] = &[
     ("", "conn/s", 6, |f| format::number(f.connect_rate, 0)),
     ("CPU us", "per req", 1, |f| format::number(f.cpu_us_per_request, 2)),
     ("instr", "per req", 4, |f| format::number(f.instructions_user_per_request, 0)),
+    ("service", "p50", 4, |f| format::time(f.service_p50_us)),
+    ("p90", "/p50", 4, |f| percent(f.service_p90_percent)),
+    ("p99", "/p50", 4, |f| percent(f.service_p99_percent)),
+    ("p99.9", "/p50", 5, |f| percent(f.service_p999_percent)),
+    ("sockets", "used", 5, |f| format::number(f.sockets, 0)),
+    ("bytes", "per resp", 6, |f| format::number(f.bytes_per_response, 0)),
 ];
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or(format::ABSENT.to_owned(), |value| format!("{value:.0} %"))
+}
 
 /// The columns of these rows, in order. `always` names a setting shown even if it does not vary.
 pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
@@ -70,9 +83,6 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     }
     for (over, name, weight, show) in FIGURES {
         add(over, name, true, *weight, &|row| show(&row.figures));
-    }
-    for (over, name, weight, show) in http::COLUMNS {
-        add(over, name, true, *weight, &|row| show(&row.http));
     }
     add("", "verdict", false, 0, &Row::verdict);
     // Figures missing from all rows are listed once below the table.

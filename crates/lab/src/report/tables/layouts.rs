@@ -25,10 +25,12 @@ pub fn upstreams(report: &Report) -> Vec<RenderedTable> {
         column(&rows, ["", "req/s"], true, |(_, row)| {
             row.figures.rate.map_or(ABSENT.to_owned(), |rate| format!("{:.0}", rate.median))
         }),
-        column(&rows, ["latency", "p50"], true, |(_, row)| format::time(row.http.p50_us.or(row.figures.p50_us))),
-        column(&rows, ["p90", "/p50"], true, |(_, row)| percent(row.http.p90_percent)),
-        column(&rows, ["p99", "/p50"], true, |(_, row)| percent(row.http.p99_percent)),
-        column(&rows, ["p99.9", "/p50"], true, |(_, row)| percent(row.http.p999_percent)),
+        column(&rows, ["latency", "p50"], true, |(_, row)| {
+            format::time(row.figures.service_p50_us.or(row.figures.p50_us))
+        }),
+        column(&rows, ["p90", "/p50"], true, |(_, row)| percent(row.figures.service_p90_percent)),
+        column(&rows, ["p99", "/p50"], true, |(_, row)| percent(row.figures.service_p99_percent)),
+        column(&rows, ["p99.9", "/p50"], true, |(_, row)| percent(row.figures.service_p999_percent)),
         column(&rows, ["memory", "MiB"], true, |(_, row)| format::mebibytes(row.figures.rss_bytes)),
         column(&rows, ["", "CPU %"], true, |(_, row)| format::number(row.figures.cpu_percent, 0)),
         column(&rows, ["", "verdict"], false, |(_, row)| row.verdict()),
