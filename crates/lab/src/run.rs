@@ -1,6 +1,5 @@
 //! Runs experiments. Events are the only interface between the runner and what shows its progress.
 
-mod build;
 pub mod experiment;
 mod nginx;
 pub mod preflight;

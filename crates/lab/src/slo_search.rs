@@ -65,7 +65,8 @@ pub fn run(
         };
         observe(&next, None);
         let number = steps.len() + 1;
-        let ask = LoadStep { request, number, next, dir: steps_dir.path().join(name(number, next.rate)) };
+        let dir = steps_dir.path().join(format!("{number:02}-rate={}", Rate(next.rate)));
+        let ask = LoadStep { request, number, next, dir };
         let Some(step) = ask.run(&ledger, stop)? else {
             return Ok(None);
         };
@@ -79,9 +80,4 @@ pub fn run(
     let found = SearchReport { url: request.url.clone(), slo: request.slo.to_string(), end, steps };
     directory.write_json("find.json", &found)?;
     Ok(Some(found))
-}
-
-/// Directory of a step, as `07-rate=12.5k`.
-fn name(number: usize, rate: f64) -> String {
-    format!("{number:02}-rate={}", Rate(rate))
 }

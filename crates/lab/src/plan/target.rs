@@ -7,7 +7,7 @@ use super::{HOOK_TIMEOUT, Pin, Target, TargetKind, keys};
 use crate::plan::{Limits, PlanError};
 use crate::suggest::did_you_mean;
 use brunt_results::{Count, Size, Span};
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt::Display, str::FromStr, time::Duration};
 use toml::de::{DeTable, DeValue};
 
 pub(super) fn read(text: &Source, table: &DeTable, references: &mut References) -> Result<Target, PlanError> {
@@ -173,23 +173,20 @@ fn pin(text: &Source, value: &Value, _: &str) -> Result<Pin, PlanError> {
 
 fn limits(text: &Source, value: &Value, key: &str) -> Result<Limits, PlanError> {
     let table = text.keyed(text.table(value, key)?, "limits", keys::LIMITS)?;
-    let at_least = |value: &Value, key: &str, given: u64, least: u64, shown: &str| match given < least {
-        true => Err(text.error(value.span(), format!("{key} is too small for any server: the minimum is {shown}"))),
-        false => Ok(()),
-    };
-    let size = |least: u64, shown: &'static str| {
-        move |text: &Source, value: &Value, key: &str| {
-            let size: Size = text.parsed(value, key)?;
-            at_least(value, key, size.0, least, shown).map(|()| size)
-        }
-    };
     Ok(Limits {
-        nofile: table.read("nofile", |text, value, key| {
-            let count: Count = text.parsed(value, key)?;
-            // Standard input, output and error, the listener, and one connection.
-            at_least(value, key, count.0, 5, "5").map(|()| count)
-        })?,
-        memory: table.read("memory", size(1 << 20, "1MiB"))?,
-        memlock: table.read("memlock", size(1 << 10, "1KiB"))?,
+        // Standard input, output and error, the listener, and one connection.
+        nofile: limit(&table, "nofile", Count(5))?,
+        memory: limit(&table, "memory", Size(1 << 20))?,
+        memlock: limit(&table, "memlock", Size(1 << 10))?,
+    })
+}
+
+fn limit<T>(table: &Table, key: &str, least: T) -> Result<Option<T>, PlanError>
+where
+    T: FromStr<Err: Display> + Display + PartialOrd,
+{
+    table.read(key, |text, value, key| match text.parsed(value, key)? {
+        limit if limit >= least => Ok(limit),
+        _ => Err(text.error(value.span(), format!("{key} is too small for any server: the minimum is {least}"))),
     })
 }

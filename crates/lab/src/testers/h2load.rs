@@ -2,7 +2,7 @@
 //! most a million request times, and no percentile before version 1.60.
 
 use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
-use super::output_parser::{after, bytes, lacks, number, time_us};
+use super::output_parser::{after, bytes, lacks, needed, number, time_us};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 
@@ -27,17 +27,17 @@ fn args(ask: &LoadSpec) -> Vec<String> {
 }
 
 fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
-    let finished = after(output, "finished in").ok_or_else(|| lacks("finished in"))?;
+    let finished = needed(output, "finished in")?;
     let wrong = |line: &str| format!("'{line}' cannot be read");
     let measured_s = finished.split(',').next().and_then(time_us).ok_or_else(|| wrong(finished))? / 1e6;
-    let requests = after(output, "requests:").ok_or_else(|| lacks("requests:"))?;
+    let requests = needed(output, "requests:")?;
     let count = |list: &str, name: &str| {
         let part = list.split(',').find_map(|part| part.trim().strip_suffix(name));
         part.and_then(|count| count.trim().parse::<u64>().ok()).ok_or_else(|| wrong(list))
     };
     let errored = count(requests, " errored")?;
     let timeout = count(requests, " timeout")?;
-    let classes = after(output, "status codes:").ok_or_else(|| lacks("status codes:"))?;
+    let classes = needed(output, "status codes:")?;
     let mut told = ParsedOutput { measured_s, ..ParsedOutput::default() };
     for class in ["2xx", "3xx", "4xx", "5xx"] {
         let replies = count(classes, &format!(" {class}"))?;
@@ -50,9 +50,9 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     // Timeouts are counted among the errors.
     told.errors.reset = errored.saturating_sub(timeout);
     told.failed = Errors::total(&told.errors);
-    let traffic = after(output, "traffic:").ok_or_else(|| lacks("traffic:"))?;
+    let traffic = needed(output, "traffic:")?;
     // The last line.
-    after(output, "req/s  ").ok_or_else(|| lacks("req/s"))?;
+    needed(output, "req/s  ")?;
     let exact = |name: &str| {
         let part = traffic.split(", ").find(|part| part.contains(name))?;
         part.split_once('(').and_then(|(_, count)| number(count)).or_else(|| bytes(part.split(' ').next()?))

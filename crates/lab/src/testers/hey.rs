@@ -1,7 +1,7 @@
 //! hey: closed loop, or a rate for each worker. It prints times of the first million replies in units of 100 us.
 
 use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
-use super::output_parser::{after, lacks, number};
+use super::output_parser::{after, lacks, needed, number};
 use crate::plan::tester;
 use brunt_results::result::Errors;
 
@@ -29,7 +29,7 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let seconds = |label: &str| after(output, label).and_then(number::<f64>);
     let measured_s = seconds("Total:").ok_or_else(|| lacks("Total:"))?;
     // The last list except errors; without it the output is incomplete.
-    after(output, "Status code distribution:").ok_or_else(|| lacks("Status code distribution:"))?;
+    needed(output, "Status code distribution:")?;
     let mut told = ParsedOutput { measured_s, ..ParsedOutput::default() };
     let mut replies = 0;
     for (status, count) in list(output, "Status code distribution:") {

@@ -39,6 +39,11 @@ pub(super) fn named(list: &str, name: &str) -> Option<u64> {
     list.split(',').find_map(|part| part.trim().strip_prefix(name)).and_then(|rest| rest.trim().parse().ok())
 }
 
+/// The same of a label that a complete output has.
+pub(super) fn needed<'t>(text: &'t str, label: &str) -> Result<&'t str, String> {
+    after(text, label).ok_or_else(|| lacks(label))
+}
+
 /// The error for an output without a required label.
 pub(super) fn lacks(label: &str) -> String {
     format!(

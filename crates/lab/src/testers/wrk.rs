@@ -2,7 +2,7 @@
 //! includes them. Also reads the output of wrk2.
 
 use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
-use super::output_parser::{after, bytes, lacks, named, time_us};
+use super::output_parser::{after, bytes, lacks, named, needed, time_us};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 
@@ -30,7 +30,7 @@ fn args(ask: &LoadSpec) -> Vec<String> {
 
 fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     // The second last line; without it the output is incomplete.
-    after(output, "Requests/sec:").ok_or_else(|| lacks("Requests/sec:"))?;
+    needed(output, "Requests/sec:")?;
     let summary = output.lines().find_map(|line| line.split_once(" requests in "));
     let (replies, rest) = summary.ok_or_else(|| lacks(" requests in "))?;
     let wrong = || format!("'{replies} requests in {rest}' cannot be read");
@@ -65,7 +65,7 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
 }
 
 fn latency(output: &str, count: u64) -> Result<LatencySummary, String> {
-    let row = after(output, "Latency  ").ok_or_else(|| lacks("Latency"))?;
+    let row = needed(output, "Latency  ")?;
     let mut columns = row.split_whitespace().map(time_us);
     let (mean_us, max_us) = (columns.next().flatten(), columns.nth(1).flatten());
     let percentile = |name: &str| {

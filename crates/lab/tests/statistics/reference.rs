@@ -1,6 +1,6 @@
 //! The statistics against SciPy's results, which `tests/reference/generate.py` writes.
 
-use brunt_lab::stats::outliers::outliers;
+use brunt_lab::stats::outliers;
 use brunt_lab::stats::ratio::{paired, ratio};
 use brunt_lab::stats::{permutation, student};
 use brunt_results::drift::trend;

@@ -23,7 +23,6 @@ use std::{fs, io};
 pub(super) struct ExternalMeter {
     server: Result<ServerMeter, String>,
     tester: TesterWindow,
-    pid: u32,
     host: HostMeter,
     /// The error after which nothing more is written.
     series: io::Result<SeriesWriter>,
@@ -61,30 +60,16 @@ impl ExternalMeter {
         host.open();
         let accepted = [accepted(), None];
         let now = Instant::now();
-        Self {
-            server,
-            tester: TesterWindow::NotYet,
-            pid: 0,
-            host,
-            series,
-            accepted,
-            started: now,
-            last_sample: now,
-            load,
-        }
+        Self { server, tester: TesterWindow::NotYet, host, series, accepted, started: now, last_sample: now, load }
     }
 
-    pub(super) fn started(&mut self, pid: u32) {
-        self.pid = pid;
-    }
-
-    /// Samples; called a few times a second while the tester runs.
-    pub(super) fn tick(&mut self) {
+    /// Samples; called a few times a second while the tester of this process id runs.
+    pub(super) fn tick(&mut self, tester: u32) {
         let passed = self.started.elapsed();
         // Leaves out both ends, where the tester connects or evaluates.
         let margin = Duration::from_millis(150).min(self.load / 10);
         self.tester = match std::mem::replace(&mut self.tester, TesterWindow::NotYet) {
-            TesterWindow::NotYet if passed >= margin => match Tree::new(&[self.pid]) {
+            TesterWindow::NotYet if passed >= margin => match Tree::new(&[tester]) {
                 Ok(mut tree) => {
                     let window = Window::open(&mut tree);
                     TesterWindow::Open(tree, window)
@@ -171,24 +156,17 @@ impl ExternalMeter {
         match self.tester {
             TesterWindow::Done(usage) => result.generator = generator(&usage, spec),
             other => {
-                let why = match other {
-                    TesterWindow::Never(why) => why,
-                    _ => "it ended early".to_owned(),
-                };
+                let why = if let TesterWindow::Never(why) = other { why } else { "it ended early".to_owned() };
                 env.absent.extend(brunt_meter::generator::all_absent(&why));
-                for figure in ["cpu_percent", "thread_cpu_percent"] {
-                    env.absent.insert(format!("generator.{figure}"), why.clone());
-                }
+                env.absent.extend(of_generator(["cpu_percent", "thread_cpu_percent"], &why));
             }
         }
         if result.generator.rss_bytes.is_some() && result.generator.voluntary_switches.is_none() {
-            for figure in ["voluntary_switches", "involuntary_switches"] {
-                let why = "threads of the tester ended, and the kernel drops their counts";
-                env.absent.insert(format!("generator.{figure}"), why.to_owned());
-            }
+            let why = "threads of the tester ended, and the kernel drops their counts";
+            env.absent.extend(of_generator(["voluntary_switches", "involuntary_switches"], why));
         }
         let why = format!("the ceiling of {} is not measured", external.capabilities.name);
-        env.absent.insert("generator.ceiling_rate".to_owned(), why);
+        env.absent.extend(of_generator(["ceiling_rate"], &why));
         let (host, absent) = self.host.close();
         result.host = host;
         env.absent.extend(absent);
@@ -225,6 +203,11 @@ fn generator(usage: &Usage, spec: &LoadSpec) -> Generator {
         cores: spec.cores.clone(),
         ..Generator::default()
     }
+}
+
+/// Figures of the generator that are absent for this reason.
+fn of_generator<const N: usize>(figures: [&str; N], why: &str) -> [(String, String); N] {
+    figures.map(|figure| (format!("generator.{figure}"), why.to_owned()))
 }
 
 fn accepted() -> Option<u64> {

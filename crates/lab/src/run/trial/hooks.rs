@@ -48,18 +48,15 @@ impl TrialContext<'_> {
             tick(name);
             None
         });
-        match status.transpose()? {
+        let why = match status.transpose()? {
             // The id of a group without processes may be reused, so it must not be kept.
-            Some(status) if status.success() => Ok(process.is_running().then_some(process)),
-            Some(status) => {
-                let why = format!("{name} '{command}' {}", describe_exit(status));
-                Err(TrialError::failed(0, why, last_lines(&log, 3)))
-            }
+            Some(status) if status.success() => return Ok(process.is_running().then_some(process)),
+            Some(status) => describe_exit(status),
             None => {
                 process.stop(STOP_TIMEOUT);
-                let why = format!("{name} '{command}' did not end within {timeout}: raise hook_timeout");
-                Err(TrialError::failed(0, why, last_lines(&log, 3)))
+                format!("did not end within {timeout}: raise hook_timeout")
             }
-        }
+        };
+        Err(TrialError::failed(0, format!("{name} '{command}' {why}"), last_lines(&log, 3)))
     }
 }

@@ -38,7 +38,6 @@ impl TrialContext<'_> {
         let mut meter = external.map(|_| ExternalMeter::open(target.pid(), settings.duration.0, &directory));
         let mut tester =
             ProcessGroup::start(launch, self.runner.registry).map_err(|e| fail(e.to_string(), &tester_log))?;
-        meter.iter_mut().for_each(|meter| meter.started(tester.pid()));
         tick("load");
         self.wait_for_tester(
             &mut tester,
@@ -89,7 +88,7 @@ impl TrialContext<'_> {
                 tester.stop(Duration::ZERO);
                 return Some(Err(target_died(status)));
             }
-            meter.iter_mut().for_each(ExternalMeter::tick);
+            meter.iter_mut().for_each(|meter| meter.tick(tester.pid()));
             tick("load");
             None
         });
