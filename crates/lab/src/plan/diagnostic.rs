@@ -33,7 +33,8 @@ impl PlanError {
             column: column + 1,
             text: text.to_owned(),
             width: width.clamp(1, shown.saturating_sub(column).max(1)),
-            message: message.into(),
+            // A value quoted in it may have several lines.
+            message: message.into().replace('\n', "\\n"),
         }
     }
 }
@@ -64,6 +65,8 @@ mod tests {
         let fault = PlanError::new("p.toml", source, 18..28, "unknown key 'conections'");
         let expected = "p.toml:3:1: unknown key 'conections'\n 3 | conections = 80\n   | ^^^^^^^^^^";
         assert_eq!(fault.to_string(), expected);
+        let quoted = PlanError::new("p.toml", "name = \"x\"", 0..4, "'a\nb' is no name").to_string();
+        assert_eq!(quoted, "p.toml:1:1: 'a\\nb' is no name\n 1 | name = \"x\"\n   | ^^^^");
     }
 
     proptest! {
