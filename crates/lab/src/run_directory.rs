@@ -163,9 +163,7 @@ impl RunDirectory {
 
     /// Repeats of a cell that have a directory, ascending.
     pub fn repeats(&self, cell: &str) -> Vec<u32> {
-        let Ok(entries) = fs::read_dir(self.path.join("trials").join(cell)) else {
-            return Vec::new();
-        };
+        let Ok(entries) = fs::read_dir(self.path.join("trials").join(cell)) else { return Vec::new() };
         let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
         let mut repeats: Vec<u32> = entries.filter_map(number).collect();
         repeats.sort_unstable();
@@ -213,7 +211,7 @@ impl RunDirectory {
     pub fn begin(&self, experiment: &Experiment, plan: &str) -> io::Result<()> {
         fs::create_dir_all(self.path.join("builds"))?;
         let directory = Directory::open(&self.path);
-        directory.write_text("plan.toml", plan)?;
+        directory.write("plan.toml", plan.as_bytes())?;
         directory.write_json("experiment.json", experiment)
     }
 
@@ -252,7 +250,7 @@ impl RunDirectory {
     }
 
     pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {
-        Directory::open(&self.path).write_text("report.md", markdown)?;
+        Directory::open(&self.path).write("report.md", markdown.as_bytes())?;
         Ok(self.path.join("report.md"))
     }
 }

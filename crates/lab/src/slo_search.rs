@@ -67,9 +67,7 @@ pub fn run(
         let number = steps.len() + 1;
         let dir = steps_dir.path().join(format!("{number:02}-rate={}", Rate(next.rate)));
         let ask = LoadStep { request, number, next, dir };
-        let Some(step) = ask.run(&ledger, stop)? else {
-            return Ok(None);
-        };
+        let Some(step) = ask.run(&ledger, stop)? else { return Ok(None) };
         observe(&next, Some(&step));
         search.tell(step.outcome);
         steps.push(step);

@@ -158,15 +158,12 @@ mod tests {
         rates.iter().map(with).collect()
     }
 
-    fn compared(a: &[f64], b: &[f64]) -> MetricComparison {
+    fn compared(a: &[f64], b: &[f64], in_pairs: bool) -> MetricComparison {
         let (a, b) = (trials(a), trials(b));
-        let mut finding = compare_metric(Figure::Rate, &refer(&a), &refer(&b), false).unwrap();
+        let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+        let mut finding = compare_metric(Figure::Rate, &a, &b, in_pairs).unwrap();
         conclude(&mut [&mut finding], MARGIN);
         finding
-    }
-
-    fn refer(results: &[RunResult]) -> Vec<&RunResult> {
-        results.iter().collect()
     }
 
     const STEADY: [f64; 6] = [1000.0, 1004.0, 997.0, 1001.0, 1006.0, 995.0];
@@ -174,12 +171,12 @@ mod tests {
     #[test]
     fn there_are_three_answers() {
         let times = |factor: f64| STEADY.map(|rate| rate * factor);
-        assert_eq!(compared(&STEADY, &times(1.002)).conclusion, Conclusion::NoDifference);
-        let slower = compared(&STEADY, &times(0.95));
+        assert_eq!(compared(&STEADY, &times(1.002), false).conclusion, Conclusion::NoDifference);
+        let slower = compared(&STEADY, &times(0.95), false);
         assert_eq!(slower.conclusion, Conclusion::Different);
         assert!((slower.change().unwrap() + 0.05).abs() < 1e-9);
         let noisy = [900.0, 1100.0, 1000.0, 1200.0, 850.0, 1020.0];
-        let Conclusion::CannotTell { repeats: Some(repeats) } = compared(&STEADY, &noisy).conclusion else {
+        let Conclusion::CannotTell { repeats: Some(repeats) } = compared(&STEADY, &noisy, false).conclusion else {
             panic!("noise is no answer");
         };
         assert!(repeats > 6, "{repeats}");
@@ -188,26 +185,19 @@ mod tests {
     #[test]
     fn in_pairs_what_both_sides_meet_alike_makes_no_noise() {
         let spells = [1.0, 0.6, 0.8, 1.0, 0.7, 0.9];
-        let met =
-            |factor: f64| std::iter::zip(STEADY, spells).map(|(rate, spell)| rate * factor * spell).collect::<Vec<_>>();
-        let (a, b) = (
-            trials(&met(1.0)),
-            trials(&std::iter::zip(met(0.9), STEADY).map(|(r, s)| r * s / 1e3).collect::<Vec<_>>()),
-        );
-        let of = |in_pairs: bool| {
-            let mut finding = compare_metric(Figure::Rate, &refer(&a), &refer(&b), in_pairs).unwrap();
-            conclude(&mut [&mut finding], MARGIN);
-            finding.conclusion
-        };
+        let met = |factor: f64| std::iter::zip(STEADY, spells).map(move |(rate, spell)| rate * factor * spell);
+        let a: Vec<f64> = met(1.0).collect();
+        let b: Vec<f64> = met(0.9).zip(STEADY).map(|(rate, steady)| rate * steady / 1e3).collect();
+        let of = |in_pairs: bool| compared(&a, &b, in_pairs).conclusion;
         assert_eq!(of(true), Conclusion::Different);
         assert!(matches!(of(false), Conclusion::CannotTell { .. }));
     }
 
     #[test]
     fn three_repeats_cannot_show_a_difference_and_one_nothing() {
-        let three = compared(&[100.0, 101.0, 102.0], &[50.0, 51.0, 52.0]);
+        let three = compared(&[100.0, 101.0, 102.0], &[50.0, 51.0, 52.0], false);
         assert_eq!((three.p, three.conclusion), (Some(0.1), Conclusion::CannotTell { repeats: Some(5) }));
-        let one = compared(&[100.0], &[50.0]);
+        let one = compared(&[100.0], &[50.0], false);
         assert_eq!((one.a, one.b, one.ratio), (Some(100.0), Some(50.0), None));
         assert_eq!(one.conclusion, Conclusion::CannotTell { repeats: None });
     }

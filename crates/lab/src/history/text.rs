@@ -14,14 +14,13 @@ pub fn runs(runs: &[Run], here: &Path) -> String {
             (false, 0) => format!("{}, unfinished", run.trials),
             (false, missing) => format!("{}, {missing} to come", run.trials),
         };
-        let gone = if run.gone { " (gone)" } else { "" };
         vec![
             date(run.started_unix_s),
             run.plan.clone(),
             run.targets.join(", "),
             trials,
             verdicts.join(", "),
-            format!("{}{gone}", shown(&run.directory, "", here)),
+            shown(&run.directory, "", run.gone, here),
         ]
     });
     table(&heads, |column| heads[column] == "trials", lines)
@@ -31,7 +30,6 @@ pub fn runs(runs: &[Run], here: &Path) -> String {
 pub fn trials(trials: &[Trial], here: &Path) -> String {
     let heads = ["plan", "target", "cell", "k req/s", "p50", "p99", "p99.9", "CPU us per req", "verdict", "directory"];
     let lines = trials.iter().map(|trial| {
-        let gone = if trial.gone { " (gone)" } else { "" };
         vec![
             trial.plan.clone(),
             trial.target.clone(),
@@ -42,15 +40,15 @@ pub fn trials(trials: &[Trial], here: &Path) -> String {
             time(trial.p999_us),
             number(trial.cost_us, 2),
             trial.verdict.clone(),
-            format!("{}{gone}", shown(&trial.directory, &trial.place, here)),
+            shown(&trial.directory, &trial.place, trial.gone, here),
         ]
     });
     table(&heads, |column| (3..8).contains(&column), lines)
 }
 
-fn shown(directory: &str, place: &str, here: &Path) -> String {
+fn shown(directory: &str, place: &str, is_gone: bool, here: &Path) -> String {
     let whole = Path::new(directory).join(place);
     let near = whole.strip_prefix(here).ok().filter(|near| !near.as_os_str().is_empty());
     let text = near.unwrap_or(&whole).display().to_string();
-    text.trim_end_matches('/').to_owned()
+    format!("{}{}", text.trim_end_matches('/'), if is_gone { " (gone)" } else { "" })
 }

@@ -9,9 +9,7 @@ use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn common(report: &Report) -> String {
-    let Some(row) = report.rows.first() else {
-        return String::new();
-    };
+    let Some(row) = report.rows.first() else { return String::new() };
     let varying = varying(&report.rows);
     let names = names(&report.rows).into_iter().filter(|name| !varying.contains(name));
     let mut words: Vec<String> = names.filter_map(|name| phrase(row, &name)).collect();

@@ -5,7 +5,7 @@ use crate::run_directory::RunDirectory;
 use crate::run_directory::{Failure, TrialOutcome};
 use crate::schedule::Cell;
 use crate::stats::batch_means::{Batch, ranks, share};
-use crate::stats::median_interval::median_interval;
+use crate::stats::median_interval;
 use crate::stats::{CONFIDENCE, Interval, Spread, median, outliers, percentile_median, spread, supported};
 use brunt_results::hlog;
 use brunt_results::{LatencySummary, RunResult, Verdict, verdict::Kind};

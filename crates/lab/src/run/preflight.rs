@@ -47,9 +47,7 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
     if matches!(target.kind, TargetKind::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
         return Some(format!("no nginx on PATH: {}", install_hint(nginx::PROGRAM)));
     }
-    let TargetKind::Command(words) = &target.kind else {
-        return None;
-    };
+    let TargetKind::Command(words) = &target.kind else { return None };
     let program = &words[0];
     // A program that is built later or named by a placeholder cannot be checked yet.
     if !target.build.is_empty() || program.contains('{') {

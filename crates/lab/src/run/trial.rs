@@ -181,21 +181,20 @@ impl TrialContext<'_> {
         let before = (runner.request.speed_probe)(group.cell());
 
         tick(0, "starting the target");
-        let fail = |why| TrialError::failed(0, why, last_lines(&group.dir().join(TARGET_LOG), 3));
-        let mut target = ProcessGroup::start(launch, runner.registry).map_err(|e| fail(e.to_string()))?;
-        self.wait_until_listening(&mut target, tick)
-            .map_err(|why| why.map_or(TrialError::Interrupted, |why| fail(with_cause(why, &cgroup))))?;
+        // Adds to a failure that the target exceeded its memory limit, if it did.
+        let with_cause = |error| match (error, cgroup.as_ref().and_then(MemoryCgroup::oom_kill)) {
+            (TrialError::Failed(from, failure), Some(cause)) => {
+                TrialError::Failed(from, Failure { why: format!("{}: {cause}", failure.why), ..failure })
+            }
+            (error, _) => error,
+        };
+        let mut target = ProcessGroup::start(launch, runner.registry).map_err(|e| self.target_failed(e.to_string()))?;
+        self.wait_until_listening(&mut target, tick).map_err(with_cause)?;
         let mut records = Vec::new();
         for (index, trial) in group.trials.iter().enumerate() {
             let mut record = self.record(trial, &words);
-            let result = self.load(index, &mut record, &mut target, &mut |what| tick(index, what)).map_err(
-                |error| match error {
-                    TrialError::Failed(from, failure) => {
-                        TrialError::Failed(from, Failure { why: with_cause(failure.why, &cgroup), ..failure })
-                    }
-                    other => other,
-                },
-            )?;
+            let result = self.load(index, &mut record, &mut target, &mut |what| tick(index, what));
+            let result = result.map_err(with_cause)?;
             // Its other processes may have answered on, but that is no longer the server to be measured.
             if let Some(cause) = cgroup.as_ref().and_then(MemoryCgroup::oom_kill) {
                 return Err(TrialError::failed(index, format!("a process of the target died: {cause}"), Vec::new()));
@@ -206,7 +205,7 @@ impl TrialContext<'_> {
         tick(group.trials.len() - 1, "stopping the target");
         target.stop(STOP_TIMEOUT);
         if !is_freed(self.port, group.max_connections()) {
-            return Err(fail(format!(
+            return Err(self.target_failed(format!(
                 "port {} is still taken although the target's process group is gone: it must stay in the foreground",
                 self.port
             )));
@@ -234,21 +233,20 @@ impl TrialContext<'_> {
         }
     }
 
-    /// The error has no reason if the user is stopping the run.
-    fn wait_until_listening(
-        &self,
-        target: &mut ProcessGroup,
-        tick: &mut Tick,
-    ) -> std::result::Result<(), Option<String>> {
+    fn target_failed(&self, why: String) -> TrialError {
+        TrialError::failed(0, why, last_lines(&self.group.dir().join(TARGET_LOG), 3))
+    }
+
+    fn wait_until_listening(&self, target: &mut ProcessGroup, tick: &mut Tick) -> Result<()> {
         let (port, timeout) = (self.port, self.group.target.ready_timeout);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let listening = poll(timeout.0, backoff(50), || {
             if self.runner.stop.load(Ordering::Relaxed) {
-                return Some(Err(None));
+                return Some(Err(TrialError::Interrupted));
             }
             if let Some(status) = target.ended() {
                 let why = format!("the target {} before it accepted a connection", describe_exit(status));
-                return Some(Err(Some(why)));
+                return Some(Err(self.target_failed(why)));
             }
             if TcpStream::connect_timeout(&address, Duration::from_millis(250)).is_ok() {
                 return Some(Ok(()));
@@ -257,15 +255,7 @@ impl TrialContext<'_> {
             None
         });
         let late = || format!("the target did not listen on 127.0.0.1:{port} within {timeout}");
-        listening.unwrap_or_else(|| Err(Some(late())))
-    }
-}
-
-/// Adds to a failure that the target exceeded its memory limit, if it did.
-fn with_cause(why: String, cgroup: &Option<MemoryCgroup>) -> String {
-    match cgroup.as_ref().and_then(MemoryCgroup::oom_kill) {
-        Some(cause) => format!("{why}: {cause}"),
-        None => why,
+        listening.unwrap_or_else(|| Err(self.target_failed(late())))
     }
 }
 

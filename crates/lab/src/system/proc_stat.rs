@@ -9,9 +9,7 @@ pub(crate) fn is_running(group: Pid) -> bool {
     if test_kill_process_group(group).is_err() {
         return false;
     }
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return true;
-    };
+    let Ok(processes) = fs::read_dir("/proc") else { return true };
     let group = group.as_raw_nonzero().get().to_string();
     processes.flatten().any(|process| {
         let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();

@@ -86,9 +86,7 @@ impl ProcessRegistry {
 
 /// Kills the group if it is still the recorded one; true if it had running processes.
 fn kill_recorded(entry: &Entry) -> bool {
-    let Some(group) = i32::try_from(entry.group).ok().and_then(Pid::from_raw) else {
-        return false;
-    };
+    let Some(group) = i32::try_from(entry.group).ok().and_then(Pid::from_raw) else { return false };
     let same = match start_time(entry.group) {
         Some(started) => started == entry.started,
         // The leader is gone. The kernel does not reuse the id of a group while the group has members.

@@ -3,7 +3,7 @@
 
 use crate::chance::{Chance, share_of};
 use brunt_lab::stats::batch_means::{Batch, ranks, share};
-use brunt_lab::stats::median_interval::median_interval;
+use brunt_lab::stats::median_interval;
 use brunt_lab::stats::ratio::ratio;
 
 #[test]

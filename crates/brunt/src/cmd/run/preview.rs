@@ -1,7 +1,7 @@
 //! Output of `--dry-run`: cells with their cores, skipped cells with the reason, estimated duration.
 
 use brunt_lab::format::plural;
-use brunt_lab::run::experiment::Request;
+use brunt_lab::run::Request;
 use brunt_lab::run_directory::RunDirectory;
 use brunt_lab::schedule::{Estimator, Machine, Schedule, ScheduledTrial, format_duration, skipped_lines};
 use std::fmt::Write;

@@ -44,7 +44,10 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
     };
     let view = |y: &'static str, heading: &str| View {
         chart: number,
-        title: titled(&chart.title, heading),
+        title: match heading {
+            "" => chart.title.clone(),
+            _ => chart.title.replacen("Response time", &format!("Response {heading}"), 1),
+        },
         subtitle: chart.load.clone(),
         x: along,
         x_log: x_scale.is_log,
@@ -77,12 +80,4 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
         views.extend(views.iter().map(through).collect::<Vec<_>>());
     }
     views
-}
-
-fn titled(title: &str, heading: &str) -> String {
-    if heading.is_empty() {
-        title.to_owned()
-    } else {
-        title.replacen("Response time", &format!("Response {heading}"), 1)
-    }
 }

@@ -82,9 +82,7 @@ fn draw_group(group: &Group, frame: &Frame, top: i32, names: i32) -> Drawn {
 fn draw_bar(bar: &Bar, frame: &Frame, y: i32) -> Drawn {
     let room = WIDTH - MARGIN - frame.right - 10;
     let (area, own) = (frame.area, colour(bar.number));
-    let Some(value) = bar.value else {
-        return text(area, (frame.left + 8, y), &bar.label, FAINT, HPos::Left);
-    };
+    let Some(value) = bar.value else { return text(area, (frame.left + 8, y), &bar.label, FAINT, HPos::Left) };
     // A logarithmic scale has no zero: only bars between two figures use one.
     let from = bar.from.map_or(frame.left, |from| frame.place(from));
     let end = frame.place(value).max(from + 1);

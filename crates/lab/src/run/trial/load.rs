@@ -39,19 +39,7 @@ impl TrialContext<'_> {
         let mut tester =
             ProcessGroup::start(launch, self.runner.registry).map_err(|e| fail(e.to_string(), &tester_log))?;
         tick("load");
-        self.wait_for_tester(
-            &mut tester,
-            target,
-            request.tester.limit(trial.cell),
-            settings.duration.0,
-            &mut meter,
-            tick,
-        )
-        .map_err(|end| match end {
-            TesterEnd::Interrupted => TrialError::Interrupted,
-            TesterEnd::Target(why) => fail(why, &group.dir().join(TARGET_LOG)),
-            TesterEnd::Tester(why) => fail(why, &tester_log),
-        })?;
+        self.wait_for_tester(index, &mut tester, target, &mut meter, tick)?;
         if let (Some(external), Some(meter)) = (external, meter) {
             meter
                 .write(external, trial.cell, group.seed, self.port, &directory, &record.tester)?
@@ -67,14 +55,19 @@ impl TrialContext<'_> {
     /// Waits until the tester has ended well, and ends what is left of its process group.
     fn wait_for_tester(
         &self,
+        index: usize,
         tester: &mut ProcessGroup,
         target: &mut ProcessGroup,
-        limit: Duration,
-        duration: Duration,
         meter: &mut Option<ExternalMeter>,
         tick: &mut dyn FnMut(&'static str),
-    ) -> std::result::Result<(), TesterEnd> {
-        let target_died = |status| TesterEnd::Target(format!("the target {} under load", describe_exit(status)));
+    ) -> Result<()> {
+        let trial = &self.group.trials[index];
+        let (limit, duration) = (self.runner.request.tester.limit(trial.cell), trial.cell.settings.duration.0);
+        let fail = |why: String, log: &Path| TrialError::failed(index, why, last_lines(log, 3));
+        let tester_failed = |how: String| fail(format!("the tester {how}"), &trial.dir.join(TESTER_LOG));
+        let target_died = |status| {
+            fail(format!("the target {} under load", describe_exit(status)), &self.group.dir().join(TARGET_LOG))
+        };
         // Without an external meter rarely enough not to disturb a generator that shares this core.
         let pause = poll_interval(meter.is_some().then_some(duration));
         let ended = poll(limit, pause, || {
@@ -82,7 +75,7 @@ impl TrialContext<'_> {
                 return Some(Ok(status));
             }
             if self.runner.stop.load(Ordering::Relaxed) {
-                return Some(Err(TesterEnd::Interrupted));
+                return Some(Err(TrialError::Interrupted));
             }
             if let Some(status) = target.ended() {
                 tester.stop(Duration::ZERO);
@@ -94,25 +87,19 @@ impl TrialContext<'_> {
         });
         let Some(ended) = ended else {
             tester.stop(STOP_TIMEOUT);
-            return Err(TesterEnd::Tester(format!("the tester did not end within {} s", limit.as_secs())));
+            return Err(tester_failed(format!("did not end within {} s", limit.as_secs())));
         };
         let status = ended?;
         meter.iter_mut().for_each(ExternalMeter::close);
         tester.stop(STOP_TIMEOUT);
         // Ctrl-C may reach the tester directly; its result is then not a whole trial.
         if self.runner.stop.load(Ordering::Relaxed) {
-            return Err(TesterEnd::Interrupted);
+            return Err(TrialError::Interrupted);
         }
         match target.ended() {
             Some(status) => Err(target_died(status)),
-            None if !status.success() => Err(TesterEnd::Tester(format!("the tester {}", describe_exit(status)))),
+            None if !status.success() => Err(tester_failed(describe_exit(status))),
             None => Ok(()),
         }
     }
-}
-
-enum TesterEnd {
-    Interrupted,
-    Target(String),
-    Tester(String),
 }
