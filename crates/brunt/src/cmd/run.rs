@@ -103,10 +103,10 @@ enum Order {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let chosen = find_plan(&self.plan)?;
-        let plan = self.overridden(chosen.plan)?;
+        let (plan, plan_text, base) = find_plan(&self.plan)?;
+        let plan = self.overridden(plan)?;
         let machine = Machine::here()?;
-        let unavailable = preflight::unavailable(&plan, &chosen.base, no_uring().as_deref());
+        let unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
         if self.order == Order::Abba {
             schedule.reorder_abba(plan.seed);
@@ -127,8 +127,8 @@ impl Args {
         }
         let request = Request {
             plan,
-            plan_text: chosen.text,
-            base: chosen.base,
+            plan_text,
+            base,
             out,
             fresh: self.fresh,
             tester,
@@ -142,7 +142,7 @@ impl Args {
         }
         // A second signal is ignored: exiting at once would leave the target running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
-        let progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
+        let progress = progress::status_line(&request, &schedule, &machine, self.quiet);
         let mut observers = (progress, report::LivePage::new(RunDirectory::at(&request.out)));
         let summary = registered(&request.out, || {
             let summary = experiment::run(&request, &schedule, &mut observers, &stop);
@@ -191,22 +191,15 @@ impl Args {
     }
 }
 
-/// A plan, its text, and the folder that its relative paths start from.
-struct Chosen {
-    plan: Plan,
-    text: String,
-    base: PathBuf,
-}
-
-/// The built-in plan of this name, otherwise that of a file.
-fn find_plan(name: &str) -> Result<Chosen, Error> {
+/// The built-in plan of this name, otherwise that of a file; its text, and the folder that its relative paths start from.
+fn find_plan(name: &str) -> Result<(Plan, String, PathBuf), Error> {
     let (name, text, base) = match builtin::text(name) {
         // Built-in plans are also files in this folder of a clone; their relative paths are the same either way.
         Some(text) => (&*format!("{name}.toml"), text.to_owned(), Path::new("experiments")),
         None => (name, plan_file(name)?, Path::new(name).parent().unwrap_or(Path::new(""))),
     };
     let plan = read(name, &text).map_err(|error| Error::Usage(error.to_string()))?;
-    Ok(Chosen { plan, text, base: base.to_owned() })
+    Ok((plan, text, base.to_owned()))
 }
 
 fn plan_file(name: &str) -> Result<String, Error> {

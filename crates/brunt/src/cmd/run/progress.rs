@@ -8,44 +8,37 @@ use brunt_lab::run::trial::TrialStatus;
 use brunt_lab::run::{Event, Observer, TrialProgress};
 use brunt_lab::schedule::{Machine, Schedule, busy, format_duration, skipped_lines};
 
-#[derive(Debug)]
-pub(super) struct Progress {
-    line: StatusLine,
+/// Prints what will run, and returns the line that shows its progress.
+pub(super) fn status_line(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> StatusLine {
+    let line = StatusLine::new(quiet);
+    let mut lines = headlines(request, schedule, machine);
+    lines.extend(skipped_lines(&schedule.skipped));
+    let note = |load| format!("note: this machine is busy (load average {load:.1}); other work affects the figures");
+    lines.extend(busy().map(note));
+    lines.iter().for_each(|text| line.print(text));
+    line
 }
 
-impl Progress {
-    pub(super) fn new(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> Self {
-        let line = StatusLine::new(quiet);
-        let mut lines = headlines(request, schedule, machine);
-        lines.extend(skipped_lines(&schedule.skipped));
-        lines.extend(busy().map(|load| {
-            format!("note: this machine is busy (load average {load:.1}); other work affects the figures")
-        }));
-        lines.iter().for_each(|text| line.print(text));
-        Self { line }
-    }
-}
-
-impl Observer for Progress {
+impl Observer for StatusLine {
     fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::OrphansKilled(groups) => {
-                self.line.print(&format!("killed {groups} process groups left over from an earlier run"));
+                self.print(&format!("killed {groups} process groups left over from an earlier run"));
             }
             Event::Building { target, command } => {
                 let text = format!("building {target}: {command}");
-                if self.line.is_plain() {
-                    self.line.print(&text);
+                if self.is_plain() {
+                    self.print(&text);
                 }
-                self.line.set(text);
+                self.set(text);
             }
-            Event::BuildFailed { target, why } => self.line.print(&format!("{target}: {why}")),
+            Event::BuildFailed { target, why } => self.print(&format!("{target}: {why}")),
             Event::Retrying(trials) => {
                 let many = if *trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
-                self.line.print(&format!("{many} disturbed: once more"));
+                self.print(&format!("{many} disturbed: once more"));
             }
-            Event::TrialStarted(trial) => self.line.set(describe(trial, "begins")),
-            Event::TrialRunning { trial, activity } => self.line.set(describe(trial, activity)),
+            Event::TrialStarted(trial) => self.set(describe(trial, "begins")),
+            Event::TrialRunning { trial, activity } => self.set(describe(trial, activity)),
             Event::TrialFinished { trial, status, took } => {
                 let what = match status {
                     TrialStatus::Interrupted => return,
@@ -57,8 +50,8 @@ impl Observer for Progress {
                     }
                 };
                 let failed = matches!(status, TrialStatus::Failed(_));
-                if failed || self.line.is_plain() {
-                    self.line.print(&describe(trial, &format!("{what} ({:.1} s)", took.as_secs_f64())));
+                if failed || self.is_plain() {
+                    self.print(&describe(trial, &format!("{what} ({:.1} s)", took.as_secs_f64())));
                 }
             }
         }
