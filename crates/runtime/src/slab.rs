@@ -13,13 +13,13 @@ const MOST: usize = 0x00ff_fffe;
 /// The fewest slots worth reserving.
 const LEAST: usize = 1 << 12;
 
-struct Slot<T> {
+pub(crate) struct Slot<T> {
     /// Odd while the slot is live, even while it is free.
     generation: u32,
     value: T,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Key {
     pub index: u32,
     pub generation: u32,
@@ -136,11 +136,6 @@ impl<T> Drop for Slab<T> {
             unsafe { mm::unmap(self.base, self.room * size_of::<Slot<T>>()) };
         }
     }
-}
-
-/// Bytes of one slot of a slab of `T`.
-pub(crate) const fn slot_size<T>() -> usize {
-    size_of::<Slot<T>>()
 }
 
 #[cfg(test)]

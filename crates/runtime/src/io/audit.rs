@@ -58,7 +58,7 @@ impl Io {
     /// The contradictions found.
     pub fn audit(&mut self) -> Result<(), String> {
         let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return Ok(()) };
-        let kernel = sim.kernel();
+        let kernel = sim.0.borrow();
         let mut account = Account::default();
         kernel.held.iter().for_each(|buffer| account.enter(*buffer, "held by the kernel"));
         let held = kernel.held.iter().filter(|buffer| !(BUFFERS..OVERFLOW_START).contains(*buffer)).count();
@@ -96,7 +96,7 @@ impl Io {
     /// Whether a connection that needs a buffer has to wait because none is left.
     pub fn no_buffer_is_left(&self) -> bool {
         let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return false };
-        sim.kernel().net.lent.is_empty() && self.buffers.all_are_out()
+        sim.0.borrow().net.lent.is_empty() && self.buffers.all_are_out()
     }
 
     /// Makes the limit of all lingering sends expire.

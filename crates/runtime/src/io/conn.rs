@@ -79,8 +79,7 @@ const SHORT_PIECES: u8 = 8;
 
 const _: () = assert!(LARGE_SIZE <= u16::MAX as usize, "lengths are kept in 16 bits");
 const _: () = assert!(BLOCK_SIZE <= u16::MAX as usize, "lengths are kept in 16 bits");
-
-const _: () = assert!(crate::slab::slot_size::<Conn>() == 48, "a connection slot has grown");
+const _: () = assert!(size_of::<crate::slab::Slot<Conn>>() == 48, "a connection slot has grown");
 
 impl Default for Conn {
     fn default() -> Self {

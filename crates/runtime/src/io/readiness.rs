@@ -17,10 +17,7 @@ pub(crate) enum Direction {
 
 impl Direction {
     fn kind(self) -> OpKind {
-        match self {
-            Self::Input => OpKind::WatchInput,
-            Self::Output => OpKind::WatchOutput,
-        }
+        if self == Self::Input { OpKind::WatchInput } else { OpKind::WatchOutput }
     }
 }
 

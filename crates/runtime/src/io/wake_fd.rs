@@ -13,8 +13,7 @@ impl Io {
         match &mut self.driver {
             Driver::Uring(uring) => uring.arm_wake_fd(self.wake_fd.as_raw_fd()),
             Driver::Epoll(epoll) => {
-                let key = Key { index: 0, generation: 0 };
-                epoll.watch(OpKind::WakeFd, key, self.wake_fd.as_fd(), false, Interest::INPUT)?;
+                epoll.watch(OpKind::WakeFd, Key::default(), self.wake_fd.as_fd(), false, Interest::INPUT)?;
             }
         }
         Ok(())

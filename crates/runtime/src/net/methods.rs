@@ -6,18 +6,28 @@ use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 use std::{future::poll_fn, net::Shutdown};
 
+/// Defines an async method and its poll form, which calls that of the connection.
+macro_rules! both_forms {
+    ($(#[$doc:meta])* $name:ident, $poll:ident($($arg:ident: $type:ty)?) -> $output:ty) => {
+        $(#[$doc])*
+        pub async fn $name(&mut self $(, $arg: $type)?) -> io::Result<$output> {
+            poll_fn(|cx| self.$poll(cx $(, $arg)?)).await
+        }
+
+        #[doc = concat!("Poll form of `", stringify!($name), "`.")]
+        #[inline(always)]
+        pub fn $poll(&mut self, cx: &Context<'_> $(, $arg: $type)?) -> Poll<io::Result<$output>> {
+            self.conn().$poll(cx $(, $arg)?)
+        }
+    };
+}
+
 macro_rules! reading {
     ($($head:tt)+) => {
         $($head)+ {
-            /// Copies received bytes into `into`; 0 is the end of the stream. Cancel-safe.
-            pub async fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-                poll_fn(|cx| self.poll_read(cx, into)).await
-            }
-
-            /// Poll form of `read`.
-            #[inline]
-            pub fn poll_read(&mut self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
-                self.conn().poll_read(cx, into)
+            both_forms! {
+                /// Copies received bytes into `into`; 0 is the end of the stream. Cancel-safe.
+                read, poll_read(into: &mut [u8]) -> usize
             }
 
             /// Fills `into` completely. Not cancel-safe: a dropped future has consumed what it read.
@@ -68,15 +78,9 @@ macro_rules! writing {
                 self.conn().poll_send(cx, buffer)
             }
 
-            /// Writes some of `bytes`, at least one byte. Returns when they are copied or queued, before they are sent.
-            pub async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                poll_fn(|cx| self.poll_write(cx, bytes)).await
-            }
-
-            /// Poll form of `write`.
-            #[inline(always)]
-            pub fn poll_write(&mut self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-                self.conn().poll_write(cx, bytes)
+            both_forms! {
+                /// Writes some of `bytes`, at least one byte. Returns when they are copied or queued, before they are sent.
+                write, poll_write(bytes: &[u8]) -> usize
             }
 
             /// Writes all of `bytes`. Not cancel-safe: a dropped future may have written a part.
@@ -88,18 +92,9 @@ macro_rules! writing {
                 Ok(())
             }
 
-            /// Writes some of `slices` in order, as one send: at least one byte, unless all are empty.
-            pub async fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-                poll_fn(|cx| self.poll_write_vectored(cx, slices)).await
-            }
-
-            /// Poll form of `write_vectored`.
-            pub fn poll_write_vectored(
-                &mut self,
-                cx: &Context<'_>,
-                slices: &[IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                self.conn().poll_write_vectored(cx, slices)
+            both_forms! {
+                /// Writes some of `slices` in order, as one send: at least one byte, unless all are empty.
+                write_vectored, poll_write_vectored(slices: &[IoSlice<'_>]) -> usize
             }
 
             /// Writes all of `slices`, advancing them past what is written. Not cancel-safe, as `write_all`.
@@ -113,25 +108,14 @@ macro_rules! writing {
                 Ok(())
             }
 
-            /// Waits until the kernel has taken everything written so far.
-            pub async fn flush(&mut self) -> io::Result<()> {
-                poll_fn(|cx| self.poll_flush(cx)).await
+            both_forms! {
+                /// Waits until the kernel has taken everything written so far.
+                flush, poll_flush() -> ()
             }
 
-            /// Poll form of `flush`.
-            #[inline]
-            pub fn poll_flush(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
-                self.conn().poll_flush(cx)
-            }
-
-            /// Shuts down one or both directions, the write direction after everything written has been sent.
-            pub async fn shutdown(&mut self, how: Shutdown) -> io::Result<()> {
-                poll_fn(|cx| self.poll_shutdown(cx, how)).await
-            }
-
-            /// Poll form of `shutdown`.
-            pub fn poll_shutdown(&mut self, cx: &Context<'_>, how: Shutdown) -> Poll<io::Result<()>> {
-                self.conn().poll_shutdown(cx, how)
+            both_forms! {
+                /// Shuts down one or both directions, the write direction after everything written has been sent.
+                shutdown, poll_shutdown(how: Shutdown) -> ()
             }
         }
     };

@@ -137,8 +137,7 @@ impl Kernel {
     }
 
     pub fn arm_wake_fd(&mut self, fd: RawFd) {
-        let key = Key { index: 0, generation: 0 };
-        self.queue.push_back(Entry::Request(Request::new(What::WakeFd(fd), OpKind::WakeFd, key, 0)));
+        self.queue.push_back(Entry::Request(Request::new(What::WakeFd(fd), OpKind::WakeFd, Key::default(), 0)));
     }
 
     pub fn cancel(&mut self, kind: OpKind, key: Key) {

@@ -20,7 +20,7 @@ use crate::driver::uring::{Features, RingFeature, Uring};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use io_uring::cqueue;
 use kernel::Kernel;
-use std::cell::{Ref, RefCell};
+use std::cell::RefCell;
 use std::os::fd::{OwnedFd, RawFd};
 use std::{io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc, time::Duration};
 
@@ -36,13 +36,7 @@ pub(crate) enum Ring {
     Sim(SimRing),
 }
 
-pub(crate) struct SimRing(Rc<RefCell<Kernel>>);
-
-impl SimRing {
-    pub fn kernel(&self) -> Ref<'_, Kernel> {
-        self.0.borrow()
-    }
-}
+pub(crate) struct SimRing(pub Rc<RefCell<Kernel>>);
 
 impl Drop for SimRing {
     fn drop(&mut self) {

@@ -139,12 +139,10 @@ impl World {
             self.report(format!("socket {sock}: other bytes than were sent, at {}", task.got));
         }
         task.got += bytes.len();
-        let (sent, fin) = {
-            let sock = &self.kernel.borrow().net.socks[sock];
-            (sock.sent, sock.fin && !sock.reader_told)
-        };
-        if bytes.is_empty() && !(fin && sent == task.got) {
-            self.report(format!("socket {sock}: an end after {} of {sent} bytes, fin {fin}", task.got));
+        let peer = &self.kernel.borrow().net.socks[sock];
+        let fin = peer.fin && !peer.reader_told;
+        if bytes.is_empty() && !(fin && peer.sent == task.got) {
+            self.report(format!("socket {sock}: an end after {} of {} bytes, fin {fin}", task.got, peer.sent));
         }
     }
 

@@ -42,10 +42,6 @@ impl Token {
         Self(u64::from(worker) << 48 | 1 << 24 | u64::from(MAIN_INDEX))
     }
 
-    pub fn foreign(key: Key) -> Self {
-        Self::new(FOREIGN, key)
-    }
-
     #[inline]
     pub fn worker(self) -> u16 {
         (self.0 >> 48) as u16

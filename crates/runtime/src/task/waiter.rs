@@ -2,7 +2,7 @@
 //!
 //! The common case, a future polled by a task of this worker, costs no clone and no reference count.
 
-use super::{Token, catch_panic, queue::Tasks, waker};
+use super::{FOREIGN, Token, catch_panic, queue::Tasks, waker};
 use crate::slab::Slab;
 use std::rc::Rc;
 use std::task::{Context, Waker};
@@ -12,8 +12,6 @@ use std::task::{Context, Waker};
 pub(crate) struct Waiter([u32; 2]);
 
 impl Waiter {
-    const EMPTY: Self = Self([0, 0]);
-
     #[inline]
     fn new(Token(word): Token) -> Self {
         Self([word as u32, (word >> 32) as u32])
@@ -26,7 +24,7 @@ impl Waiter {
 
     #[inline]
     pub fn is_none(self) -> bool {
-        self == Self::EMPTY
+        self == Self::default()
     }
 
     #[inline]
@@ -94,7 +92,7 @@ impl Wakers {
         }
         self.forget(waiter);
         let waker = waker.clone();
-        *waiter = Waiter::new(Token::foreign(self.foreign.insert(Some(waker))));
+        *waiter = Waiter::new(Token::new(FOREIGN, self.foreign.insert(Some(waker))));
     }
 
     /// Wakes the waiter, if there is one, and empties it.

@@ -140,7 +140,7 @@ impl Uring {
 
     pub fn arm_wake_fd(&mut self, fd: RawFd) {
         let poll = opcode::PollAdd::new(Fd(fd), libc::POLLIN as u32).multi(true);
-        self.push(&poll.build().user_data(OpKind::WakeFd.tag(Key { index: 0, generation: 0 })));
+        self.push(&poll.build().user_data(OpKind::WakeFd.tag(Key::default())));
     }
 
     /// A duplicate of the ring's descriptor, for other workers to send messages to.
@@ -216,9 +216,8 @@ impl Uring {
 impl Drop for Uring {
     fn drop(&mut self) {
         // The groups are unregistered before their memory is unmapped.
-        let _ = self.ring.submitter().unregister_buf_ring(GROUP);
-        if let Some(Ok(_)) = self.large {
-            let _ = self.ring.submitter().unregister_buf_ring(LARGE_GROUP);
+        for group in [GROUP, LARGE_GROUP] {
+            let _ = self.ring.submitter().unregister_buf_ring(group);
         }
     }
 }
