@@ -13,11 +13,12 @@ const TICKS: u32 = 16;
 /// The time limit of the current call.
 #[derive(Debug, Default)]
 pub struct Budget {
-    limit: Cell<Duration>,
+    pub limit: Cell<Duration>,
     ticks: Cell<u32>,
     /// Wall and CPU time of the first reading in this call.
     first: Cell<Option<(Instant, Duration)>>,
-    exceeded: Cell<bool>,
+    /// Whether the last call exceeded its limit.
+    pub exceeded: Cell<bool>,
 }
 
 impl Budget {
@@ -60,16 +61,6 @@ impl Budget {
         self.ticks.set(TICKS);
         true
     }
-
-    /// Whether the last call exceeded its limit.
-    #[inline]
-    pub fn is_exceeded(&self) -> bool {
-        self.exceeded.get()
-    }
-
-    pub fn limit(&self) -> Duration {
-        self.limit.get()
-    }
 }
 
 fn thread_time() -> Duration {
@@ -95,10 +86,10 @@ mod tests {
         let limit = Duration::from_millis(5);
         for _ in 0..3 {
             budget.arm(limit);
-            assert!(!budget.is_exceeded());
+            assert!(!budget.exceeded.get());
             let took = exhaust(&budget);
             assert!(took >= limit, "{took:?}");
-            assert!(budget.is_exceeded() && (0..100).all(|_| !budget.check()));
+            assert!(budget.exceeded.get() && (0..100).all(|_| !budget.check()));
         }
     }
 

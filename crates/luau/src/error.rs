@@ -18,7 +18,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct ScriptError {
-    kind: Kind,
+    pub kind: Kind,
     text: String,
 }
 
@@ -51,10 +51,6 @@ impl ScriptError {
         let line = error.and_then(|error| line_and_cause(error, script).0);
         let text = format!("ran longer than the {limit:?} a call may take: do less, or raise the limit");
         Self { kind: Kind::Time, text: located(&text, script, line) }
-    }
-
-    pub fn kind(&self) -> Kind {
-        self.kind
     }
 }
 

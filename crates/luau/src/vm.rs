@@ -99,7 +99,7 @@ impl Vm {
     #[inline]
     fn finish<R>(&self, returned: mlua::Result<R>) -> Result<R, ScriptError> {
         match returned {
-            Ok(returned) if !self.budget.is_exceeded() => Ok(returned),
+            Ok(returned) if !self.budget.exceeded.get() => Ok(returned),
             other => Err(self.failed(other.err().as_ref())),
         }
     }
@@ -107,10 +107,10 @@ impl Vm {
     #[inline(never)]
     fn failed(&self, error: Option<&Error>) -> ScriptError {
         let error = match error {
-            Some(error) if !self.budget.is_exceeded() => self.error(error),
-            timeout => ScriptError::timeout(timeout, &self.name, self.budget.limit()),
+            Some(error) if !self.budget.exceeded.get() => self.error(error),
+            timeout => ScriptError::timeout(timeout, &self.name, self.budget.limit.get()),
         };
-        if error.kind() == Kind::Memory {
+        if error.kind == Kind::Memory {
             // Garbage of the failed call would count against the next.
             let _ = self.lua.gc_collect();
         }
@@ -167,7 +167,7 @@ mod tests {
             ("wrong", Kind::Error, "a.luau: "),
         ] {
             let error = call(&vm, name).unwrap_err();
-            assert_eq!(error.kind(), kind, "{error}");
+            assert_eq!(error.kind, kind, "{error}");
             assert!(error.to_string().contains(words), "{error}");
             assert_eq!(call(&vm, "double"), Ok(40), "after {name}");
         }
@@ -184,10 +184,10 @@ mod tests {
             ("error('x')", Kind::Error),
             ("while true do end", Kind::Time),
         ] {
-            assert_eq!(vm.run(text).unwrap_err().kind(), kind, "{text}");
+            assert_eq!(vm.run(text).unwrap_err().kind, kind, "{text}");
         }
         let small = Vm::new("a.luau", Limits { memory: 1, ..LIMITS }, &[]).unwrap_err();
-        assert_eq!(small.kind(), Kind::Memory, "{small}");
+        assert_eq!(small.kind, Kind::Memory, "{small}");
     }
 
     #[test]

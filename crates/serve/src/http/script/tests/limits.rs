@@ -119,7 +119,7 @@ fn an_invalid_script_is_refused_at_start() {
         ("\u{1b}Lua", Kind::Script, "a.luau:1: "),
     ] {
         let fault = Script::compile("a.luau", text, LIMITS, |_| ()).unwrap_err();
-        assert_eq!(fault.kind(), kind, "{fault}");
+        assert_eq!(fault.kind, kind, "{fault}");
         assert!(fault.to_string().contains(words) && fault.to_string().lines().count() == 1, "{text}: {fault}");
     }
     let missing = Script::open(std::path::Path::new("/nowhere/a.luau"), LIMITS, |_| ()).unwrap_err();
