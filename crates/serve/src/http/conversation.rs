@@ -13,7 +13,7 @@ use super::action::{Action, LINGER, LINGER_REFUSED};
 use super::config::settings::MAX_BUFFERED;
 use super::handler::{Request, Response};
 use super::response_writer::{self, Progress, ResponseWriter};
-use super::router::{Listener, Responder};
+use super::router::{Listener, Responder, no_route};
 use super::worker::Worker;
 use brunt_wire::http1::server::{Connection, Event, Waiting};
 use brunt_wire::http1::{self, Body, Head, ParseError, Persistence, Version};
@@ -223,7 +223,7 @@ impl State {
                     self.respond(response, head, step)
                 }
             },
-            Err(no_route) => self.respond(no_route.response(), head, step),
+            Err(methods) => self.respond(no_route(methods), head, step),
         }
     }
 

@@ -122,11 +122,7 @@ impl Deadlines {
 
     /// Time until the next [`sweep`](Self::sweep).
     pub fn pause(&self) -> Duration {
-        if self.is_sweeping() { BATCH_PAUSE } else { self.tick }
-    }
-
-    fn is_sweeping(&self) -> bool {
-        self.next.get().is_some()
+        if self.next.get().is_some() { BATCH_PAUSE } else { self.tick }
     }
 
     /// Begins a sweep, one tick after the last, or continues an unfinished one.
@@ -232,6 +228,6 @@ mod tests {
         // They do not expire twice, and a new phase has a new deadline.
         deadlines.sweep();
         deadlines.begin(&entries[0], Phase::Head);
-        assert!(!deadlines.has_expired(&entries[0]) && !deadlines.is_sweeping());
+        assert!(!deadlines.has_expired(&entries[0]) && deadlines.next.get().is_none());
     }
 }

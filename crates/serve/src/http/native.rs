@@ -7,7 +7,7 @@ use super::worker::Worker;
 use super::worker_loop::{self, Model};
 use crate::{Notice, ServeError, lock, tcp::native::builder};
 use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
-use brunt_runtime::{BackendKind, CancellationToken, JoinHandle};
+use brunt_runtime::{BackendKind, CancellationToken};
 use brunt_tls::Transport;
 use std::sync::{Mutex, mpsc};
 use std::task::{Context, Poll};
@@ -47,7 +47,6 @@ enum Native {}
 impl Model for Native {
     type Stream = Socket;
     type Listener = TcpListener;
-    type Task = JoinHandle<()>;
 
     fn listen(listener: std::net::TcpListener) -> io::Result<TcpListener> {
         TcpListener::from_std(listener)
@@ -57,12 +56,9 @@ impl Model for Native {
         listener.accept().await.map(Socket)
     }
 
-    fn spawn(task: impl Future<Output = ()> + 'static) -> JoinHandle<()> {
-        brunt_runtime::spawn(task)
-    }
-
-    fn abort(task: &JoinHandle<()>) {
-        task.abort();
+    fn spawn(task: impl Future<Output = ()> + 'static) -> impl FnOnce() {
+        let task = brunt_runtime::spawn(task);
+        move || task.abort()
     }
 }
 

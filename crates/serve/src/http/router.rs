@@ -38,13 +38,6 @@ pub(crate) enum Responder {
     },
 }
 
-/// Why no route matches.
-pub(crate) enum NoRoute {
-    Path,
-    /// The path exists with these methods only.
-    Method(Vec<String>),
-}
-
 impl Router {
     pub fn new(plan: &Plan, shared: &Shared, worker: usize) -> Self {
         let listeners = (0..).zip(&plan.listeners);
@@ -73,8 +66,9 @@ impl Listener {
         Self { routes: (0..).zip(routes).map(route).collect(), refuse, tls: plan.tls.clone() }
     }
 
+    /// The error holds the methods of the routes with this path, if there are any.
     #[inline]
-    pub fn find(&self, head: &Head<'_>) -> Result<&Route, NoRoute> {
+    pub fn find(&self, head: &Head<'_>) -> Result<&Route, Option<Vec<String>>> {
         match &self.routes[..] {
             // RFC 9110, 9.3.6: a 2xx response to CONNECT would open a tunnel.
             [route, ..] if route.plan.matches_all() && head.method != Method::Connect => Ok(route),
@@ -82,7 +76,7 @@ impl Listener {
         }
     }
 
-    fn search(&self, head: &Head<'_>) -> Result<&Route, NoRoute> {
+    fn search(&self, head: &Head<'_>) -> Result<&Route, Option<Vec<String>>> {
         let path = head.path_bytes();
         let mut methods: Option<Vec<String>> = None;
         for route in self.routes.iter().filter(|route| route.plan.path.matches(path) && route.plan.matches_host(head)) {
@@ -91,7 +85,7 @@ impl Listener {
             }
             methods.get_or_insert_default().extend(route.plan.methods.iter().cloned());
         }
-        Err(methods.map_or(NoRoute::Path, NoRoute::Method))
+        Err(methods)
     }
 
     pub fn wants_body(&self, head: &Head<'_>) -> bool {
@@ -115,18 +109,17 @@ impl Responder {
     }
 }
 
-impl NoRoute {
-    pub fn response(self) -> Response {
-        let Self::Method(mut methods) = self else { return Response::text(404, b"404 Not Found\n") };
-        // RFC 9110, 9.3.2: a resource that takes GET takes HEAD.
-        if methods.iter().any(|method| method == "GET") {
-            methods.push("HEAD".to_owned());
-        }
-        methods.sort_unstable();
-        methods.dedup();
-        let mut response = Response::text(405, b"405 Method Not Allowed\n");
-        // RFC 9110, 15.5.6: Allow is required; an empty value means that no method is allowed.
-        response.fields.push(("Allow".to_owned(), methods.join(", ").into_bytes()));
-        response
+/// The response to a request for which [`Listener::find`] returns this error.
+pub(crate) fn no_route(methods: Option<Vec<String>>) -> Response {
+    let Some(mut methods) = methods else { return Response::text(404, b"404 Not Found\n") };
+    // RFC 9110, 9.3.2: a resource that takes GET takes HEAD.
+    if methods.iter().any(|method| method == "GET") {
+        methods.push("HEAD".to_owned());
     }
+    methods.sort_unstable();
+    methods.dedup();
+    let mut response = Response::text(405, b"405 Method Not Allowed\n");
+    // RFC 9110, 15.5.6: Allow is required; an empty value means that no method is allowed.
+    response.fields.push(("Allow".to_owned(), methods.join(", ").into_bytes()));
+    response
 }

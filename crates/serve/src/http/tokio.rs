@@ -15,7 +15,7 @@ use std::{cell::RefCell, io, pin::Pin, rc::Rc, sync::mpsc, time::Duration};
 use tokio::io::AsyncWrite;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
-use tokio::task::{JoinHandle, LocalSet};
+use tokio::task::LocalSet;
 
 /// Bytes of a receive buffer.
 const BUFFER: usize = 16 << 10;
@@ -54,7 +54,6 @@ struct Listener {
 impl Model for Tokio {
     type Stream = Connection;
     type Listener = Listener;
-    type Task = JoinHandle<()>;
 
     fn listen(listener: std::net::TcpListener) -> io::Result<Listener> {
         listener.set_nonblocking(true)?;
@@ -71,12 +70,9 @@ impl Model for Tokio {
         }
     }
 
-    fn spawn(task: impl Future<Output = ()> + 'static) -> JoinHandle<()> {
-        tokio::task::spawn_local(task)
-    }
-
-    fn abort(task: &JoinHandle<()>) {
-        task.abort();
+    fn spawn(task: impl Future<Output = ()> + 'static) -> impl FnOnce() {
+        let task = tokio::task::spawn_local(task);
+        move || task.abort()
     }
 }
 

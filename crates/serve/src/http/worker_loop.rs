@@ -12,13 +12,12 @@ use std::{io, net::TcpListener, rc::Rc};
 pub(crate) trait Model: 'static {
     type Stream: ServerTransport;
     type Listener: 'static;
-    type Task;
 
     fn listen(listener: TcpListener) -> io::Result<Self::Listener>;
     /// Pauses while descriptors have run out. An error concerns one connection.
     fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<Self::Stream>>;
-    fn spawn(task: impl Future<Output = ()> + 'static) -> Self::Task;
-    fn abort(task: &Self::Task);
+    /// Returns what aborts the task.
+    fn spawn(task: impl Future<Output = ()> + 'static) -> impl FnOnce();
 }
 
 /// Serves until the stop, then the open connections for the grace time. Returns the number of connections left after that.
@@ -32,9 +31,9 @@ pub(crate) async fn run<M: Model>(
     for (number, listener) in listeners {
         acceptors.push(M::spawn(accept::<M>(M::listen(listener)?, number, worker.clone())));
     }
-    let ticking = M::spawn(tick::<M>(worker.clone()));
+    let abort_ticks = M::spawn(tick::<M>(worker.clone()));
     stop.cancelled().await;
-    acceptors.iter().for_each(M::abort);
+    acceptors.into_iter().for_each(|abort| abort());
     worker.stop();
     let deadline = Instant::now() + grace;
     let mut pause = Duration::from_micros(200);
@@ -42,7 +41,7 @@ pub(crate) async fn run<M: Model>(
         M::Stream::sleep(pause.min(deadline.saturating_duration_since(Instant::now()))).await;
         pause = (pause * 2).min(Duration::from_millis(5));
     }
-    M::abort(&ticking);
+    abort_ticks();
     worker.end();
     Ok(worker.counters.open.get())
 }
@@ -60,9 +59,9 @@ async fn accept<M: Model>(listener: M::Listener, number: u16, worker: Rc<Worker>
             continue;
         }
         match router.listener(number).tls.clone() {
-            None => M::spawn(serve(stream, number, worker.clone())),
-            Some(server) => M::spawn(tls::serve(stream, number, worker.clone(), server)),
-        };
+            None => _ = M::spawn(serve(stream, number, worker.clone())),
+            Some(server) => _ = M::spawn(tls::serve(stream, number, worker.clone(), server)),
+        }
     }
 }
 

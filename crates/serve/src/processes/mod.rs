@@ -7,7 +7,6 @@
 //!   for more than the mean; see `DEVIATIONS`.
 //! - If a process is lost, the server ends: the others could not hold its connections.
 
-mod messages;
 mod parent;
 mod worker;
 
@@ -15,8 +14,10 @@ pub(crate) use parent::Processes;
 pub use parent::tcp;
 pub use worker::run_worker;
 
-use crate::Options;
+use crate::{Counts, Notice, Options, Service};
 use brunt_multiprocess::{Part, fd_limit, partition};
+use serde::{Deserialize, Serialize};
+use std::{net::SocketAddr, time::Duration};
 
 /// Arguments with which this executable starts its workers; the command line must call [`run_worker`] for them.
 pub const WORKER_ARGS: [&str; 2] = ["worker", "serve"];
@@ -40,6 +41,41 @@ fn capacity(part: Part) -> u64 {
         1 => part.connections,
         _ => part.connections.saturating_add((DEVIATIONS * (part.connections as f64).sqrt()).ceil() as u64),
     }
+}
+
+/// A message from the parent. Messages carry no version: parent and workers are the same executable.
+#[derive(Debug, Serialize, Deserialize)]
+enum Order {
+    /// What to serve; always the first message.
+    Serve(Task),
+    /// Comes with a listening socket for this address.
+    Listener { address: SocketAddr, only_v6: bool },
+    /// All listeners have been sent: serve.
+    Go,
+    /// Stop accepting and finish the open connections.
+    Stop,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    service: Service,
+    model: String,
+    workers: Vec<Option<usize>>,
+    grace: Duration,
+    spin: Duration,
+    spin_connections: u32,
+    pool: Option<usize>,
+}
+
+/// A message from a worker.
+#[derive(Debug, Serialize, Deserialize)]
+enum Report {
+    /// The first one says that all threads of the process listen.
+    Notice(Notice),
+    /// The process cannot serve.
+    Failed(String),
+    /// The server has ended.
+    Done(Counts),
 }
 
 #[cfg(test)]

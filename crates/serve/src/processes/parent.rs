@@ -1,7 +1,6 @@
 //! The parent process: starts the workers, hands them listeners, and adds up what they served.
 
-use super::WORKER_ARGS;
-use super::messages::{Order, Report, Task};
+use super::{Order, Report, Task, WORKER_ARGS};
 use crate::{Counts, Notice, Options, ServeError, listen};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 use brunt_runtime::{CancellationToken, net::Address};
@@ -63,7 +62,16 @@ impl Processes {
             move |event| _ = out.send((process, event))
         })?;
         for (process, part) in layout.iter().enumerate() {
-            workers.send(process, &Order::Serve(Task::new(options, model, part)), None)?;
+            let task = Task {
+                service: options.service,
+                model: model.to_owned(),
+                workers: part.clone(),
+                grace: options.grace,
+                spin: options.spin.most,
+                spin_connections: options.spin.connections,
+                pool: options.pool,
+            };
+            workers.send(process, &Order::Serve(task), None)?;
         }
         Ok(Some(Self { workers, events }))
     }

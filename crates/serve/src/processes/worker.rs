@@ -1,6 +1,6 @@
 //! A worker process: serves on the listeners that the parent hands it, as the model does in a single process.
 
-use super::messages::{Order, Report, Task};
+use super::{Order, Report, Task};
 use crate::{Counts, Options, listen::Reserved, tcp::shared::context::ModelContext};
 use brunt_multiprocess::{Parent, fd_limit};
 use brunt_runtime::{CancellationToken, Spinning};

@@ -132,11 +132,8 @@ async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service) {
                 totals.open.fetch_add(1, Ordering::Relaxed);
                 let totals = totals.clone();
                 tokio::spawn(async move {
-                    match connection(stream, service).await {
-                        Err(error) if is_failure(&error) => {
-                            totals.failed.fetch_add(1, Ordering::Relaxed);
-                        }
-                        _ => (),
+                    if connection(stream, service).await.is_err_and(|error| is_failure(&error)) {
+                        totals.failed.fetch_add(1, Ordering::Relaxed);
                     }
                     totals.open.fetch_sub(1, Ordering::Relaxed);
                 });

@@ -13,9 +13,6 @@ pub struct CertCache(Mutex<Vec<(Vec<String>, Identity)>>);
 
 impl CertCache {
     /// The certificate of a listener on these addresses.
-    ///
-    /// # Errors
-    /// If it cannot be generated.
     pub fn identity(&self, addresses: impl IntoIterator<Item = SocketAddr>) -> Result<Identity, String> {
         let mut names: Vec<String> = LOCAL.map(str::to_owned).to_vec();
         for address in addresses {

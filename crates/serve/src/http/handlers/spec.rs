@@ -27,12 +27,9 @@ pub(crate) fn static_response(spec: &ResponseSpec) -> Option<(StaticResponse, u6
 }
 
 pub(crate) struct SpecHandler {
-    status: u16,
-    fields: Vec<(String, Vec<u8>)>,
-    body: Body,
+    spec: ResponseSpec,
     /// The body if it does not depend on the request, already split into pieces.
     content: Option<Content>,
-    pace: Option<Pace>,
     delay: Option<DelaySampler>,
     faults: Vec<(Trigger, Fault)>,
 }
@@ -47,11 +44,8 @@ impl SpecHandler {
         };
         let faults = (1..).zip(&spec.faults);
         Self {
-            status: spec.status,
-            fields: spec.fields.clone(),
-            body: spec.body.clone(),
+            spec: spec.clone(),
             content,
-            pace: spec.pace,
             delay: spec.delay.clone().map(|delay| DelaySampler::new(delay, seed)),
             faults: faults.map(|(n, (when, fault))| (when.trigger(seed.wrapping_add(n), started), *fault)).collect(),
         }
@@ -60,30 +54,30 @@ impl SpecHandler {
 
 impl Handler for SpecHandler {
     fn respond(&mut self, request: &Request<'_>) -> Response {
-        let mut fields = self.fields.clone();
+        let mut fields = self.spec.fields.clone();
         let mut set_type = |value: &[u8]| {
             if !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
                 fields.push(("Content-Type".to_owned(), value.to_vec()));
             }
         };
-        let body = match (&self.content, &self.body) {
+        let body = match (&self.content, &self.spec.body) {
             (Some(content), _) => content.clone(),
             (None, Body::Reflect) => {
                 set_type(b"application/json");
-                split(&request_json::json(request), self.pace)
+                split(&request_json::json(request), self.spec.pace)
             }
             (None, _) => {
                 if let Some(value) = request.fields.get("content-type") {
                     set_type(value);
                 }
-                split(request.body, self.pace)
+                split(request.body, self.spec.pace)
             }
         };
         // Every trigger draws for every request, so that one does not shift the sequence of another. The first hit wins.
         let hits = self.faults.iter_mut().map(|(trigger, fault)| trigger.hits().then_some(*fault));
         let fault = hits.fold(None, |first, hit| first.or(hit));
         let delay = self.delay.as_mut().map_or(Duration::ZERO, DelaySampler::draw);
-        Response { status: self.status, fields, body, delay, fault }
+        Response { status: self.spec.status, fields, body, delay, fault }
     }
 
     fn wants_body(&self) -> bool {

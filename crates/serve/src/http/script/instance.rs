@@ -7,6 +7,8 @@ use super::{Kind, Script, ScriptError, json};
 use crate::http::handler::{Handler, Request, Response};
 use brunt_luau::Vm;
 use brunt_luau::mlua::{self, AnyUserData, Function, Value, Variadic};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::{cell::RefCell, rc::Rc, sync::Arc, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// A script running on one worker. An error is answered with 500.
@@ -28,7 +30,7 @@ impl Instance {
         let source = &*script.0;
         let invalid = |error: mlua::Error| ScriptError::new(Kind::Script, &source.name, error);
         let vm = Vm::new(&source.name, source.limits, &["state"])?;
-        set_globals(&vm, mix(seed), &sink).map_err(invalid)?;
+        set_globals(&vm, seed, &sink).map_err(invalid)?;
         vm.run(&source.text)?;
         let on_request = vm.function("on_request")?.ok_or_else(|| {
             let remedy = "there is no on_request: define function on_request(req) ... end";
@@ -103,16 +105,10 @@ fn set_globals(vm: &Vm, seed: u64, sink: &LogSink) -> mlua::Result<()> {
     })?;
     globals.set("print", print)?;
     let math: mlua::Table = globals.get("math")?;
-    math.get::<Function>("randomseed")?.call::<()>(seed as i32)?;
+    // Mixed, so that each bit depends on all bits of `seed`, of which randomseed takes half.
+    let mixed = SplitMix64::seed_from_u64(seed).next_u64();
+    math.get::<Function>("randomseed")?.call::<()>(mixed as i32)?;
     // Makes the globals defined so far read-only. Globals that the script defines are its own.
     lua.sandbox(true)?;
     lua.globals().set("state", lua.create_table()?)
-}
-
-/// splitmix64 (Steele et al. 2014): each bit depends on all bits of `seed`, of which math.randomseed takes half.
-fn mix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }

@@ -4,10 +4,7 @@ use brunt_runtime::{CancellationToken, group::pin_to_core};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::{io, ops::Add, sync::mpsc, thread};
 
-/// Checks that this process may use these cores.
-///
-/// # Errors
-/// Names the first core that it may not use, and those that it may.
+/// Checks that this process may use these cores. The error names the first that it may not use, and those that it may.
 pub(crate) fn check(workers: &[Option<usize>]) -> io::Result<()> {
     let try_out = |core: usize| {
         // On another thread, because pinning would move the calling one.

@@ -3,16 +3,13 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::write_field;
 use crate::http1::EncodeError;
 
-/// Bytes of `Sun, 06 Nov 1994 08:49:37 GMT`.
-const DATE: usize = 29;
-
 /// The `Server` and `Date` fields, rendered when the second changes.
 ///
 /// The caller passes the time. One value serves all connections of a thread.
 #[derive(Debug, Clone, Default)]
 pub struct DateHeader {
     lines: Vec<u8>,
-    /// Offset of the date in `lines`, and the second it shows.
+    /// Offset of `Date` in `lines`, and the second it shows.
     date: Option<(usize, u64)>,
 }
 
@@ -26,12 +23,8 @@ impl DateHeader {
         if let Some(server) = server {
             write_field(&mut lines, "Server", server.as_bytes())?;
         }
-        lines.extend_from_slice(b"Date: ");
-        let at = lines.len();
-        lines.extend_from_slice(&[0; DATE]);
-        lines.extend_from_slice(b"\r\n");
-        let mut header = Self { lines, date: Some((at, 0)) };
-        header.render(at, unix);
+        let mut header = Self { lines, date: None };
+        header.render(header.lines.len(), unix);
         Ok(header)
     }
 
@@ -57,7 +50,8 @@ impl DateHeader {
 
     #[cold]
     fn render(&mut self, at: usize, unix: u64) {
-        self.lines[at..at + DATE].copy_from_slice(imf_fixdate(unix).as_bytes());
+        self.lines.truncate(at);
+        self.lines.extend_from_slice(format!("Date: {}\r\n", imf_fixdate(unix)).as_bytes());
         self.date = Some((at, unix));
     }
 }

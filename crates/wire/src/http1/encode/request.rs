@@ -48,9 +48,9 @@ impl<'a> Request<'a> {
         // RFC 9110, 8.6: methods that usually have content send a length of 0.
         let has_content = matches!(Method::named(self.method), Method::Post | Method::Put | Method::Patch);
         let length = body.map(|body| body.len() as u64).or(has_content.then_some(0));
-        self.head(out, length, false)?;
+        let sent = self.head(out, length, false)?;
         out.extend_from_slice(body.unwrap_or_default());
-        Ok(SentRequest::new(self.method))
+        Ok(sent)
     }
 
     /// Appends the head of a request whose body, of `length` bytes, is written in pieces.
@@ -58,8 +58,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// As [`Self::encode`].
     pub fn encode_sized(&self, out: &mut Vec<u8>, length: u64) -> Result<(SentRequest, BodyWriter), EncodeError> {
-        self.head(out, Some(length), false)?;
-        Ok((SentRequest::new(self.method), BodyWriter(Kind::Sized(length))))
+        Ok((self.head(out, Some(length), false)?, BodyWriter(Kind::Sized(length))))
     }
 
     /// Appends the head of a request whose body is sent in chunks.
@@ -70,11 +69,10 @@ impl<'a> Request<'a> {
         if self.version == Version::Http10 {
             return Err(EncodeError::ChunksInHttp10);
         }
-        self.head(out, None, true)?;
-        Ok((SentRequest::new(self.method), BodyWriter(Kind::Chunked)))
+        Ok((self.head(out, None, true)?, BodyWriter(Kind::Chunked)))
     }
 
-    fn head(&self, out: &mut Vec<u8>, length: Option<u64>, chunked: bool) -> Result<(), EncodeError> {
+    fn head(&self, out: &mut Vec<u8>, length: Option<u64>, chunked: bool) -> Result<SentRequest, EncodeError> {
         if self.method.is_empty() || scan::token(self.method.as_bytes()) < self.method.len() || self.method == "CONNECT"
         {
             return Err(EncodeError::Method);
@@ -116,6 +114,6 @@ impl<'a> Request<'a> {
             (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",
             (false, Version::Http11) => b"Connection: close\r\n\r\n",
         });
-        Ok(())
+        Ok(SentRequest::new(self.method))
     }
 }
