@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn only_sleep_is_a_pause() {
-        assert_eq!(Work::Sleep(Duration::from_millis(3)).pause(), Some(Duration::from_millis(3)));
-        assert_eq!(Work::Spin(Duration::from_millis(3)).pause(), None);
+        let time = Duration::from_millis(3);
+        assert_eq!((Work::Sleep(time).pause(), Work::Spin(time).pause()), (Some(time), None));
     }
 
     #[test]

@@ -267,7 +267,8 @@ impl State {
         self.drop_received(worker);
         self.busy = None;
         let _close = http1::Response::error(out, &worker.date(), error);
-        worker.counters.refused(self.listener, error.status());
+        worker.counters.refusals.add(1);
+        worker.counters.answered(self.listener, error.status());
         Action::Linger(if error == ParseError::BodyTooLong { LINGER } else { LINGER_REFUSED })
     }
 
@@ -284,7 +285,7 @@ impl State {
 
     #[inline]
     fn log<E: Endpoint>(&mut self, head: &Head<'_>, status: u16, length: Option<u64>, step: &Step<'_, E>) {
-        if step.worker.is_logging() {
+        if step.worker.is_logging {
             step.worker.log(self.addrs(step.endpoint).peer, head, status, length);
         }
     }
@@ -308,7 +309,7 @@ pub(super) fn request<'a>(head: &Head<'a>, body: &'a [u8], Addrs { peer, local }
 fn copy_head(head: &Head<'_>) -> Vec<u8> {
     let version = if head.version == Version::Http11 { "1.1" } else { "1.0" };
     let mut bytes = format!("{} {} HTTP/{version}\r\n", head.method_name, head.target()).into_bytes();
-    for field in head.fields {
+    for field in head.fields.iter() {
         bytes.extend_from_slice(field.name.as_bytes());
         bytes.push(b':');
         bytes.extend_from_slice(field.value);

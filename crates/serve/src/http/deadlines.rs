@@ -58,17 +58,15 @@ pub(crate) struct DeadlineEntry {
 
 impl Deadlines {
     pub fn new(settings: &Settings) -> Self {
-        let deadlines = [settings.idle, settings.header, settings.body, settings.send, LINGER];
-        let shortest = deadlines.iter().min().copied().unwrap_or(TICK.1);
+        let deadlines = [settings.idle, settings.header, settings.body, settings.send, LINGER, Duration::MAX];
+        let shortest = deadlines.into_iter().min().unwrap_or(TICK.1);
         let tick = (shortest / 8).clamp(TICK.0, TICK.1);
         let ticks =
             |deadline: Duration| u32::try_from(deadline.as_nanos().div_ceil(tick.as_nanos())).unwrap_or(u32::MAX);
-        let [idle, head, body, send, linger] = deadlines.map(ticks);
-        let limits = [idle, head, body, send, linger, u32::MAX];
         Self {
             tick,
             now: Cell::new(0),
-            limits,
+            limits: deadlines.map(ticks),
             waits: RefCell::default(),
             entries: RefCell::default(),
             next: Cell::new(None),

@@ -5,7 +5,7 @@ use super::handler::Fault;
 use crate::lock;
 use std::fmt::{Display, Write};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{collections::BTreeMap, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed};
 
 /// Status codes counted: 100 to 599.
@@ -66,12 +66,6 @@ impl Counters {
         }
     }
 
-    /// Counts a request refused by the parser.
-    pub fn refused(&self, listener: u16, status: u16) {
-        self.refusals.add(1);
-        self.answered(listener, status);
-    }
-
     pub fn injected(&self, fault: Fault) {
         let kind = match fault {
             Fault::Reset => 0,
@@ -98,17 +92,14 @@ impl HandlerTime {
     pub fn measure<T>(&self, f: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = f();
-        self.add(start.elapsed());
-        result
-    }
-
-    fn add(&self, time: Duration) {
+        let time = start.elapsed();
         let seconds = time.as_secs_f64();
         if let Some(bucket) = BOUNDS.iter().position(|bound| seconds <= *bound) {
             self.buckets[bucket].fetch_add(1, Relaxed);
         }
         self.count.fetch_add(1, Relaxed);
         self.nanos.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+        result
     }
 
     /// Cumulative buckets, sum and count, as Prometheus defines a histogram.

@@ -27,7 +27,7 @@ pub(crate) struct Worker {
     date: RefCell<DateHeader>,
     unix: Cell<u64>,
     stopping: Cell<bool>,
-    logging: bool,
+    pub is_logging: bool,
     log: RefCell<Option<LogBuffer>>,
     /// Bytes of request bodies in memory.
     body_bytes: Cell<u64>,
@@ -48,7 +48,7 @@ impl Worker {
             date: RefCell::new(date),
             unix: Cell::new(0),
             stopping: Cell::new(false),
-            logging: log.is_some(),
+            is_logging: log.is_some(),
             log: RefCell::new(log),
             body_bytes: Cell::new(0),
             shared: shared.clone(),
@@ -103,11 +103,6 @@ impl Worker {
     #[inline]
     pub fn router(&self) -> Ref<'_, Router> {
         self.router.borrow()
-    }
-
-    #[inline]
-    pub fn is_logging(&self) -> bool {
-        self.logging
     }
 
     #[inline]

@@ -27,7 +27,7 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     for _ in &context.options.workers {
         let (send, inbox) = mpsc::channel();
         let reactor = Reactor::new(Source::Inbox(inbox))?;
-        inboxes.push((send, reactor.wake_fd()));
+        inboxes.push((send, reactor.wake_fd.clone()));
         reactors.push(reactor);
     }
     let body = |reactor: Reactor, stop: &CancellationToken| reactor.run(Inline::new(service), stop, grace);

@@ -80,7 +80,7 @@ impl WorkQueue {
     fn new(reactor: &Reactor, service: Service) -> Self {
         let (queue, closed) = (Mutex::default(), Mutex::default());
         let (some, room) = (Condvar::new(), Condvar::new());
-        Self { set: reactor.set(), wake_fd: reactor.wake_fd(), service, queue, some, room, closed }
+        Self { set: reactor.set.clone(), wake_fd: reactor.wake_fd.clone(), service, queue, some, room, closed }
     }
 
     /// Runs one thread of the pool. Returns the queueing times of its requests.

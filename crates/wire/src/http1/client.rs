@@ -121,7 +121,11 @@ impl Connection {
     /// [`Self::next`], which handles every case.
     #[inline]
     pub fn next_whole<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Option<WholeResponse<'i>> {
-        self.whole(input, |bytes, to_head| response_head::parse(bytes, to_head, limits).ok()?)
+        if !self.begins(input) {
+            return None;
+        }
+        let parsed = response_head::parse(input, self.heads & 1 != 0, limits).ok()??;
+        self.take_whole(input, parsed)
     }
 
     /// As [`Self::next_whole`], but faster if the head equals the one in `cache`, the last that was parsed. Connections that
@@ -133,28 +137,31 @@ impl Connection {
         cache: &mut HeadCache,
         limits: &Limits,
     ) -> Option<WholeResponse<'i>> {
-        self.whole(input, |bytes, to_head| match cache.get(bytes, to_head) {
-            Some(cached) => Some(cached),
-            None => {
-                let (head, end) = response_head::parse(bytes, to_head, limits).ok()??;
-                cache.put(bytes, to_head, &head, end);
-                Some((head, end))
-            }
-        })
-    }
-
-    /// Takes a response if its head, which `parse` returns with its length, and its body are complete.
-    #[inline(always)]
-    fn whole<'i>(
-        &mut self,
-        input: &mut &'i [u8],
-        parse: impl FnOnce(&'i [u8], bool) -> Option<(Head<'i>, usize)>,
-    ) -> Option<WholeResponse<'i>> {
-        let bytes = *input;
-        if self.phase != Phase::Head || !self.partial.is_none() || self.unanswered == 0 || bytes.is_empty() {
+        if !self.begins(input) {
             return None;
         }
-        let (head, end) = parse(bytes, self.heads & 1 != 0)?;
+        let to_head = self.heads & 1 != 0;
+        let parsed = match cache.get(input, to_head) {
+            Some(cached) => cached,
+            None => {
+                let (head, end) = response_head::parse(input, to_head, limits).ok()??;
+                cache.put(input, to_head, &head, end);
+                (head, end)
+            }
+        };
+        self.take_whole(input, parsed)
+    }
+
+    /// Whether `input` begins with a head.
+    #[inline]
+    fn begins(&self, input: &[u8]) -> bool {
+        self.phase == Phase::Head && self.partial.is_none() && self.unanswered > 0 && !input.is_empty()
+    }
+
+    /// Takes a response whose head, of `end` bytes, has been parsed, if its body is complete.
+    #[inline]
+    fn take_whole<'i>(&mut self, input: &mut &'i [u8], (head, end): (Head<'i>, usize)) -> Option<WholeResponse<'i>> {
+        let bytes = *input;
         let length = match head.body {
             Body::Empty => 0,
             Body::Sized(length) => usize::try_from(length).ok()?,

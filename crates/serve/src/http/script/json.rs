@@ -72,7 +72,7 @@ impl Writer<'_> {
             Value::Table(table) => self.table(table, depth)?,
             Value::UserData(data) => match data.borrow::<Headers>() {
                 Ok(headers) => {
-                    let pairs = headers.pairs(self.lua)?;
+                    let pairs = headers.0.borrow().pairs(self.lua)?;
                     self.object(pairs.into_iter().map(|(name, value)| Ok((Value::String(name), value))), depth)?;
                 }
                 Err(_) => return Err(refused(value)),

@@ -68,7 +68,7 @@ impl Held {
     }
 
     /// Lower-case names and joined values, in order of first occurrence.
-    fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
+    pub fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
         let mut pairs = Vec::new();
         for (at, field) in self.fields().iter().enumerate() {
             let mut before = self.fields().iter().take(at);
@@ -144,19 +144,13 @@ impl UserData for View {
 /// `req.headers`: read by case-insensitive name, or iterated with `for name, value in req.headers do`.
 pub(super) struct Headers(pub Rc<RefCell<Held>>);
 
-impl Headers {
-    pub fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
-        self.0.borrow().pairs(lua)
-    }
-}
-
 impl UserData for Headers {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::Index, |lua, headers, name: LuaString| {
             headers.0.borrow().joined(lua, &name.to_string_lossy())
         });
         methods.add_meta_method(MetaMethod::Iter, |lua, headers, ()| {
-            let mut pairs = headers.pairs(lua)?.into_iter();
+            let mut pairs = headers.0.borrow().pairs(lua)?.into_iter();
             // Called until it returns nil.
             lua.create_function_mut(move |_, _: Variadic<Value>| {
                 Ok(pairs.next().map_or((Value::Nil, Value::Nil), |(name, value)| (Value::String(name), value)))

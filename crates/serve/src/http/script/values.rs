@@ -1,6 +1,6 @@
 //! Conversions of Luau values: numbers, texts, lists, and values in error messages.
 
-use brunt_luau::mlua::{LuaString, Table, Value};
+use brunt_luau::mlua::{Table, Value};
 use brunt_luau::number;
 
 /// A whole number in `range`, which must end below 2^53.
@@ -41,16 +41,14 @@ pub(super) fn each(table: &Table, mut each: impl FnMut(Value, Value) -> Result<(
 /// A value in an error message: a quoted text, a number, or the name of its type.
 pub(super) fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => quoted(text),
+        Value::String(text) => {
+            let lossy = text.to_string_lossy();
+            let mut short: String = lossy.chars().take(40).collect();
+            if short.len() < lossy.len() {
+                short.push_str("...");
+            }
+            format!("`{}`", short.escape_debug())
+        }
         other => number(other).map_or_else(|| format!("a {}", other.type_name()), |number| number.to_string()),
     }
-}
-
-fn quoted(text: &LuaString) -> String {
-    let lossy = text.to_string_lossy();
-    let mut short: String = lossy.chars().take(40).collect();
-    if short.len() < lossy.len() {
-        short.push_str("...");
-    }
-    format!("`{}`", short.escape_debug())
 }

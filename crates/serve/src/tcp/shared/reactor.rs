@@ -58,8 +58,8 @@ pub(crate) struct Set(OwnedFd);
 
 /// An event loop that is not running yet.
 pub(crate) struct Reactor {
-    set: Arc<Set>,
-    wake_fd: Arc<WakeFd>,
+    pub set: Arc<Set>,
+    pub wake_fd: Arc<WakeFd>,
     source: Source,
 }
 
@@ -117,14 +117,6 @@ impl Reactor {
         let wake_fd = WakeFd::new()?;
         set.add(&wake_fd, WAKE, EventFlags::empty())?;
         Ok(Self { set: Arc::new(set), wake_fd, source })
-    }
-
-    pub fn wake_fd(&self) -> Arc<WakeFd> {
-        self.wake_fd.clone()
-    }
-
-    pub fn set(&self) -> Arc<Set> {
-        self.set.clone()
     }
 
     /// Serves until the stop, then open connections for the grace time.

@@ -88,7 +88,7 @@ impl<'o> Response<'o> {
 
     /// Completes the response with its body, which is left out where none may be sent: HEAD, 204, 205, 304.
     pub fn body(mut self, body: &[u8]) -> Persistence {
-        let content = self.content();
+        let content = Content::of(self.status, self.request.method);
         self.write_length(content, body.len() as u64);
         let (out, persistence) = self.end_head();
         if content == Content::Full {
@@ -99,7 +99,7 @@ impl<'o> Response<'o> {
 
     /// Completes the head of a response whose body, of `length` bytes, is written in pieces.
     pub fn sized(mut self, length: u64) -> (BodyWriter, Persistence) {
-        let content = self.content();
+        let content = Content::of(self.status, self.request.method);
         self.write_length(content, length);
         let kind = if content == Content::Full { Kind::Sized(length) } else { Kind::Silent };
         (BodyWriter(kind), self.end_head().1)
@@ -108,7 +108,7 @@ impl<'o> Response<'o> {
     /// Completes the head of a response whose body has an unknown length: it is sent in chunks, or, to HTTP/1.0, until the
     /// connection closes (RFC 9112, 6.1).
     pub fn stream(mut self) -> (BodyWriter, Persistence) {
-        let content = self.content();
+        let content = Content::of(self.status, self.request.method);
         let kind = match (content, self.request.version) {
             (Content::Zero | Content::None, _) => {
                 self.write_length(content, 0);
@@ -170,11 +170,6 @@ impl<'o> Response<'o> {
     ) -> Persistence {
         let head = Self::new(out, request, date, status).and_then(|head| head.field("Content-Type", b"text/plain"));
         head.map_or(Persistence::Close, |head| head.body(text))
-    }
-
-    #[inline]
-    fn content(&self) -> Content {
-        Content::of(self.status, self.request.method)
     }
 
     #[inline]

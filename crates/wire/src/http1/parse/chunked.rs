@@ -82,7 +82,8 @@ impl Chunks {
     fn step(&mut self, byte: u8, limits: &Limits) -> Result<(), ParseError> {
         self.at = match self.at {
             At::Size => match byte {
-                b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' => return self.digit(byte),
+                b'0'..=b'9' => return self.digit(byte - b'0'),
+                b'a'..=b'f' | b'A'..=b'F' => return self.digit((byte | 0x20) - b'a' + 10),
                 _ if self.digits == 0 => return Err(ParseError::ChunkSize),
                 b'\r' => At::SizeLf,
                 b';' => At::NameStart,
@@ -106,11 +107,7 @@ impl Chunks {
     }
 
     /// Adds a digit to the size. Limited to 16, which are enough for 64 bits.
-    fn digit(&mut self, byte: u8) -> Result<(), ParseError> {
-        let value = match byte {
-            b'0'..=b'9' => byte - b'0',
-            _ => (byte | 0x20) - b'a' + 10,
-        };
+    fn digit(&mut self, value: u8) -> Result<(), ParseError> {
         self.digits += 1;
         if self.digits > 16 {
             return Err(ParseError::ChunkSize);

@@ -77,13 +77,24 @@ impl<'a> FramingHeaders<'a> {
         }
     }
 
-    /// Two fields are two codings, and `chunked` is the only one known.
+    /// Accepts `chunked` alone and once, the only coding known here (RFC 9112, 6.1); two fields are two codings.
     fn coding(&mut self, value: &[u8]) -> Result<(), ParseError> {
-        if self.chunked {
+        if std::mem::replace(&mut self.chunked, true) {
             return Err(ParseError::CodingInvalid);
         }
-        self.chunked = true;
-        coding(value)
+        if value.eq_ignore_ascii_case(b"chunked") {
+            return Ok(());
+        }
+        let (mut chunked, mut last_is_chunked, mut empty, mut other) = (0, false, false, false);
+        for name in fields::elements(value) {
+            last_is_chunked = name.eq_ignore_ascii_case(b"chunked");
+            chunked += u32::from(last_is_chunked);
+            empty |= name.is_empty();
+            other |= !last_is_chunked && !name.is_empty();
+        }
+        // RFC 9112, 6.1: 501 for an unknown coding; 6.3, rule 4: 400 if the length of the body cannot be determined.
+        let framed = chunked == 0 || (chunked == 1 && last_is_chunked);
+        if other && framed && !empty { Err(ParseError::CodingUnknown) } else { Err(ParseError::CodingInvalid) }
     }
 
     /// RFC 9110, 7.6.1: a list of case-insensitive options, in one or several fields.
@@ -121,21 +132,4 @@ fn decimal(value: &[u8]) -> Result<u64, ParseError> {
         }
         number.checked_mul(10).and_then(|tens| tens.checked_add(digit.into())).ok_or(ParseError::LengthInvalid)
     })
-}
-
-/// Accepts `chunked` alone, the only coding known here (RFC 9112, 6.1).
-fn coding(value: &[u8]) -> Result<(), ParseError> {
-    if value.eq_ignore_ascii_case(b"chunked") {
-        return Ok(());
-    }
-    let (mut chunked, mut last_is_chunked, mut empty, mut other) = (0, false, false, false);
-    for name in fields::elements(value) {
-        last_is_chunked = name.eq_ignore_ascii_case(b"chunked");
-        chunked += u32::from(last_is_chunked);
-        empty |= name.is_empty();
-        other |= !last_is_chunked && !name.is_empty();
-    }
-    // RFC 9112, 6.1: 501 for an unknown coding; 6.3, rule 4: 400 if the length of the body cannot be determined.
-    let framed = chunked == 0 || (chunked == 1 && last_is_chunked);
-    if other && framed && !empty { Err(ParseError::CodingUnknown) } else { Err(ParseError::CodingInvalid) }
 }

@@ -69,32 +69,27 @@ pub(crate) fn parse_any<'a>(
     let slots = &mut slots[..limits.fields.min(MAX_FIELDS)];
     let mut response = Response::new(&mut []);
     match ParserConfig::default().parse_response_with_uninit_headers(&mut response, window, slots) {
-        Ok(Status::Complete(end)) => Ok(Some((check(&window[..end], &response, to_head, limits)?, end))),
+        Ok(Status::Complete(end)) => {
+            let (Some(status), Some(minor)) = (response.code, response.version) else {
+                return Err(ParseError::StatusLine);
+            };
+            let (bytes, headers) = (&window[..end], &*response.headers);
+            if !fields::ends_lines_in_crlf(bytes, headers) {
+                return Err(ParseError::LineEnding);
+            }
+            // RFC 9110, 15: codes below 100 have no class.
+            if status < 100 {
+                return Err(ParseError::StatusLine);
+            }
+            let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
+            let line = StatusLine { status, reason: response.reason.unwrap_or_default().as_bytes(), version };
+            let framing = FramingHeaders::gather(headers)?;
+            Ok(Some((decide(line, Fields::of(bytes, headers), &framing, to_head, limits)?, end)))
+        }
         Ok(Status::Partial) if window.len() < limits.head => Ok(None),
         Ok(Status::Partial) => Err(ParseError::HeadTooLong),
         Err(error) => Err(from_httparse(error)),
     }
-}
-
-#[inline]
-fn check<'a>(
-    bytes: &'a [u8],
-    response: &Response<'_, 'a>,
-    to_head: bool,
-    limits: &Limits,
-) -> Result<Head<'a>, ParseError> {
-    let (Some(status), Some(minor)) = (response.code, response.version) else { return Err(ParseError::StatusLine) };
-    let headers = &*response.headers;
-    if !fields::ends_lines_in_crlf(bytes, headers) {
-        return Err(ParseError::LineEnding);
-    }
-    // RFC 9110, 15: codes below 100 have no class.
-    if status < 100 {
-        return Err(ParseError::StatusLine);
-    }
-    let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-    let line = StatusLine { status, reason: response.reason.unwrap_or_default().as_bytes(), version };
-    decide(line, Fields::of(bytes, headers), &FramingHeaders::gather(headers)?, to_head, limits)
 }
 
 /// Determines framing and persistence of a well-formed head.
