@@ -1,4 +1,4 @@
-//! All trials of a directory with the settings of their cells. Read-only.
+//! All trials of a directory with the settings of their cells, or one with one of its distributions. Read-only.
 
 use crate::Error;
 use crate::run_directory::RunDirectory;

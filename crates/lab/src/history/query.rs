@@ -106,7 +106,6 @@ pub(super) fn runs(cache: &Connection, filter: &Filter, limit: usize) -> rusqlit
 }
 
 pub(super) fn trials(cache: &Connection, filter: &Filter, limit: usize) -> rusqlite::Result<(Vec<Trial>, usize)> {
-    // SQLite's numbers end there.
     let (clause, limit) = (filter.clause(), limit.min(i64::MAX as usize));
     let from = format!("FROM {JOINED} WHERE {} AND trial.id IS NOT NULL", clause.sql);
     let all = count(cache, &format!("SELECT count(*) {from}"), &clause.parameters)?;

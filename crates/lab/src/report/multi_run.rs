@@ -38,17 +38,9 @@ pub(super) fn merged(runs: &[Run]) -> Report {
         // Ratios to different baselines are not comparable.
         row.against_baseline = row.against_baseline.filter(|_| baseline.is_some());
     }
-    let mut whole = Report {
-        experiment: runs[0].report.experiment.clone(),
-        rows: Vec::new(),
-        not_run: runs.iter().map(|run| run.report.not_run).sum(),
-        repeated: 0,
-        skipped: Vec::new(),
-        envs: runs.iter().flat_map(|run| run.report.envs.clone()).collect(),
-    };
-    let experiment = &mut whole.experiment;
     let mut names: Vec<&str> = runs.iter().map(|run| run.report.experiment.name.as_str()).collect();
     names.dedup();
+    let mut experiment = runs[0].report.experiment.clone();
     experiment.name = names.join(", ");
     experiment.description = common(runs, |run| run.report.experiment.description.clone()).unwrap_or_default();
     experiment.repeats = common(runs, |run| run.report.experiment.repeats).unwrap_or(0);
@@ -56,8 +48,9 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     experiment.baseline = baseline;
     experiment.cells.run = all.iter().map(|row| row.cell.clone()).collect();
     row::sort(&mut all);
-    whole.rows = all;
-    whole
+    let not_run = runs.iter().map(|run| run.report.not_run).sum();
+    let envs = runs.iter().flat_map(|run| run.report.envs.clone()).collect();
+    Report { experiment, rows: all, not_run, repeated: 0, skipped: Vec::new(), envs }
 }
 
 fn common<T: PartialEq>(runs: &[Run], of: impl Fn(&Run) -> T) -> Option<T> {

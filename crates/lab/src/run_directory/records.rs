@@ -64,7 +64,6 @@ pub struct TrialRecord {
     pub tester: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// Speed of the machine before and after.
     #[serde(default, rename = "pace")]
     pub speed: Option<SpeedSample>,
 }
