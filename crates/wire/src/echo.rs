@@ -282,16 +282,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_split_gives_the_same_result(
+        fn every_split_gives_the_same_result_and_finds_a_flipped_bit_at_its_offset(
             size in 1usize..200,
             connection: u32,
             sequence: u32,
             surplus in 0usize..20,
+            at: prop::sample::Index,
+            bit in 0u32..8,
             cuts in proptest::collection::vec(0usize..300, 0..12),
         ) {
             let pattern = pattern(size);
             let message = MessageId { connection, sequence };
-            let bytes = bytes_of(&pattern, message);
+            let mut bytes = bytes_of(&pattern, message);
             prop_assert_eq!(feed_cut(&pattern, message, &bytes, &cuts), Check::Complete);
             prop_assert_eq!(feed_cut(&pattern, message, &bytes[..size - 1], &cuts), Check::Incomplete);
             if surplus > 0 {
@@ -300,20 +302,6 @@ mod tests {
                 long.resize(size + surplus, 0);
                 prop_assert_eq!(feed_cut(&pattern, message, &long, &[]), Check::Excess { extra: surplus });
             }
-        }
-
-        #[test]
-        fn a_flipped_bit_is_found_at_its_offset(
-            size in 1usize..200,
-            connection: u32,
-            sequence: u32,
-            at: prop::sample::Index,
-            bit in 0u32..8,
-            cuts in proptest::collection::vec(0usize..300, 0..12),
-        ) {
-            let pattern = pattern(size);
-            let message = MessageId { connection, sequence };
-            let mut bytes = bytes_of(&pattern, message);
             let offset = at.index(size);
             bytes[offset] ^= 1 << bit;
             prop_assert_eq!(feed_cut(&pattern, message, &bytes, &cuts), Check::WrongByte { offset });

@@ -1,14 +1,14 @@
 //! `Address`: an address of either family, and streams and listeners of a family that only the running program knows.
 
-mod unix;
-
+use super::socket_file::{self, SocketFile};
 use super::stream::sealed::Sealed;
-use super::{Family, Listener, Stream, TcpStream, UnixStream, listener::BACKLOG, socket_file, tcp};
+use super::{Family, Listener, Stream, TcpStream, UnixStream, listener::BACKLOG, tcp, unix};
 use socket2::SockAddr;
 use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::{fd::OwnedFd, unix::ffi::OsStrExt};
-use std::path::PathBuf;
+use std::os::{fd::OwnedFd, unix::ffi::OsStrExt, unix::fs::FileTypeExt};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{fmt, io};
 
@@ -61,7 +61,7 @@ impl Address {
                 (tcp::socket(free)?, free.into())
             }
             // The kernel replaces an empty path by a free abstract name.
-            Self::Unix(_) => (super::unix::socket()?, SockAddr::unix("")?),
+            Self::Unix(_) => (unix::socket()?, SockAddr::unix("")?),
         };
         socket.bind(&free)?;
         socket.listen(BACKLOG)?;
@@ -161,8 +161,30 @@ impl Listener<Any> {
     pub fn bind(address: &Address) -> io::Result<Self> {
         let (socket, file) = match address {
             Address::Tcp(address) => (tcp::listen(*address, false)?, None),
-            Address::Unix(path) => unix::listen(path)?,
+            Address::Unix(path) => listen_unix(path)?,
         };
         Ok(Self::adopt(socket, file))
     }
+}
+
+/// Listens on `path`, and replaces the socket file of a program that has ended.
+fn listen_unix(path: &Path) -> io::Result<(OwnedFd, Option<SocketFile>)> {
+    if !is_stale(path) {
+        return unix::listen(path);
+    }
+    // Of several programs that find the file stale at once one replaces it; the others wait here and then find it in use.
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _lock = File::open(directory).and_then(|directory| directory.lock().map(|()| directory));
+    if is_stale(path) {
+        fs::remove_file(path).map_err(|error| {
+            let text = format!("cannot replace the stale socket file '{}': {error}", path.display());
+            io::Error::new(error.kind(), text)
+        })?;
+    }
+    unix::listen(path)
+}
+
+fn is_stale(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket())
+        && socket_file::address(path).is_ok_and(|address| socket_file::is_stale(&address))
 }

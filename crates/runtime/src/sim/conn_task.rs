@@ -1,7 +1,7 @@
 //! Tasks of a test: each performs the operations of its connection's plan.
 
+use super::net;
 use super::plan::{ConnPlan, Op, Origin};
-use super::socket;
 use super::world::{Activity, World};
 use crate::net::{AsyncFd, RecvBuf, TcpListener, TcpStream};
 use crate::{spawn, time::timeout, yield_now};
@@ -11,8 +11,8 @@ use std::{future::poll_fn, net::Shutdown, ops::Deref, os::fd::AsRawFd, rc::Rc, t
 
 /// A stream on a socket of the simulated kernel.
 pub(super) fn adopt(world: &World, sock: usize) -> TcpStream {
-    let (near, far) = socket::pair();
-    world.kernel.borrow_mut().net.socks[sock].open(near.as_raw_fd(), Some(far));
+    let (near, far) = net::pair();
+    world.sock(sock).open(near.as_raw_fd(), Some(far));
     TcpStream::from_std(near.into()).unwrap()
 }
 
@@ -194,7 +194,7 @@ impl Connection<'_> {
 
     fn fresh(&self, size: usize) -> Vec<u8> {
         let from = self.world.written(self.me);
-        (from..from + size).map(|position| socket::byte(self.me + 100, position)).collect()
+        (from..from + size).map(|position| net::byte(self.me + 100, position)).collect()
     }
 
     fn got(&self, read: io::Result<impl Deref<Target = [u8]>>) {

@@ -1,9 +1,8 @@
 //! The simulated kernel: takes requests, executes them in an order chosen by the script, and posts completions. It tracks
 //! everything lent to it and reports violations of the contract.
 
-use super::net::{Net, POISON};
-use super::request::{Completion, F_MORE, Request, Sending, What};
-use super::socket::{Sock, Stage, inode};
+use super::net::{Net, POISON, Sock, Stage, inode};
+use super::request::{Completion, F_MORE, Request, What};
 use crate::buffers::recv::{LARGE_RING, RING};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use io_uring::cqueue;
@@ -48,10 +47,6 @@ impl Kernel {
         Self { net, capacity, ..Self::default() }
     }
 
-    fn report(&self, violation: String) {
-        self.net.report(violation);
-    }
-
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
@@ -64,11 +59,11 @@ impl Kernel {
     /// See `Uring::provide`.
     pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool) {
         if !self.held.insert(buffer) {
-            self.report(format!("buffer {buffer} was provided twice"));
+            self.net.report(format!("buffer {buffer} was provided twice"));
         }
         let capacity = usize::from(if large { LARGE_RING } else { RING });
         if self.net.group(large).0.len() >= capacity {
-            self.report("more buffers were provided than the ring holds".to_owned());
+            self.net.report("more buffers were provided than the ring holds".to_owned());
         }
         let size = self.net.group(large).1;
         self.check_apart(start.as_ptr() as usize, size, "a provided buffer");
@@ -85,14 +80,14 @@ impl Kernel {
     /// Memory of a send in flight must not be used for anything else.
     fn check_apart(&self, start: usize, len: usize, what: &str) {
         if let Some((key, ..)) = self.sends.iter().find(|(_, at, long)| start < at + long && *at < start + len) {
-            self.report(format!("{what} is the memory of send {key:?}, which is in flight"));
+            self.net.report(format!("{what} is the memory of send {key:?}, which is in flight"));
         }
     }
 
     pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
         let sock = self.sock(fd);
         if large && self.large != Some(true) {
-            self.report(format!("receive {key:?} names a group of buffers that is not there"));
+            self.net.report(format!("receive {key:?} names a group of buffers that is not there"));
         }
         self.push(What::Receive { large }, OpKind::Receive, key, sock);
     }
@@ -106,10 +101,10 @@ impl Kernel {
         // SAFETY: the caller lends `len` bytes from here.
         let copy = unsafe { std::slice::from_raw_parts(from.as_ptr(), len) }.to_vec();
         if copy.is_empty() {
-            self.report(format!("send {key:?} of nothing"));
+            self.net.report(format!("send {key:?} of nothing"));
         }
         let sock = self.sock(fd);
-        self.push(What::Send(Sending { from, copy, done: 0 }), OpKind::Send, key, sock);
+        self.push(What::Send { from, copy, done: 0 }, OpKind::Send, key, sock);
     }
 
     pub fn accept(&mut self, key: Key, _: RawFd) {
@@ -146,7 +141,7 @@ impl Kernel {
 
     fn push(&mut self, what: What, kind: OpKind, key: Key, sock: usize) {
         if self.open.contains(&(kind, key)) {
-            self.report(format!("a second {kind:?} of {key:?} while the first one is open"));
+            self.net.report(format!("a second {kind:?} of {key:?} while the first one is open"));
         }
         self.open.push((kind, key));
         self.in_flight += 1;
@@ -171,7 +166,7 @@ impl Kernel {
         let of_socks = |request: &&Request| matches!(request.kind, OpKind::Receive | OpKind::Send | OpKind::Connect);
         for request in queued.chain(&self.requests).filter(of_socks) {
             if self.net.socks[request.sock].stage == Stage::Closed {
-                self.report(format!("{:?} {:?} is open and its descriptor closed", request.kind, request.key));
+                self.net.report(format!("{:?} {:?} is open and its descriptor closed", request.kind, request.key));
             }
         }
     }
@@ -328,7 +323,7 @@ impl Kernel {
         if let Some(buffer) = cqueue::buffer_select(completion.flags)
             && !self.held.remove(&buffer)
         {
-            self.report(format!("buffer {buffer} is returned and was not provided"));
+            self.net.report(format!("buffer {buffer} is returned and was not provided"));
         }
         let watch = OpKind::untag_watch(completion.data);
         let of = |(kind, key): (Option<OpKind>, Key)| kind.map(|kind| (kind, key));
@@ -353,7 +348,7 @@ impl Kernel {
     /// Closes the ring; the runtime then frees what it has lent.
     pub fn close(&mut self) {
         if !self.dead && (!self.open.is_empty() || self.in_flight != 0) {
-            self.report(format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight));
+            self.net.report(format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight));
         }
         self.net.socks.iter_mut().for_each(Sock::update);
     }

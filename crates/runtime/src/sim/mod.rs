@@ -12,7 +12,6 @@ mod plan;
 mod real;
 mod request;
 mod script;
-mod socket;
 mod tests;
 mod world;
 

@@ -3,8 +3,8 @@
 //! Checks the bytes of both directions and leaks, but not the waits and buffers, which only the simulated kernel can judge.
 
 use super::conn_task;
+use super::net::{self, PeerAct};
 use super::plan::{ConnPlan, Origin, Plan};
-use super::socket::{self, PeerAct, Sock};
 use super::world::World;
 use crate::{executor, net::AsyncFd, spawn, time::sleep};
 use std::io::{Read, Write};
@@ -13,16 +13,12 @@ use std::{net::Shutdown, os::unix::net::UnixStream, rc::Rc};
 
 const STEP: Duration = Duration::from_micros(100);
 
-fn with_sock<T>(world: &World, me: usize, f: impl FnOnce(&mut Sock) -> T) -> T {
-    f(&mut world.kernel.borrow_mut().net.socks[me])
-}
-
 /// Reads what the connection sends, unless the peer has stopped reading.
 async fn read(world: Rc<World>, me: usize, far: UnixStream) {
     let (fd, mut buffer) = (AsyncFd::new(far), [0; 8192]);
     while let Ok(len @ 1..) = fd.read_with(|mut far| far.read(&mut buffer)).await {
-        with_sock(&world, me, |sock| sock.take(&buffer[..len]));
-        while with_sock(&world, me, |sock| sock.stopped_reading) {
+        world.sock(me).take(&buffer[..len]);
+        while world.sock(me).stopped_reading {
             sleep(STEP).await;
         }
     }
@@ -31,7 +27,8 @@ async fn read(world: Rc<World>, me: usize, far: UnixStream) {
 /// Performs the peer's steps.
 async fn act(world: Rc<World>, me: usize, plan: ConnPlan) {
     let far = loop {
-        match with_sock(&world, me, |sock| sock.far.as_ref().map(|far| far.try_clone().unwrap())) {
+        let far = world.sock(me).far.as_ref().map(|far| far.try_clone().unwrap());
+        match far {
             Some(far) => break UnixStream::from(far),
             None => sleep(STEP).await,
         }
@@ -42,9 +39,9 @@ async fn act(world: Rc<World>, me: usize, plan: ConnPlan) {
     for step in plan.peer {
         match step {
             PeerAct::Send(len) => {
-                let from = with_sock(&world, me, |sock| sock.sent);
-                with_sock(&world, me, |sock| sock.sent += usize::from(len));
-                let bytes: Vec<u8> = (from..from + usize::from(len)).map(|at| socket::byte(me, at)).collect();
+                let from = world.sock(me).sent;
+                world.sock(me).sent += usize::from(len);
+                let bytes: Vec<u8> = (from..from + usize::from(len)).map(|at| net::byte(me, at)).collect();
                 let mut rest = &bytes[..];
                 while !rest.is_empty() {
                     // The connection may be closed.
@@ -54,17 +51,17 @@ async fn act(world: Rc<World>, me: usize, plan: ConnPlan) {
             }
             PeerAct::Await(len) => {
                 awaited += usize::from(len);
-                while with_sock(&world, me, |sock| sock.taken.len()) < awaited {
+                while world.sock(me).taken.len() < awaited {
                     sleep(STEP).await;
                 }
             }
             PeerAct::Fin => {
-                with_sock(&world, me, |sock| sock.fin = true);
+                world.sock(me).fin = true;
                 return fd.get_ref().shutdown(Shutdown::Write).unwrap();
             }
-            PeerAct::StopReading => with_sock(&world, me, |sock| sock.stopped_reading = true),
+            PeerAct::StopReading => world.sock(me).stopped_reading = true,
             PeerAct::Reset { .. } => {
-                with_sock(&world, me, |sock| (sock.fin, sock.failed) = (true, true));
+                (world.sock(me).fin, world.sock(me).failed) = (true, true);
                 return fd.get_ref().shutdown(Shutdown::Both).unwrap();
             }
         }
@@ -98,8 +95,8 @@ pub(super) async fn scenario(world: &Rc<World>, plan: &Plan) {
     // Pending writes are sent after the streams are dropped, unless the peer has stopped reading.
     for me in 0..conns.len() {
         let sent = || {
-            let written = world.written(me);
-            with_sock(world, me, |sock| sock.failed || sock.stopped_reading || sock.taken.len() == written)
+            let sock = world.sock(me);
+            sock.failed || sock.stopped_reading || sock.taken.len() == world.written(me)
         };
         until(Duration::from_secs(20), sent).await;
         if !sent() {

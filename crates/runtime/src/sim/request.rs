@@ -1,7 +1,6 @@
 //! Execution of requests by the simulated kernel, with every outcome the real one may produce.
 
-use super::net::{Net, POISON};
-use super::socket;
+use super::net::{Net, POISON, byte, is_ready, pair};
 use crate::{driver::user_data::OpKind, slab::Key};
 use io_uring::cqueue;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -27,20 +26,17 @@ impl Completion {
     }
 }
 
-/// A send: address and original value of its bytes, and how many were sent.
-#[derive(Debug)]
-pub(crate) struct Sending {
-    pub from: NonNull<u8>,
-    pub copy: Vec<u8>,
-    pub done: usize,
-}
-
 #[derive(Debug)]
 pub(crate) enum What {
     Receive {
         large: bool,
     },
-    Send(Sending),
+    /// Address and original value of the bytes, and how many were sent.
+    Send {
+        from: NonNull<u8>,
+        copy: Vec<u8>,
+        done: usize,
+    },
     Accept,
     /// The address in the caller's memory, and its original value.
     Connect(*const u8, Vec<u8>),
@@ -89,11 +85,11 @@ impl Request {
         }
         match &self.what {
             What::Receive { .. } => net.socks[self.sock].is_readable(),
-            What::Send(_) => net.socks[self.sock].is_writable(),
+            What::Send { .. } => net.socks[self.sock].is_writable(),
             What::Accept => !net.backlog.is_empty(),
             What::Connect(..) => !net.socks[self.sock].silent,
-            What::WakeFd(wake_fd) => !net.wake_posted && socket::is_ready(*wake_fd, libc::POLLIN),
-            What::Poll(file, events) => socket::is_ready(file.as_raw_fd(), *events),
+            What::WakeFd(wake_fd) => !net.wake_posted && is_ready(*wake_fd, libc::POLLIN),
+            What::Poll(file, events) => is_ready(file.as_raw_fd(), *events),
             What::Answer => false,
         }
     }
@@ -117,7 +113,7 @@ impl Request {
     pub fn disturb(&mut self, net: &mut Net) {
         match &self.what {
             What::Receive { .. } => self.end(-libc::EINTR, 0),
-            What::Send(sending) => self.end(part(sending.done, libc::EINTR), 0),
+            What::Send { done, .. } => self.end(part(*done, libc::EINTR), 0),
             What::Accept => self.end(-[libc::ECONNABORTED, libc::EINTR, libc::EAGAIN][net.script.pick(3)], 0),
             What::Connect(..) => {
                 net.socks[self.sock].failed = true;
@@ -164,8 +160,8 @@ impl Request {
             net.report(format!("buffer {buffer} was written to while the kernel had it"));
         }
         let sock = &mut net.socks[self.sock];
-        for byte in &mut into[..len] {
-            *byte = socket::byte(self.sock, sock.received);
+        for slot in &mut into[..len] {
+            *slot = byte(self.sock, sock.received);
             sock.received += 1;
         }
         let flags = buffer_flags(buffer) | if net.script.pick(2) == 1 { F_SOCK_NONEMPTY } else { 0 };
@@ -173,7 +169,7 @@ impl Request {
     }
 
     fn send(&mut self, net: &mut Net) {
-        let What::Send(Sending { from, copy, done }) = &mut self.what else { return };
+        let What::Send { from, copy, done } = &mut self.what else { return };
         // SAFETY: the runtime keeps the bytes until the last completion; this check tests it.
         let bytes = unsafe { std::slice::from_raw_parts(from.as_ptr(), copy.len()) };
         if bytes != *copy {
@@ -216,7 +212,7 @@ impl Request {
             return self.end(-[libc::ECONNABORTED, libc::EINTR, libc::EAGAIN][net.script.pick(3)], 0);
         }
         let Some(sock) = net.backlog.pop_front() else { return };
-        let (near, far) = socket::pair();
+        let (near, far) = pair();
         let near = near.into_raw_fd();
         net.socks[sock].open(near, Some(far));
         net.accepted.push_back(sock);
@@ -230,12 +226,10 @@ impl Request {
             net.report("the address of a connect has changed under the kernel".to_owned());
         }
         let sock = &mut net.socks[self.sock];
-        let result = if self.cancelled {
-            -libc::ECANCELED
-        } else if sock.refuses {
-            -libc::ECONNREFUSED
-        } else {
-            0
+        let result = match (self.cancelled, sock.refuses) {
+            (true, _) => -libc::ECANCELED,
+            (_, true) => -libc::ECONNREFUSED,
+            _ => 0,
         };
         sock.failed |= result != 0;
         self.end(result, 0);

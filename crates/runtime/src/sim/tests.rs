@@ -8,9 +8,8 @@
 //! Soak: `PROPTEST_CASES=100000 cargo test -p brunt-runtime --lib --release sim`
 
 use super::kernel::Kernel;
-use super::net::Net;
+use super::net::{self, Net, PeerAct, Sock, Stage};
 use super::plan::{ConnPlan, Op, Origin, Plan, plan, scarce_buffers};
-use super::socket::{self, PeerAct, Sock, Stage};
 use super::world::World;
 use super::{NEXT, conn_task, real};
 use crate::{BackendKind, Runtime, executor, net::TcpListener, spawn, yield_now};
@@ -76,7 +75,7 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
     for (me, conn) in conns.iter().enumerate().filter(|(_, conn)| conn.origin != Origin::Accepted) {
         world.spawn(conn.abort, conn_task::run(world.clone(), me, conns.clone(), None));
     }
-    let listener = TcpListener::from_std(socket::pair().0.into()).unwrap();
+    let listener = TcpListener::from_std(net::pair().0.into()).unwrap();
     world.spawn(plan.unlisten, conn_task::accept(world.clone(), conns.clone(), listener));
     for round in 0..plan.rounds {
         world.abort(round);

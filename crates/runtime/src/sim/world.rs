@@ -1,11 +1,18 @@
 //! State shared by the tasks of a test, and the properties checked.
 
-use super::{kernel::Kernel, net::Net, plan::Plan, socket};
+use super::net::{self, Net, Sock, Stage};
+use super::{kernel::Kernel, plan::Plan};
 use crate::{JoinHandle, executor, net::RecvBuf, task::OnDrop};
 use proptest::{prop_assert, test_runner::TestCaseError};
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Wake, Waker};
-use std::{cell::RefCell, collections::VecDeque, pin::pin, rc::Rc, sync::Arc};
+use std::{
+    cell::{RefCell, RefMut},
+    collections::VecDeque,
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+};
 
 /// What a task is doing. A waiting one must have something to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +98,10 @@ impl World {
         }
     }
 
+    pub fn sock(&self, index: usize) -> RefMut<'_, Sock> {
+        RefMut::map(self.kernel.borrow_mut(), |kernel| &mut kernel.net.socks[index])
+    }
+
     pub fn report(&self, what: String) {
         self.kernel.borrow().net.report(what);
     }
@@ -134,7 +145,7 @@ impl World {
     /// Checks received bytes: they must be the next ones; none is the end, which must be one.
     pub fn got(&self, sock: usize, bytes: &[u8]) {
         let task = &mut self.progress.borrow_mut()[sock];
-        let expected = (task.got..).map(|position| socket::byte(sock, position));
+        let expected = (task.got..).map(|position| net::byte(sock, position));
         if !bytes.iter().copied().eq(expected.take(bytes.len())) {
             self.report(format!("socket {sock}: other bytes than were sent, at {}", task.got));
         }
@@ -156,7 +167,7 @@ impl World {
 
     /// The value of a result. An error must have a cause.
     pub fn check<T>(&self, sock: usize, what: &str, result: std::io::Result<T>) -> Option<T> {
-        let failed = self.kernel.borrow().net.socks[sock].failed;
+        let failed = self.sock(sock).failed;
         result
             .inspect_err(|error| {
                 if !failed {
@@ -224,8 +235,8 @@ impl World {
         if self.on_real_ring {
             return true;
         }
-        let kernel = self.kernel.borrow();
-        kernel.net.socks[sock].failed || kernel.net.socks[sock].taken.len() == self.progress.borrow()[sock].wrote.len()
+        let state = self.sock(sock);
+        state.failed || state.taken.len() == self.written(sock)
     }
 
     /// After the runtime is dropped: no descriptor is open, kept buffers have not changed, and no violation was found.
@@ -236,7 +247,7 @@ impl World {
         let Net { socks, violations, .. } = &mut self.kernel.borrow_mut().net;
         for (index, sock) in socks.iter_mut().enumerate() {
             sock.update();
-            if sock.stage == socket::Stage::Open {
+            if sock.stage == Stage::Open {
                 violations.get_mut().push(format!("the descriptor of socket {index} is still open"));
             }
         }
