@@ -199,31 +199,23 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_scaled_by_the_time_counted() {
+    fn counts_are_scaled_by_the_time_counted_and_absent_if_none_was() {
         let first = reading(&[(100, 10, 10), (0, 0, 0)]);
         let last = reading(&[(1100, 20, 15), (40, 10, 10)]);
         // The first counted half of the time, the second all of it.
         assert_eq!(last.since(&first, Event::Cycles), Ok(2040.0));
         assert_eq!(last.since(&last, Event::Cycles), Ok(0.0));
-    }
-
-    #[test]
-    fn a_counter_that_never_ran_is_absent_not_zero() {
         let (first, last) = (reading(&[(0, 0, 0)]), reading(&[(0, 10, 0)]));
         assert!(last.since(&first, Event::Cycles).unwrap_err().contains("no free counter"));
         assert!(last.since(&first, Event::InstructionsUser).is_err());
     }
 
     #[test]
-    fn too_many_threads_are_rejected() {
+    fn errors_name_the_limit_and_the_remedy() {
         let threads: Vec<u32> = (1..=2000).collect();
         let mut counters = Counters::attach_threads(&threads, &[Event::TaskClock]);
         let reading = counters.read();
         assert!(reading.since(&reading, Event::TaskClock).unwrap_err().starts_with("2000 threads"));
-    }
-
-    #[test]
-    fn errors_name_the_remedy() {
         let os = |errno: i32| why(Event::Cycles, &io::Error::from_raw_os_error(errno));
         assert!(os(libc::EACCES).contains("perf_event_paranoid"));
         assert!(os(libc::ENOENT).contains("virtual machine"));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_found_by_name() {
+    fn counters_are_found_by_name_and_accepted_connections_are_counted() {
         let text = "Ip: A B\nIp: 1 2\nTcp: RtoAlgorithm MaxConn ActiveOpens PassiveOpens\nTcp: 1 -1 7 31\n";
         assert_eq!(by_name(text, "Tcp", "PassiveOpens"), Some(31));
         assert_eq!(by_name(text, "Ip", "B"), Some(2));
@@ -86,10 +86,6 @@ mod tests {
         assert_eq!(by_name("Tcp: A\nTcp: 1\n", "Tcp", "B"), None);
         assert_eq!(by_name("", "Tcp", "A"), None);
         assert_eq!(by_name("TcpExt: A\nTcpExt: 1\n", "Tcp", "A"), None);
-    }
-
-    #[test]
-    fn accepted_connections_are_counted() {
         let before = snmp("Tcp", "PassiveOpens").unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let _ours: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(listener.local_addr().unwrap())).collect();

@@ -188,10 +188,8 @@ mod tests {
     #[test]
     fn bodies_of_similar_length_give_the_same_key() {
         let of = |bytes: u64, replies: u64| {
-            HttpKey::mean_body_bytes(&Responses {
-                statuses: [("200".to_owned(), replies)].into(),
-                body_bytes: Some(bytes),
-            })
+            let statuses = [("200".to_owned(), replies)].into();
+            HttpKey::mean_body_bytes(&Responses { statuses, body_bytes: Some(bytes) })
         };
         assert_eq!(of(0, 0), None);
         for (mean, rounded) in
@@ -202,26 +200,21 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_an_error_for_readers_and_replaced_on_store() {
+    fn damaged_files_are_replaced_and_files_without_protocols_are_read() {
         let home = tempfile::tempdir().unwrap();
         let ceilings = Calibrations(home.path().to_owned());
-        std::fs::write(home.path().join(FILE), "{").unwrap();
+        let file = home.path().join(FILE);
+        std::fs::write(&file, "{").unwrap();
         assert!(ceilings.get(&key(8)).unwrap_err().to_string().contains(FILE));
         ceilings.store(key(8), 5.0, 1).unwrap();
         assert_eq!(ceilings.get(&key(8)).unwrap(), Some(5.0));
-        std::fs::write(home.path().join(FILE), r#"{"schema": "brunt.ceiling/0", "entries": []}"#).unwrap();
+        std::fs::write(&file, r#"{"schema": "brunt.ceiling/0", "entries": []}"#).unwrap();
         assert_eq!(ceilings.get(&key(8)).unwrap(), None);
-    }
-
-    #[test]
-    fn entries_without_a_protocol_are_tcp_or_http() {
-        let home = tempfile::tempdir().unwrap();
-        let ceilings = Calibrations(home.path().to_owned());
+        // A key without a protocol is for TCP or HTTP.
         let over_http = CalibrationKey { protocol: "http".to_owned(), http: Some(HTTP), ..key(9) };
         for (rate, key) in [(1.0, key(8)), (2.0, over_http.clone())] {
             ceilings.store(CalibrationKey { protocol: String::new(), ..key }, rate, 1).unwrap();
         }
-        let file = home.path().join(FILE);
         let text = std::fs::read_to_string(&file).unwrap();
         let old = text.replace("\"protocol\": \"\",", "").replace("\"protocol\": \"tcp\",", "");
         std::fs::write(&file, old).unwrap();

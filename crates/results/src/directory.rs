@@ -126,17 +126,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unusable_path_is_an_error_on_creation() {
+    fn unusable_paths_are_errors_and_written_files_can_be_read() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("file");
         fs::write(&file, "x").unwrap();
         let error = Directory::create(file.join("trial")).unwrap_err();
         assert!(error.to_string().contains("file/trial"), "{error}");
-    }
-
-    #[test]
-    fn written_files_can_be_read() {
-        let home = tempfile::tempdir().unwrap();
         let directory = Directory::create(home.path().join("a/b")).unwrap();
         let env = Env { brunt: "x".into(), steal_percent: Some(0.5), open_files: Some((1, 2)), ..Default::default() };
         directory.write_env(&env).unwrap();

@@ -126,16 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn noise_and_small_or_short_drifts_raise_nothing() {
+    fn noise_and_small_or_short_drifts_raise_nothing_and_a_day_is_judged_quickly() {
         assert_eq!(check(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.2 * noise(second))))), None);
         assert_eq!(check(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.002 * second as f64)))), None);
         assert_eq!(check(&series((0..7).map(|second| 10_000.0 * (1.0 + 0.1 * second as f64)))), None);
         assert_eq!(check(&series((0..30).map(|_| 20_000.0))), None);
         assert_eq!(check(&[]), None);
-    }
-
-    #[test]
-    fn a_day_is_judged_quickly() {
         let day = series((0..86_400).map(|second| 10_000.0 * (1.0 + second as f64 / 86_400.0)));
         assert!(check(&day).is_some());
     }

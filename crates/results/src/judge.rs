@@ -103,28 +103,33 @@ fn samples(result: &RunResult) -> Option<ValidityIssue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{latency::LatencySummary, result::*, verdict::Kind};
+    use crate::{latency::LatencySummary, result::Latency, verdict::Kind};
 
     fn good() -> RunResult {
         let latency = |us: f64| LatencySummary { count: 100_000, p99_us: Some(us), ..Default::default() };
-        RunResult {
-            load: Load { measured_s: 10.0, ..Default::default() },
-            requests: Requests {
-                completed: 100_000,
-                rate: 10_000.0,
-                offered_rate: Some(10_000.0),
-                ..Default::default()
-            },
-            latency: Latency {
-                response: latency(900.0),
-                service: latency(850.0),
-                lag: latency(20.0),
-                error: Default::default(),
-            },
-            generator: Generator { thread_cpu_percent: vec![60.0], ..Default::default() },
-            server: Server { busiest_thread_percent: Some(70.0), ..Default::default() },
-            ..RunResult::new("brunt")
-        }
+        let mut result = RunResult::new("brunt");
+        result.load.measured_s = 10.0;
+        (result.requests.completed, result.requests.rate) = (100_000, 10_000.0);
+        result.requests.offered_rate = Some(10_000.0);
+        let (response, service, lag) = (latency(900.0), latency(850.0), latency(20.0));
+        result.latency = Latency { response, service, lag, ..Default::default() };
+        result.generator.thread_cpu_percent = vec![60.0];
+        result.server.busiest_thread_percent = Some(70.0);
+        result
+    }
+
+    fn counts(result: &mut RunResult, response: u64, service: u64) {
+        (result.latency.response.count, result.latency.service.count) = (response, service);
+    }
+
+    fn lags(result: &mut RunResult, lag_us: f64, response_us: f64) {
+        (result.latency.lag.p99_us, result.latency.response.p99_us) = (Some(lag_us), Some(response_us));
+    }
+
+    /// The CPU shares of the generator's thread and of the server's busiest thread.
+    fn busy(result: &mut RunResult, generator: f64, server: f64) {
+        result.generator.thread_cpu_percent = vec![generator];
+        result.server.busiest_thread_percent = Some(server);
     }
 
     #[track_caller]
@@ -142,15 +147,9 @@ mod tests {
         assert_verdict(Kind::Errors, |r| r.errors.reset = 1);
         assert_verdict(Kind::ClientLimited, |r| r.latency.lag.p99_us = Some(150.0));
         // 150 us of lag is within 5 % of a response time of 10 ms.
-        assert_verdict(Kind::Ok, |r| {
-            r.latency.lag.p99_us = Some(150.0);
-            r.latency.response.p99_us = Some(10_000.0);
-        });
+        assert_verdict(Kind::Ok, |r| lags(r, 150.0, 10_000.0));
         assert_verdict(Kind::ClientLimited, |r| r.generator.thread_cpu_percent = vec![20.0, 99.0]);
-        assert_verdict(Kind::Ok, |r| {
-            r.generator.thread_cpu_percent = vec![99.0];
-            r.server.busiest_thread_percent = Some(99.0);
-        });
+        assert_verdict(Kind::Ok, |r| busy(r, 99.0, 99.0));
         assert_verdict(Kind::Ok, |r| {
             r.generator.thread_cpu_percent = vec![99.0];
             r.generator.spin_percent = Some(50.0);
@@ -166,15 +165,8 @@ mod tests {
         });
         assert_verdict(Kind::RateMissed, |r| r.requests.rate = 9_500.0);
         assert_verdict(Kind::Ok, |r| r.requests.rate = 9_850.0);
-        assert_verdict(Kind::TooFewSamples, |r| {
-            r.latency.response.count = 999;
-            r.latency.service.count = 999;
-        });
-        assert_verdict(Kind::Ok, |r| {
-            r.latency.response.count = 0;
-            r.latency.service.count = 1000;
-        });
-        assert_eq!(judge(&good(), Some(3.0)).kind, Kind::Disturbed);
+        assert_verdict(Kind::TooFewSamples, |r| counts(r, 999, 999));
+        assert_verdict(Kind::Ok, |r| counts(r, 0, 1000));
         assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
@@ -187,24 +179,15 @@ mod tests {
         let cases: [(Kind, f64, f64, Change); 10] = [
             (Kind::Errors, 0.0, 1.0, |r, x| r.requests.failed = x as u64),
             (Kind::ClientLimited, 100.0, 100.1, |r, x| r.latency.lag.p99_us = Some(x)),
-            (Kind::ClientLimited, 500.0, 500.1, |r, x| {
-                r.latency.response.p99_us = Some(10_000.0);
-                r.latency.lag.p99_us = Some(x);
-            }),
+            (Kind::ClientLimited, 500.0, 500.1, |r, x| lags(r, x, 10_000.0)),
             (Kind::ClientLimited, 94.9, 95.0, |r, x| r.generator.thread_cpu_percent = vec![x]),
             // The offered rate is 10,000 over 10 s: 2 % less, and three times the square root of 100,000 over 10 s.
             (Kind::RateMissed, 9705.2, 9705.1, |r, x| r.requests.rate = x),
-            (Kind::TooFewSamples, 1000.0, 999.0, |r, x| {
-                r.latency.response.count = x as u64;
-                r.latency.service.count = x as u64;
-            }),
+            (Kind::TooFewSamples, 1000.0, 999.0, |r, x| counts(r, x as u64, x as u64)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.generator.run_queue_wait_percent = Some(x)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.server.run_queue_wait_percent = Some(x)),
             // With a saturated generator, the server decides: by its busiest thread or by all its cores.
-            (Kind::ClientLimited, 95.0, 94.9, |r, x| {
-                r.generator.thread_cpu_percent = vec![99.0];
-                r.server.busiest_thread_percent = Some(x);
-            }),
+            (Kind::ClientLimited, 95.0, 94.9, |r, x| busy(r, 99.0, x)),
             (Kind::ClientLimited, 190.0, 189.9, |r, x| {
                 r.generator.thread_cpu_percent = vec![99.0];
                 (r.server.cpu_user_percent, r.server.cpu_system_percent) = (Some(0.0), Some(x));
@@ -215,10 +198,9 @@ mod tests {
             assert_verdict(Kind::Ok, |r| change(r, good));
             assert_verdict(kind, |r| change(r, bad));
         }
-        assert_eq!(
-            (judge(&self::good(), Some(2.0)).kind, judge(&self::good(), Some(2.1)).kind),
-            (Kind::Ok, Kind::Disturbed)
-        );
+        for (steal_percent, kind) in [(2.0, Kind::Ok), (2.1, Kind::Disturbed), (3.0, Kind::Disturbed)] {
+            assert_eq!(judge(&self::good(), Some(steal_percent)).kind, kind, "{steal_percent}");
+        }
     }
 
     #[test]

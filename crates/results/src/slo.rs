@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_condition_must_hold() {
+    fn every_condition_must_hold_and_errors_violate_by_default() {
         let slo: Slo = "p99<6ms, errors<0.1%".parse().unwrap();
         assert_eq!(slo.to_string(), "p99<6ms,errors<0.1%");
         assert_eq!(slo.violations(&result(Some(5_999.0), 9)), Vec::<String>::new());
@@ -76,10 +76,6 @@ mod tests {
         assert_eq!(slo.violations(&result(None, 0)), ["p99<6ms: no value was recorded"]);
         assert_eq!(slo.min_requests(), 1000);
         assert_eq!("p50<1ms,p99.9<9ms".parse::<Slo>().unwrap().min_requests(), 10_000);
-    }
-
-    #[test]
-    fn errors_violate_the_slo_by_default() {
         let slo: Slo = "p99<6ms".parse().unwrap();
         assert!(slo.violations(&result(Some(1.0), 0)).is_empty());
         assert!(slo.violations(&result(Some(1.0), 1))[0].contains("1 timeout"));

@@ -132,27 +132,19 @@ mod tests {
     }
 
     #[test]
-    fn spinning_takes_processor_time() {
+    fn spinning_takes_processor_time_and_only_sleep_is_a_pause() {
         let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
         let before = used();
         Work::Spin(Duration::from_millis(5)).block();
         assert!(used() - before >= Duration::from_millis(5));
-    }
-
-    #[test]
-    fn a_colon_is_accepted_for_plans() {
-        assert_eq!("sleep:10ms".parse(), Ok(Work::Sleep(Duration::from_millis(10))));
-        assert_eq!("sha256:12".parse(), Ok(Work::Sha256(12)));
-    }
-
-    #[test]
-    fn only_sleep_is_a_pause() {
         let time = Duration::from_millis(3);
         assert_eq!((Work::Sleep(time).pause(), Work::Spin(time).pause()), (Some(time), None));
     }
 
     #[test]
-    fn invalid_work_is_refused_with_a_remedy() {
+    fn a_colon_is_accepted_for_plans_and_invalid_work_refused_with_a_remedy() {
+        assert_eq!("sleep:10ms".parse(), Ok(Work::Sleep(Duration::from_millis(10))));
+        assert_eq!("sha256:12".parse(), Ok(Work::Sha256(12)));
         for (text, says) in [
             ("", "write none, sleep=10ms"),
             ("slep=10ms", "'slep=10ms' is no work"),

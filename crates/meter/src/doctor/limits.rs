@@ -170,22 +170,22 @@ mod tests {
 
     #[test]
     fn each_limit_of_the_system_is_reported_if_too_low() {
-        let worst = |change: fn(&mut Facts), subject: &str| {
+        let worst = |change: &dyn Fn(&mut Facts), subject: &str| {
             let mut facts = facts();
             change(&mut facts);
             examine(&facts, Some(1_000_000), 2).into_iter().find(|finding| finding.subject == subject).unwrap().state
         };
-        assert_eq!(worst(|f| set(f, "fs.file-max", 1_048_576), "files of the system"), State::Bad);
-        assert_eq!(worst(|f| f.memory_free_bytes = Some(4 << 30), "memory"), State::Bad);
-        assert_eq!(worst(|f| f.memory_limit_bytes = Some(1 << 30), "memory"), State::Bad);
-        assert_eq!(worst(|f| f.env.sysctls.clear(), "TCP memory"), State::Unknown);
-        let track: fn(&mut Facts) = |f| set(f, "net.netfilter.nf_conntrack_max", 262_144);
-        assert_eq!(worst(track, "connection tracking"), State::Bad);
-        let idle: fn(&mut Facts) = |f| {
-            set(f, "net.netfilter.nf_conntrack_max", 262_144);
+        assert_eq!(worst(&|f| set(f, "fs.file-max", 1_048_576), "files of the system"), State::Bad);
+        assert_eq!(worst(&|f| f.memory_free_bytes = Some(4 << 30), "memory"), State::Bad);
+        assert_eq!(worst(&|f| f.memory_limit_bytes = Some(1 << 30), "memory"), State::Bad);
+        assert_eq!(worst(&|f| f.env.sysctls.clear(), "TCP memory"), State::Unknown);
+        let track = |f: &mut Facts| set(f, "net.netfilter.nf_conntrack_max", 262_144);
+        assert_eq!(worst(&track, "connection tracking"), State::Bad);
+        let idle = |f: &mut Facts| {
+            track(f);
             set(f, "net.netfilter.nf_conntrack_count", 0);
         };
-        assert_eq!(worst(idle, "connection tracking"), State::Warn);
+        assert_eq!(worst(&idle, "connection tracking"), State::Warn);
     }
 
     #[test]
@@ -198,11 +198,9 @@ mod tests {
         let line = refusal(&small, 1_000_000, 2).unwrap();
         assert!(line.starts_with("memory: 8192 MiB free, about ") && line.contains("for both ends"), "{line}");
         set(&mut small, "fs.file-max", 100_000);
-        let line = refusal(&small, 1_000_000, 2).unwrap();
-        assert_eq!(
-            line,
-            "files of the system: fs.file-max = 100000: opening fails with ENFILE; sysctl -w fs.file-max=2000200"
-        );
+        let files =
+            "files of the system: fs.file-max = 100000: opening fails with ENFILE; sysctl -w fs.file-max=2000200";
+        assert_eq!(refusal(&small, 1_000_000, 2).unwrap(), files);
         assert!(refusal(&facts(), u64::MAX, 2).is_some());
     }
 }

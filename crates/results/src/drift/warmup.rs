@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_start_is_cut_and_a_steady_series_is_not() {
+    fn a_slow_start_is_cut_and_an_unsettled_series_has_no_warm_up() {
         let start = [1.0, 4.0, 7.0];
         let steady = |n: usize| (0..n).map(|i| 10.0 + if i % 2 == 0 { 0.1 } else { -0.1 });
         let both: Vec<f64> = start.into_iter().chain(steady(20)).collect();
@@ -56,10 +56,6 @@ mod tests {
         // With batches, a warm-up of three values takes the whole first batch.
         let long: Vec<f64> = start.into_iter().chain(steady(97)).collect();
         assert_eq!(warmup(&long), Some(BATCH));
-    }
-
-    #[test]
-    fn an_unsettled_series_has_no_warm_up() {
         assert_eq!(warmup(&(0..30).map(f64::from).collect::<Vec<_>>()), None);
         assert_eq!(warmup(&[1.0, 2.0, 3.0]), None);
     }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn both_syntaxes_are_parsed() {
+    fn both_syntaxes_are_parsed_and_errors_name_the_flag() {
         for line in ["-kc100 u", "-k -c 100 u", "-k --connections=100 u", "-k --connections 100 -- u"] {
             let expected = [("-k", "true"), ("-c", "100"), ("", "u")].map(|(n, v)| (n, v.to_owned()));
             assert_eq!(given(Syntax::Getopt, line).unwrap(), expected, "{line}");
@@ -216,10 +216,6 @@ mod tests {
             let expected = [("-k", "false"), ("-qps", "5"), ("", "u")].map(|(n, v)| (n, v.to_owned()));
             assert_eq!(given(Syntax::Go, line).unwrap(), expected, "{line}");
         }
-    }
-
-    #[test]
-    fn errors_name_the_flag() {
         for (syntax, line, needle) in [
             (Syntax::Getopt, "-x", "no flag '-x'"),
             (Syntax::Getopt, "-kx", "no flag '-kx'"),

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tcp_urls_are_parsed() {
+    fn urls_are_parsed() {
         for (url, host, port) in [
             ("tcp://127.0.0.1:7100", "127.0.0.1", 7100),
             ("tcp://localhost:1/", "localhost", 1),
@@ -151,10 +151,6 @@ mod tests {
             let expected = Url { host: host.to_owned(), port, protocol: Protocol::Tcp };
             assert_eq!(parse(url).expect(url), expected, "{url}");
         }
-    }
-
-    #[test]
-    fn http_urls_are_parsed() {
         for (url, host, port, authority, target) in [
             ("http://127.0.0.1:8080/", "127.0.0.1", 8080, "127.0.0.1:8080", "/"),
             ("http://localhost", "localhost", 80, "localhost", "/"),

@@ -127,18 +127,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unwritable_paths_are_named_before_the_load() {
+    fn unwritable_paths_are_named_and_a_failed_run_leaves_an_existing_file_alone() {
         let home = tempfile::tempdir().unwrap();
         let missing = home.path().join("no/such/out.json");
         for path in [missing.as_path(), home.path(), Path::new("..")] {
             let error = Output::create(None, Some(path)).unwrap_err().to_string();
             assert!(error.starts_with(&format!("cannot write to {}", path.display())), "{error}");
         }
-    }
-
-    #[test]
-    fn a_failed_run_leaves_an_existing_file_alone() {
-        let home = tempfile::tempdir().unwrap();
         let path = home.path().join("out.json");
         fs::write(&path, "older").unwrap();
         drop(Output::create(None, Some(&path)).unwrap());

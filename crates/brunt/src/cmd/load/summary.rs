@@ -280,6 +280,7 @@ mod tests {
         };
         let (offered, waited) = (Some(2000.0), Some(3));
         let lag = summary(0.8);
+        let core = Core { core: 0, cpu_percent: 40.0, softirq_percent: 12.5 };
         RunResult {
             load,
             requests: Requests { completed: 4000, rate: 2000.0, offered_rate: offered, waited, ..Requests::default() },
@@ -298,10 +299,7 @@ mod tests {
                 "involuntary_switches": 8, "minor_faults": 12, "major_faults": 1, "network_received_bytes": 400_000,
                 "network_sent_bytes": 400_000, "retransmitted_segments": 1,
             })),
-            host: Host {
-                cores: Some(vec![Core { core: 0, cpu_percent: 40.0, softirq_percent: 12.5 }, Core::default()]),
-                ..Host::default()
-            },
+            host: Host { cores: Some(vec![core, Core::default()]), ..Host::default() },
             ..RunResult::new("brunt")
         }
     }
@@ -333,18 +331,12 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
     }
 
     #[test]
-    fn replies_have_every_status_and_the_bytes_of_one() {
+    fn replies_have_every_status_and_handshakes_what_there_is() {
         let mut responses = Responses { body_bytes: Some(1200), ..Responses::default() };
         assert_eq!(replies(&responses, 0), "none");
         responses.statuses = [("200".to_owned(), 90), ("503".to_owned(), 10)].into();
-        assert_eq!(
-            replies(&responses, 15_000),
-            "90 with status 200, 10 with status 503; 150 B each, of it 12 B of body"
-        );
-    }
-
-    #[test]
-    fn handshakes_have_what_there_is() {
+        let expected = "90 with status 200, 10 with status 503; 150 B each, of it 12 B of body";
+        assert_eq!(replies(&responses, 15_000), expected);
         let failed = Handshakes { failed: 3, ..Handshakes::default() };
         assert_eq!(handshakes(&failed), "0 full, 0 resumed, 3 failed");
         // With 100 values only one lies beyond the 99th percentile.

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_follow_their_distribution() {
+    fn delays_follow_their_distribution_and_their_seed() {
         let ms = Duration::from_millis;
         let uniform = sorted(Delay::Uniform(ms(10), ms(30)));
         assert!(uniform[0] >= ms(10) && uniform[20_000] <= ms(30));
@@ -129,6 +129,12 @@ mod tests {
         assert_eq!(sorted(Delay::Constant(ms(3)))[5], ms(3));
         let endless = sorted(Delay::Lognormal { median: Duration::from_secs(3000), sigma: 100.0 });
         assert_eq!(*endless.last().unwrap(), MAX_DELAY);
+        let draw = |seed| {
+            let mut draws = DelaySampler::new(Delay::Uniform(Duration::ZERO, Duration::from_secs(1)), seed);
+            [draws.draw(), draws.draw(), draws.draw()]
+        };
+        assert_eq!(draw(3), draw(3));
+        assert_ne!(draw(3), draw(4));
     }
 
     #[test]
@@ -146,15 +152,5 @@ mod tests {
         assert_eq!(hits(When { after: hour, ..When::default() }, now), 0);
         assert_eq!(hits(When { lasts: hour, ..When::default() }, now), 10_000);
         assert_eq!(hits(When { lasts: Some(Duration::ZERO), ..When::default() }, now), 0);
-    }
-
-    #[test]
-    fn the_same_seed_draws_the_same() {
-        let draw = |seed| {
-            let mut draws = DelaySampler::new(Delay::Uniform(Duration::ZERO, Duration::from_secs(1)), seed);
-            [draws.draw(), draws.draw(), draws.draw()]
-        };
-        assert_eq!(draw(3), draw(3));
-        assert_ne!(draw(3), draw(4));
     }
 }

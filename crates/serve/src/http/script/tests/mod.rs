@@ -74,8 +74,3 @@ pub fn text(answer: &Response) -> String {
         other => panic!("{other:?}"),
     }
 }
-
-/// The error of a script that returns `expression`.
-pub fn refusal(expression: &str) -> String {
-    Bench::new(&format!("function on_request(req) return {expression} end")).failure()
-}
