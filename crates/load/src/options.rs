@@ -31,25 +31,11 @@ impl Target {
         }
     }
 
-    pub(crate) fn variants(&self) -> Option<u64> {
+    pub(crate) fn http(&self) -> Option<&Http> {
         match self {
             Self::Echo { .. } => None,
-            Self::Http(http) => http.variants().map(u64::from),
+            Self::Http(http) => Some(http),
         }
-    }
-
-    /// Whether connections are closed and replaced throughout the load.
-    pub(crate) fn replaces_connections(&self) -> bool {
-        matches!(self, Self::Http(_))
-    }
-
-    /// Whether several processes can make the load.
-    pub(crate) fn is_distributable(&self) -> bool {
-        !matches!(self, Self::Http(_))
-    }
-
-    pub(crate) fn has_responses(&self) -> bool {
-        matches!(self, Self::Http(_))
     }
 
     /// The hosts' addresses, at least one.
@@ -67,13 +53,6 @@ impl Target {
         }
     }
 
-    pub(crate) fn uses_tls(&self) -> bool {
-        match self {
-            Self::Echo { .. } => false,
-            Self::Http(http) => http.hosts.iter().any(|host| host.tls.is_some()),
-        }
-    }
-
     /// Each host's address and its weight in sharing out connections.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = (Address, u64)> {
         let (echo, http) = match self {
@@ -81,14 +60,6 @@ impl Target {
             Self::Http(http) => (None, &http.hosts[..]),
         };
         echo.into_iter().chain(http.iter().map(|host| (host.address.into(), host.weight)))
-    }
-
-    /// Requests with times of their own that may be in flight on a connection.
-    pub(crate) fn depth(&self) -> u32 {
-        match self {
-            Self::Echo { .. } => 1,
-            Self::Http(http) => http.depth(),
-        }
     }
 }
 

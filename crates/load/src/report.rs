@@ -1,6 +1,6 @@
 //! The result of a run, from its totals.
 
-use crate::{measure::collector::Totals, options::Options, schedule::Arrival};
+use crate::{http::Http, measure::collector::Totals, options::Options, schedule::Arrival};
 use brunt_results::result::{self, RunResult};
 use brunt_results::{judge, series::Second};
 use brunt_runtime::BackendKind;
@@ -38,7 +38,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             mode: if open { "open" } else { "closed" }.to_owned(),
             arrival: open.then(|| arrival_name(options.arrival).to_owned()),
             request_bytes: target.request_bytes(),
-            vary: target.variants(),
+            vary: target.http().and_then(Http::variants).map(u64::from),
             connections: options.connections as u64,
             measured_s,
             warmup_s: options.warmup.as_secs_f64(),
@@ -55,7 +55,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
         latency: totals.latency.summary(),
         errors: counters.errors.clone(),
         bytes: counters.bytes.clone(),
-        responses: target.has_responses().then(|| totals.counters.replies.responses()),
+        responses: target.http().map(|_| totals.counters.replies.responses()),
         generator: result::Generator {
             cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),
             spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),

@@ -21,7 +21,8 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 /// hold the connections. A target that answers badly is a result.
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
-    limits::make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
+    // HTTP connections are closed and replaced throughout the load.
+    limits::make_room(options.connections, options.threads.len(), options.target.http().is_some())?;
     let shared = Arc::new(Shared::new(options, Clock::start()));
     std::thread::scope(|scope| {
         // An error below must not leave threads waiting: the scope joins them.

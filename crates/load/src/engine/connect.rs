@@ -1,6 +1,7 @@
 //! Opens connections: all of them before the load, later the lost ones.
 
-use super::{connect_pacer::ConnectPacer, protocol::Protocol, worker::Worker};
+use super::connect_pacer::ConnectPacer;
+use super::worker::{Protocol, Worker};
 use brunt_runtime::time;
 use std::{cell::RefCell, io, rc::Rc, time::Duration};
 

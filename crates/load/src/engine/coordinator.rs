@@ -6,7 +6,7 @@ use super::thread::Message;
 use crate::measure::collector::Collector;
 use crate::measure::interval::Interval;
 use crate::report::{self, Report};
-use crate::{error::LoadError, observer::Observer, schedule::Schedule};
+use crate::{error::LoadError, http::Http, observer::Observer, schedule::Schedule};
 use brunt_multiprocess::Workers;
 use brunt_results::result::Connections;
 use brunt_runtime::BackendKind;
@@ -261,7 +261,9 @@ impl<'s> Coordinator<'s> {
         result.interrupted = self.interrupted || self.lost.is_some();
         let (opened, peak) = shared.connecting.counts();
         result.connections = Connections { opened, peak, connect_rate_per_s: self.connect_rate };
-        result.handshakes = shared.options.target.uses_tls().then(|| shared.handshakes().summary());
+        let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());
+        let http = shared.options.target.http();
+        result.handshakes = http.is_some_and(uses_tls).then(|| shared.handshakes().summary());
         Report {
             result,
             hlog: totals.hlog,

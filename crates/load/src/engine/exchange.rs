@@ -5,8 +5,8 @@
 
 use super::conversation::{self, Conversation, Step};
 use super::transport::Socket;
-use super::worker::{Core, Worker};
-use super::{connect, protocol::Protocol, scheduler::Action};
+use super::worker::{Core, Protocol, Worker};
+use super::{connect, scheduler::Action};
 use crate::measure::recorder::Failure;
 use brunt_runtime::net::RecvBuf;
 use std::{future::poll_fn, io, ops::Deref, rc::Rc, task::Context};

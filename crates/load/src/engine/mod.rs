@@ -8,7 +8,6 @@ mod dispatch;
 pub(crate) mod exchange;
 mod hosts;
 pub(crate) mod limits;
-pub(crate) mod protocol;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
 pub(crate) mod thread;

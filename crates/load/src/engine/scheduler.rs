@@ -11,14 +11,12 @@
 //!   write or not, in its [`Pipeline`].
 
 mod capacity;
-mod pipeline;
 mod slot;
 mod timeouts;
 
 use crate::measure::recorder::{Failure, Recorder};
 use crate::{measure::interval::Counters, schedule::Schedule};
-use pipeline::Pipeline;
-use slot::{Slot, State};
+use slot::{Pipeline, Slot, State};
 use std::{collections::VecDeque, task::Waker};
 
 /// What a connection does next.
@@ -327,8 +325,6 @@ impl Scheduler {
     }
 }
 
-#[cfg(test)]
-mod batch_tests;
 #[cfg(test)]
 mod pipeline_tests;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One load thread from start to end: its runtime, its worker, and the task that keeps its phases.
 
-use super::{connect, dispatch, protocol::Protocol, worker::Worker};
+use super::worker::{Protocol, Worker};
+use super::{connect, dispatch};
 use crate::error::LoadError;
 use crate::measure::interval::Interval;
 use crate::schedule::{Schedule, Share};

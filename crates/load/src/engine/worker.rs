@@ -1,13 +1,27 @@
-//! State shared by the tasks of one load thread.
+//! State shared by the tasks of one load thread, and what its protocol implements.
 
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
 use crate::measure::interval::Usage;
 use crate::measure::recorder::{Failure, Links, Recorder};
-use crate::schedule::{Schedule, Share};
+use crate::{http::Http, schedule::Schedule, schedule::Share};
 use brunt_runtime::net::Address;
 use std::cell::{Cell, RefCell};
-use std::{future::poll_fn, net::SocketAddr, rc::Rc, sync::Arc, task::Poll, time::Instant};
+use std::{future::poll_fn, io, net::SocketAddr, rc::Rc, sync::Arc, task::Poll, time::Instant};
+
+/// A protocol on one load thread: the lifecycle of its connections. Most protocols implement [`super::exchange::Exchange`]
+/// instead. No dynamic dispatch: the needs of one protocol cost others nothing.
+pub trait Protocol: Sized + 'static {
+    type Link: 'static;
+
+    /// Opens connection `index` of this thread, handshakes included. Calls [`Worker::accepted`] once the target has accepted
+    /// it.
+    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Self::Link>>;
+
+    /// Sends requests on connection `index` of this thread, and replaces it when it ends, until the window is over. `link`
+    /// is the first connection, if it could be opened. Begins with [`Worker::set_waker`].
+    fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<Self::Link>) -> impl Future<Output = ()> + 'static;
+}
 
 pub struct Core<P> {
     pub scheduler: Scheduler,
@@ -55,11 +69,12 @@ impl<P> Worker<P> {
         };
         let recorder = Recorder::new(schedule.is_none(), links);
         let timeout_ns = options.timeout.as_nanos() as u64;
+        let depth = options.target.http().map_or(1, Http::depth);
         Self {
             clock: shared.clock,
             share,
             core: RefCell::new(Core {
-                scheduler: Scheduler::new(share.own(), options.target.depth(), schedule, timeout_ns, recorder),
+                scheduler: Scheduler::new(share.own(), depth, schedule, timeout_ns, recorder),
                 protocol,
                 activity: 0,
                 turn: (shared.clock.instant(0), 0),

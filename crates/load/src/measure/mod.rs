@@ -6,4 +6,3 @@ pub(crate) mod histogram;
 pub(crate) mod hlog;
 pub(crate) mod interval;
 pub(crate) mod recorder;
-pub(crate) mod replies;

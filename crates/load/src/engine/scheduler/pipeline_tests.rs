@@ -1,11 +1,11 @@
-//! Open-loop pipelines, with hand-written times.
+//! Open-loop pipelines, batches (several requests in one write) and suspended connections, with hand-written times.
 
-use super::tests::{MS, START, pipelined};
+use super::tests::{MS, START, Test, test};
 use super::*;
 
 #[test]
 fn idle_connections_come_first_and_then_those_with_capacity_in_turn() {
-    let mut test = pipelined(2, 3, 10, 1000);
+    let mut test = test(2, 3, 10, 1000);
     for (request, expected) in [0, 1, 0, 1, 0, 1].into_iter().enumerate() {
         let at = START + request as u64 * 10 * MS;
         assert_eq!(test.scheduler.dispatch(at), Due::At(at + 10 * MS));
@@ -25,7 +25,7 @@ fn idle_connections_come_first_and_then_those_with_capacity_in_turn() {
 
 #[test]
 fn each_request_has_its_own_times_and_replies_come_in_order() {
-    let mut test = pipelined(1, 4, 10, 1000);
+    let mut test = test(1, 4, 10, 1000);
     for request in 0..4 {
         test.scheduler.dispatch(START + request * 10 * MS);
         assert_eq!(test.send_assigned(0, START + request * 10 * MS + MS), 1);
@@ -42,7 +42,7 @@ fn each_request_has_its_own_times_and_replies_come_in_order() {
 
 #[test]
 fn waiting_for_capacity_is_not_lag() {
-    let mut test = pipelined(1, 2, 10, 1000);
+    let mut test = test(1, 2, 10, 1000);
     for request in 0..2 {
         test.scheduler.dispatch(START + request * 10 * MS);
         assert_eq!(test.send_assigned(0, START + request * 10 * MS), 1);
@@ -66,7 +66,7 @@ fn waiting_for_capacity_is_not_lag() {
 
 #[test]
 fn each_due_request_of_a_late_generator_has_its_lag() {
-    let mut test = pipelined(1, 8, 10, 1000);
+    let mut test = test(1, 8, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START + 30 * MS), Due::At(START + 40 * MS));
     assert_eq!(test.wakes(0), 4);
     assert_eq!(test.send_assigned(0, START + 30 * MS), 4);
@@ -75,7 +75,7 @@ fn each_due_request_of_a_late_generator_has_its_lag() {
 
 #[test]
 fn a_lost_connection_loses_its_sent_requests_and_requeues_the_others() {
-    let mut test = pipelined(2, 3, 10, 1000);
+    let mut test = test(2, 3, 10, 1000);
     // Both are busy; connection 0 has two sent requests and an unsent one.
     for request in 0..5 {
         test.scheduler.dispatch(START + request * 10 * MS);
@@ -94,7 +94,7 @@ fn a_lost_connection_loses_its_sent_requests_and_requeues_the_others() {
 #[test]
 fn requests_behind_a_timed_out_one_fail_with_it() {
     for swept in [false, true] {
-        let mut test = pipelined(2, 2, 10, 100);
+        let mut test = test(2, 2, 10, 100);
         for request in 0..4 {
             test.scheduler.dispatch(START + request * 10 * MS);
             test.send_assigned(request as u32 % 2, START + request * 10 * MS);
@@ -116,7 +116,7 @@ fn requests_behind_a_timed_out_one_fail_with_it() {
 
 #[test]
 fn a_connection_that_stops_sending_requeues_its_unsent_requests() {
-    let mut test = pipelined(2, 3, 10, 1000);
+    let mut test = test(2, 3, 10, 1000);
     for request in 0..2 {
         test.scheduler.dispatch(START + request * 10 * MS);
         test.send_assigned(request as u32, START + request * 10 * MS);
@@ -135,4 +135,86 @@ fn a_connection_that_stops_sending_requeues_its_unsent_requests() {
     assert_eq!((0..3).map(|_| test.request(0, START + 41 * MS)).sum::<usize>(), 1);
     let counters = test.end().counters;
     assert_eq!((counters.sent, counters.completed, counters.unanswered, counters.waited), (5, 1, 4, 1));
+}
+
+/// A batch of four on connection 0, of which the first two are answered after 10 and 20 ms.
+fn half_answered(timeout_ms: u64) -> Test {
+    let mut test = test(1, 1, 0, timeout_ms);
+    assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
+    test.scheduler.send_batch(0, 4);
+    assert_eq!(test.scheduler.recorder.outstanding, 4);
+    for ms in [10, 20] {
+        assert!(test.scheduler.record_reply(0, START + ms * MS, Ok(()), |_| ()));
+        test.scheduler.remove_oldest(0);
+    }
+    test
+}
+
+#[test]
+fn service_times_of_a_batch_count_from_its_write_and_the_last_reply_frees_the_connection() {
+    let mut test = half_answered(1000);
+    assert!(test.scheduler.record_reply(0, START + 30 * MS, Err(Failure::Status), |_| ()));
+    test.scheduler.remove_oldest(0);
+    assert!(test.scheduler.record_reply(0, START + 40 * MS, Ok(()), |_| ()));
+    assert_eq!(test.scheduler.next_request(0, START + 40 * MS), Action::Send);
+    assert_eq!(test.scheduler.recorder.outstanding, 1);
+    let outcome = test.end();
+    assert_eq!(outcome.service, [10, 20, 40]);
+    let counters = outcome.counters;
+    assert_eq!((counters.sent, counters.completed, counters.failed, counters.errors.status), (5, 3, 1, 1));
+    assert_eq!(counters.unanswered, 1);
+}
+
+#[test]
+fn a_lost_connection_loses_the_rest_of_its_batch() {
+    let mut test = half_answered(1000);
+    test.scheduler.lost(0, START + 30 * MS, Failure::Reset);
+    assert_eq!(test.scheduler.recorder.outstanding, 0);
+    let counters = test.end().counters;
+    assert_eq!((counters.completed, counters.failed, counters.errors.reset), (2, 2, 2));
+}
+
+#[test]
+fn a_batch_times_out_as_a_whole() {
+    for swept in [false, true] {
+        let mut test = half_answered(100);
+        let now = START + 101 * MS;
+        if swept {
+            test.scheduler.sweep(now, 10 * MS);
+        }
+        assert!(!test.scheduler.record_reply(0, now, Ok(()), |_| ()));
+        // Closing the connection adds nothing.
+        test.scheduler.lost(0, now, Failure::Timeout);
+        let outcome = test.end();
+        assert_eq!((outcome.counters.completed, outcome.counters.errors.timeout), (2, 2), "swept {swept}");
+        assert_eq!(outcome.counters.unanswered, 0);
+    }
+}
+
+#[test]
+fn the_rest_of_a_batch_is_unanswered_at_the_end() {
+    let outcome = half_answered(u64::MAX / MS / 2).end();
+    assert_eq!((outcome.counters.completed, outcome.counters.unanswered), (2, 2));
+    assert_eq!(outcome.response.len(), 2, "both waited until the end");
+}
+
+#[test]
+fn a_suspended_connection_gets_no_requests() {
+    let mut test = test(2, 1, 10, 1000);
+    test.scheduler.dispatch(START);
+    assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
+    assert!(test.scheduler.record_reply(0, START + MS, Ok(()), |_| ()));
+    test.scheduler.suspend(0);
+    for request in 1..3 {
+        let at = START + request * 10 * MS;
+        test.scheduler.dispatch(at);
+        assert_eq!((test.scheduler.has_assigned(0), test.scheduler.has_assigned(1)), (false, true));
+        assert_eq!(test.scheduler.send_assigned(1, at), Action::Send);
+        assert_eq!(test.complete(1, at + MS), Some(Action::Wait));
+    }
+    assert_eq!(test.scheduler.request(0, START + 25 * MS), Action::Wait);
+    test.scheduler.dispatch(START + 30 * MS);
+    // Connection 1 has been idle for longer.
+    assert!(test.scheduler.has_assigned(1));
+    assert_eq!(test.end().counters.errors.total(), 0);
 }

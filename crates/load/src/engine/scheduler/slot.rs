@@ -1,4 +1,7 @@
-//! State of a connection's oldest request, packed into 16 bytes: the table of all connections is walked for timeouts.
+//! Requests of a connection: the oldest packed into 16 bytes, since the table of all connections is walked for timeouts, and
+//! those behind it.
+
+use std::collections::{VecDeque, vec_deque::Drain};
 
 /// `intended` of a closed connection, or of one whose request has timed out.
 const CLOSED: u64 = u64::MAX;
@@ -84,6 +87,32 @@ impl Slot {
     #[inline]
     pub fn is_sent_by(self, limit: u64) -> bool {
         self.sent <= limit
+    }
+}
+
+/// What a connection has beside its slot.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pipeline {
+    /// Requests behind the oldest, in order.
+    pub queued: VecDeque<Slot>,
+    /// How many of the connection's requests, counted from the last, are not sent.
+    pub unsent: u32,
+    pub capacity: u32,
+    /// Whether the connection is in [`super::Scheduler::with_capacity`].
+    pub is_listed: bool,
+}
+
+impl Pipeline {
+    /// The first unsent request, unless it is the oldest.
+    pub fn first_unsent(&mut self) -> Option<&mut Slot> {
+        let at = self.queued.len().checked_sub(self.unsent as usize)?;
+        self.queued.get_mut(at)
+    }
+
+    pub fn take_unsent(&mut self) -> Drain<'_, Slot> {
+        let first = self.queued.len().saturating_sub(self.unsent as usize);
+        self.unsent = 0;
+        self.queued.drain(first..)
     }
 }
 

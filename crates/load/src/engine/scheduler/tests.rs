@@ -29,12 +29,8 @@ pub(super) struct Test {
 }
 
 /// `period_ms` between requests makes an open loop with constant gaps, 0 a closed one.
-pub(super) fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test {
-    pipelined(connections, 1, period_ms, timeout_ms)
-}
-
-/// As [`test`], with capacity for `depth` requests on each connection.
-pub(super) fn pipelined(connections: usize, depth: u32, period_ms: u64, timeout_ms: u64) -> Test {
+/// With capacity for `depth` requests on each connection.
+pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u64) -> Test {
     let schedule = (period_ms > 0).then(|| {
         let share = Share { thread: 0, threads: 1, connections };
         Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
@@ -125,7 +121,7 @@ impl Test {
 
 #[test]
 fn a_reply_before_its_request_has_a_service_time_of_zero() {
-    let mut test = test(1, 0, 1000);
+    let mut test = test(1, 1, 0, 1000);
     assert_eq!(test.scheduler.send_assigned(0, START + 2 * MS), Action::Send);
     assert_eq!(test.complete(0, START + MS), Some(Action::Send));
     let outcome = test.end();
@@ -134,7 +130,7 @@ fn a_reply_before_its_request_has_a_service_time_of_zero() {
 
 #[test]
 fn a_closed_loop_sends_on_every_connection_and_after_each_reply() {
-    let mut test = test(2, 0, 1000);
+    let mut test = test(2, 1, 0, 1000);
     assert_eq!((test.wakes(0), test.wakes(1)), (1, 1));
     assert_eq!(test.scheduler.send_assigned(0, START + MS), Action::Send);
     assert_eq!(test.scheduler.send_assigned(1, START + 2 * MS), Action::Send);
@@ -150,7 +146,7 @@ fn a_closed_loop_sends_on_every_connection_and_after_each_reply() {
 
 #[test]
 fn a_due_request_goes_to_the_connection_idle_longest() {
-    let mut test = test(3, 10, 1000);
+    let mut test = test(3, 1, 10, 1000);
     for (request, expected) in [0, 1, 2, 0, 1].into_iter().enumerate() {
         let at = START + request as u64 * 10 * MS;
         assert_eq!(test.scheduler.dispatch(at), Due::At(at + 10 * MS));
@@ -163,7 +159,7 @@ fn a_due_request_goes_to_the_connection_idle_longest() {
 
 #[test]
 fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
-    let mut test = test(1, 10, 1000);
+    let mut test = test(1, 1, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START), Due::At(START + 10 * MS));
     assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
     assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
@@ -183,7 +179,7 @@ fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
 
 #[test]
 fn a_late_dispatcher_causes_lag() {
-    let mut test = test(2, 10, 1000);
+    let mut test = test(2, 1, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START + 5 * MS), Due::At(START + 10 * MS));
     assert_eq!(test.scheduler.send_assigned(0, START + 7 * MS), Action::Send);
     // With an idle connection, a reply does the dispatcher's work in its order: the longest idle goes first.
@@ -198,7 +194,7 @@ fn a_late_dispatcher_causes_lag() {
 
 #[test]
 fn requests_that_wait_behind_a_late_one_have_its_lag() {
-    let mut test = test(1, 10, 1000);
+    let mut test = test(1, 1, 10, 1000);
     // The thread was stopped for 50 ms: six requests are due at once.
     assert_eq!(test.scheduler.dispatch(START + 50 * MS), Due::NoCapacity);
     assert_eq!(test.scheduler.send_assigned(0, START + 50 * MS), Action::Send);
@@ -217,7 +213,7 @@ fn requests_that_wait_behind_a_late_one_have_its_lag() {
 
 #[test]
 fn a_parked_dispatcher_is_woken_when_a_connection_is_idle() {
-    let mut test = test(1, 10, 1000);
+    let mut test = test(1, 1, 10, 1000);
     let wakes = Arc::new(WakeCount::default());
     test.scheduler.dispatch(START);
     test.scheduler.send_assigned(0, START);
@@ -231,7 +227,7 @@ fn a_parked_dispatcher_is_woken_when_a_connection_is_idle() {
 
 #[test]
 fn a_request_assigned_to_a_lost_connection_goes_to_another() {
-    let mut test = test(2, 10, 1000);
+    let mut test = test(2, 1, 10, 1000);
     test.scheduler.dispatch(START);
     assert!(test.scheduler.has_assigned(0));
     test.scheduler.lost(0, START + MS, Failure::Reset);
@@ -246,7 +242,7 @@ fn a_request_assigned_to_a_lost_connection_goes_to_another() {
 
 #[test]
 fn a_lost_idle_connection_gets_no_requests_until_it_is_back() {
-    let mut test = test(2, 10, 1000);
+    let mut test = test(2, 1, 10, 1000);
     test.scheduler.lost(0, START, Failure::Reset);
     test.scheduler.dispatch(START);
     assert!(test.scheduler.has_assigned(1) && !test.scheduler.has_assigned(0));
@@ -262,7 +258,7 @@ fn a_lost_idle_connection_gets_no_requests_until_it_is_back() {
 
 #[test]
 fn the_sweep_ends_exactly_the_requests_older_than_the_timeout() {
-    let mut test = test(3, 0, 100);
+    let mut test = test(3, 1, 0, 100);
     test.scheduler.send_assigned(0, START);
     test.scheduler.send_assigned(1, START + 50 * MS);
     test.scheduler.sweep(START + 99 * MS, 10 * MS);
@@ -284,7 +280,7 @@ fn the_sweep_ends_exactly_the_requests_older_than_the_timeout() {
 #[test]
 fn sweeps_examine_all_of_many_connections() {
     let connections = 100_000;
-    let mut test = test(connections, 0, 1600);
+    let mut test = test(connections, 1, 0, 1600);
     for index in 0..connections as u32 {
         test.scheduler.send_assigned(index, START);
     }
@@ -303,7 +299,7 @@ proptest! {
         depth in 1u32..4,
         steps in proptest::collection::vec((0u32..4, 0u8..12, 0u64..30), 1..200),
     ) {
-        let mut test = pipelined(4, depth, 10, 200);
+        let mut test = test(4, depth, 10, 200);
         let mut now = START;
         let mut open = [true; 4];
         let mut closing = [false; 4];

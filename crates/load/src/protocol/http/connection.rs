@@ -3,7 +3,7 @@
 //! After the target has closed a connection, as asked or not, the next one is opened only for the next request, whose
 //! response time includes connecting. Requests lost with a connection are errors, never sent again.
 
-use super::{HttpProtocol, conversation::HttpConversation, link::Link, reply::End};
+use super::{End, HttpProtocol, conversation::HttpConversation, link::Link};
 use crate::{engine::connect, engine::conversation::poll, engine::worker::Worker, measure::recorder::Failure};
 use brunt_runtime::time;
 use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};

@@ -3,8 +3,7 @@
 //! No allocation, no lock and one clock reading for replies that come together, as long as requests are rendered and
 //! replies come whole. Other replies are parsed event by event; their bodies are counted, and kept only if needed.
 
-use super::reply::{End, Partial, Reply, Taken};
-use super::{HttpProtocol, Outgoing, ReplyFields};
+use super::{End, HttpProtocol, Outgoing, Partial, Reply, ReplyFields, Taken};
 use crate::engine::conversation::{self, Conversation, Step};
 use crate::engine::worker::{Core, Worker};
 use crate::{engine::scheduler::Action, http::Flow, measure::recorder::Failure};

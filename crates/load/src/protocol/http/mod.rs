@@ -3,13 +3,12 @@
 mod connection;
 mod conversation;
 mod link;
-mod reply;
-mod tls;
 
+use crate::engine::worker::{Protocol, Worker};
 use crate::http::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source};
-use crate::{engine::protocol::Protocol, engine::worker::Worker, schedule::Share};
+use crate::{measure::recorder::Failure, schedule::Share};
 use brunt_tls::Connector;
-use brunt_wire::http1::{Fields, client::HeadCache};
+use brunt_wire::http1::{Fields, Persistence, client::HeadCache};
 use link::Link;
 use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
 
@@ -71,6 +70,51 @@ pub enum ReplyFields<'a> {
     Whole(Fields<'a>),
     /// Copied from a head that was received before.
     Kept(&'a [(String, Vec<u8>)]),
+}
+
+/// Why the conversation on a connection ends or pauses.
+enum End {
+    Lost(Failure),
+    Closed,
+    /// All requests are answered, and the next one cannot follow at once.
+    Answered {
+        keep: bool,
+        closes: bool,
+        delay: Option<Duration>,
+    },
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Lost(failure)
+    }
+}
+
+/// A reply that arrives in pieces. Its buffers are reused.
+#[derive(Debug, Default)]
+struct Partial {
+    pub status: u16,
+    pub length: u64,
+    pub body: Vec<u8>,
+    pub fields: Vec<(String, Vec<u8>)>,
+}
+
+struct Reply<'a> {
+    pub status: u16,
+    pub length: u64,
+    pub persistence: Persistence,
+    pub fields: ReplyFields<'a>,
+    /// Empty unless checked or shown to a script.
+    pub body: &'a [u8],
+}
+
+enum Taken {
+    /// More is outstanding.
+    Part,
+    Capacity,
+    Next,
+    Idle,
+    End(End),
 }
 
 impl HttpProtocol {
