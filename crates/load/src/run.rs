@@ -7,12 +7,17 @@ use crate::engine::coordinator::Coordinator;
 use crate::engine::shared::{Clock, Shared};
 use crate::engine::thread::{Channels, Message};
 use crate::schedule::{Schedule, Share};
-use crate::{check, engine::limits, protocol};
+use crate::{check, protocol};
 use crate::{error::LoadError, measure::interval::Interval, observer::Observer, options::Options, report::Report};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// Files of a load thread besides its connections: ring or epoll set, wake-up, and a margin.
+const PER_THREAD: u64 = 8;
+const MARGIN: u64 = 32;
 
 /// Runs the load of `options` and returns its report. Blocks until the run is over; calls the observer on this thread.
 ///
@@ -22,7 +27,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
     // HTTP connections are closed and replaced throughout the load.
-    limits::make_room(options.connections, options.threads.len(), options.target.http().is_some())?;
+    make_room(options.connections, options.threads.len(), options.target.http().is_some())?;
     let shared = Arc::new(Shared::new(options, Clock::start()));
     std::thread::scope(|scope| {
         // An error below must not leave threads waiting: the scope joins them.
@@ -39,6 +44,24 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
             None => Ok(coordinator.report(collector, &unsent)),
         }
     })
+}
+
+/// Raises the soft limit of open files for `connections`, or fails with how many the hard limit allows. Connections that are replaced
+/// throughout the run may exist twice for a moment; for those it is raised as far as it goes.
+pub(crate) fn make_room(connections: usize, threads: usize, replaces_connections: bool) -> Result<(), LoadError> {
+    let open_now = std::fs::read_dir("/proc/self/fd").map_or(64, |entries| entries.count() as u64);
+    let overhead = open_now + threads as u64 * PER_THREAD + MARGIN;
+    let needed = connections as u64 + overhead;
+    let wanted = needed + if replaces_connections { connections as u64 } else { 0 };
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let (soft, hard) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
+    if wanted <= soft {
+        return Ok(());
+    }
+    if needed > hard || setrlimit(Resource::Nofile, Rlimit { current: Some(wanted.min(hard)), maximum }).is_err() {
+        return Err(LoadError::Descriptors { connections, fit: hard.saturating_sub(overhead) as usize, limit: hard });
+    }
+    Ok(())
 }
 
 pub(crate) struct Threads<'s> {
@@ -98,5 +121,24 @@ impl Drop for ReleaseOnDrop<'_> {
         self.0.close_at(0);
         self.0.release.cancel();
         self.0.go.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_connections_are_rejected_with_the_number_that_fits() {
+        assert!(make_room(10, 2, true).is_ok());
+        let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        let Some(too_many) = hard.checked_add(1) else { return };
+        match make_room(too_many as usize, 2, false).unwrap_err() {
+            LoadError::Descriptors { fit, limit, .. } => {
+                assert_eq!(limit, hard);
+                assert!((fit as u64) < hard && fit as u64 > hard / 2);
+            }
+            other => panic!("{other}"),
+        }
     }
 }

@@ -3,11 +3,9 @@
 //! A rate near the ceiling is that of the generator or the kernel, not of the server. The null server uses the generator's
 //! runtime, with which a reply costs the least here.
 
-mod answer;
-
+use crate::http::{Expect, Http, Requests};
 use crate::{LoadError, Options, Silent, Target, run};
-use answer::{Answer, Replies};
-use brunt_runtime::net::{Address, Any, Listener};
+use brunt_runtime::net::{Address, Any, Listener, Stream};
 use brunt_runtime::{CancellationToken, Runtime, spawn};
 use std::thread::{self, JoinHandle};
 use std::{io, sync::Arc, time::Duration};
@@ -16,6 +14,8 @@ use std::{io, sync::Arc, time::Duration};
 const WINDOWS: usize = 3;
 const WINDOW: Duration = Duration::from_millis(800);
 const WARMUP: Duration = Duration::from_millis(200);
+/// Limit of the replies to one write, which are kept for the run.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// The highest closed-loop rate of this load, in requests per second, on a null server pinned to `cores` (unpinned if
 /// empty). Takes three seconds. Over HTTP, replies have bodies of `body` bytes, and the longest request stands for all.
@@ -107,6 +107,102 @@ async fn accept(listener: Listener<Any>, answer: Answer) {
         if let Ok(stream) = listener.accept().await {
             spawn(answer.clone().serve(stream));
         }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Answer {
+    Echo,
+    Http(Arc<Replies>),
+}
+
+/// Replies to any batch of requests. Received bytes are counted, not parsed: in a closed loop the length of a batch is known,
+/// and nothing follows before its replies.
+#[derive(Debug)]
+struct Replies {
+    /// Length of a batch of requests in bytes.
+    batch: usize,
+    /// The same of the last batch of a connection.
+    last: usize,
+    /// Batches on a connection before it is closed.
+    batches: u64,
+    bytes: Vec<u8>,
+}
+
+impl Answer {
+    async fn serve(self, mut stream: Stream<Any>) {
+        // An error ends the connection, as its end does.
+        let _ = match self {
+            Self::Echo => echo(&mut stream).await,
+            Self::Http(replies) => replies.serve(&mut stream).await,
+        };
+    }
+}
+
+async fn echo(stream: &mut Stream<Any>) -> io::Result<()> {
+    loop {
+        let received = stream.recv().await?;
+        if received.is_empty() {
+            return Ok(());
+        }
+        stream.send(received).await?;
+    }
+}
+
+impl Replies {
+    /// The load on the null server, of the longest requests of `http` alone, and the replies, with bodies of `body` bytes.
+    ///
+    /// # Errors
+    /// The requests are made by a script, or the replies are too large.
+    fn to(http: &Http, body: u64) -> Result<(Http, Self), String> {
+        let Some((address, rendered)) = http.longest() else {
+            return Err("the requests of a script cannot be repeated for a null server".to_owned());
+        };
+        let rendered = rendered.longest();
+        let (text, batch) = (http.expect.body.as_deref().unwrap_or_default(), rendered.batch);
+        let requests = u64::from(batch.requests());
+        let total = body.max(text.len() as u64).saturating_mul(requests);
+        if total > MOST_BYTES {
+            return Err(format!(
+                "replies to one write of {total} bytes are too many: {MOST_BYTES} may be held at most"
+            ));
+        }
+        // The expected text is at the end, so that all of the body is searched.
+        let mut body = vec![b'.'; (body as usize).saturating_sub(text.len())];
+        body.extend_from_slice(text);
+        let mut bytes = Vec::new();
+        for number in 0..batch.requests() {
+            // Leaves the connection open in both versions (RFC 9112, 9.3).
+            bytes.extend_from_slice(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes());
+            if !batch.is_head(number) {
+                bytes.extend_from_slice(&body);
+            }
+        }
+        let replies = Self {
+            batch: rendered.longest_bytes(false),
+            last: rendered.longest_bytes(true),
+            batches: http.reuse.map_or(u64::MAX, |reuse| reuse / requests),
+            bytes,
+        };
+        // Without the checks that cost nothing.
+        let expect = Expect { body: http.expect.body.clone(), ..Expect::default() };
+        let requests = Requests::Rendered(Arc::new(rendered));
+        Ok((Http::on(address, requests, http.reuse, expect), replies))
+    }
+
+    async fn serve(&self, stream: &mut Stream<Any>) -> io::Result<()> {
+        for batch in 1..=self.batches {
+            let mut missing = if batch == self.batches { self.last } else { self.batch };
+            while missing > 0 {
+                let received = stream.recv().await?;
+                if received.is_empty() {
+                    return Ok(());
+                }
+                missing = missing.saturating_sub(received.len());
+            }
+            stream.write_all(&self.bytes).await?;
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::tests::valid;
-use crate::http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Script, Template};
+use crate::http::{Pipeline, Rendered, RequestTarget, Script, Template};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Held by tests that start null servers, whose threads one of them counts.

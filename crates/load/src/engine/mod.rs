@@ -7,7 +7,6 @@ pub(crate) mod coordinator;
 mod dispatch;
 pub(crate) mod exchange;
 mod hosts;
-pub(crate) mod limits;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
 pub(crate) mod thread;

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn head_requests_are_marked() {
+    fn head_requests_are_marked_and_batches_are_limited() {
         let mut batch = Batch::of("GET");
         for method in ["HEAD", "POST", "HEAD"] {
             batch.push(method).unwrap();
@@ -118,10 +118,7 @@ mod tests {
         assert_eq!(batch.requests(), 4);
         assert_eq!((0..5).map(|number| batch.is_head(number)).collect::<Vec<_>>(), [false, true, false, true, false]);
         assert!(Batch::of("HEAD").is_head(0) && !Batch::of("HEAD").is_head(64));
-    }
-
-    #[test]
-    fn a_batch_has_a_limit() {
+        // A batch has a limit, and a lower one with HEAD.
         let mut batch = Batch::default();
         (0..64).for_each(|_| batch.push("HEAD").unwrap());
         assert!(batch.push("HEAD").unwrap_err().contains("64"));

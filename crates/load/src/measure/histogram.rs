@@ -102,15 +102,6 @@ pub mod tests {
         values.flat_map(|v| std::iter::repeat_n(ms(v.value_iterated_to()), v.count_at_value() as usize)).collect()
     }
 
-    fn merged(values: &[u64]) -> Histogram<u64> {
-        let mut counts = RawHistogram::default();
-        values.iter().for_each(|&value| counts.record(value));
-        let mut histogram = new_histogram();
-        counts.merge_into(&mut histogram);
-        assert_eq!(counts.cells.iter().sum::<u32>(), 0);
-        histogram
-    }
-
     #[test]
     fn cells_are_contiguous() {
         for cell in 1..CELLS {
@@ -122,9 +113,7 @@ pub mod tests {
     #[test]
     fn a_value_above_the_range_counts_as_the_highest_and_is_reported() {
         let mut counts = RawHistogram::default();
-        for value in [MAX_LATENCY_NS, MAX_LATENCY_NS + 1, u64::MAX] {
-            counts.record(value);
-        }
+        [MAX_LATENCY_NS, MAX_LATENCY_NS + 1, u64::MAX].into_iter().for_each(|value| counts.record(value));
         assert_eq!(counts.saturated, 2);
         let mut histogram = new_histogram();
         counts.merge_into(&mut histogram);
@@ -135,7 +124,7 @@ pub mod tests {
     #[test]
     fn serialized_counts_are_read_back() {
         let mut counts = RawHistogram::default();
-        [0, 1, 1, 2047, 2048, 5_000_000, u64::MAX].iter().for_each(|&value| counts.record(value));
+        [0, 1, 1, 2047, 2048, 5_000_000, u64::MAX].into_iter().for_each(|value| counts.record(value));
         let text = serde_json::to_string(&counts).unwrap();
         let read: RawHistogram = serde_json::from_str(&text).unwrap();
         assert_eq!((&read.cells, read.saturated), (&counts.cells, 1));
@@ -147,11 +136,13 @@ pub mod tests {
         fn merged_values_equal_directly_recorded_ones(
             values in proptest::collection::vec((0u32..42, any::<u64>()).prop_map(|(bits, x)| x % (1u64 << bits).max(1)), 1..300),
         ) {
-            let mut direct = new_histogram();
+            let (mut direct, mut merged, mut counts) = (new_histogram(), new_histogram(), RawHistogram::default());
             for &value in &values {
                 direct.record(value).unwrap();
+                counts.record(value);
             }
-            let merged = merged(&values);
+            counts.merge_into(&mut merged);
+            prop_assert_eq!(counts.cells.iter().sum::<u32>(), 0);
             prop_assert_eq!(&merged, &direct);
             prop_assert_eq!((merged.min(), merged.max()), (direct.min(), direct.max()));
             prop_assert_eq!(merged.mean(), direct.mean());

@@ -2,8 +2,8 @@
 
 use super::{Report, Task};
 use crate::engine::shared::{Clock, Progress, Shared};
-use crate::run::{ReleaseOnDrop, Threads, start_threads};
-use crate::{engine::coordinator::Order, engine::limits, engine::thread::Message, error::LoadError};
+use crate::run::{ReleaseOnDrop, Threads, make_room, start_threads};
+use crate::{engine::coordinator::Order, engine::thread::Message, error::LoadError};
 use brunt_multiprocess::Parent;
 use rustix::io::Errno;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -27,7 +27,7 @@ pub fn run_worker(parent: Parent) -> io::Result<()> {
 fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
     let Task { options, first, end, zero_ns } = task;
     let connections = |end| -> usize { (0..end).map(|thread| crate::run::share(&options, thread).own()).sum() };
-    limits::make_room(connections(end) - connections(first), end - first, false)?;
+    make_room(connections(end) - connections(first), end - first, false)?;
     let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
     let ordered = Arc::clone(&shared);
     let obey = move |order| match order {

@@ -68,13 +68,32 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn without_functions_the_request_is_that_of_the_command_line() {
+fn without_request_it_is_that_of_the_command_line_with_the_changes_of_the_script() {
     let mut source = source("").unwrap();
     let (text, batch) = next(&mut source);
-    assert_eq!(lines(&text), ["GET /path?q HTTP/1.1", "Host: localhost:8080", "X-Typed: yes", ""]);
     assert_eq!((batch.requests(), batch.is_head(0), source.wants_responses()), (1, false, false));
     assert_eq!(source.delay(), None);
     assert_eq!(next(&mut source).0, text);
+    let get = ["GET /path?q HTTP/1.1", "Host: localhost:8080", "X-Typed: yes", ""];
+    let post = [
+        "POST /path?q HTTP/1.1",
+        "Content-Length: 20",
+        "Content-Type: application/x-www-form-urlencoded",
+        "Host: localhost:8080",
+        "X-Typed: yes",
+        "name=value&other=%20",
+    ];
+    // Names of fields are case-insensitive.
+    let names = "wrk.headers['x-typed'] = 'again' wrk.headers['X-New'] = 1 wrk.headers['content-LENGTH'] = 99
+        wrk.body = 'hi'
+        assert(wrk.headers['X-TYPED'] == 'again' and wrk.headers['x-new'] == 1 and wrk.headers.none == nil)";
+    let named =
+        ["GET /path?q HTTP/1.1", "Content-Length: 2", "Host: localhost:8080", "X-New: 1", "X-Typed: again", "hi"];
+    for (mut source, expected) in
+        [(source, &get[..]), (source_of("post.lua", &[]), &post), (self::source(names).unwrap(), &named)]
+    {
+        assert_eq!(lines(&next(&mut source).0), expected);
+    }
 }
 
 #[test]
@@ -91,20 +110,6 @@ fn the_host_field_is_as_typed() {
     assert_eq!(lines(&next(&mut own).0)[1], "HOST: mine");
     let mut plain = source("wrk.headers = {['Host'] = 'plain'}").unwrap();
     assert_eq!(lines(&next(&mut plain).0), ["GET /path?q HTTP/1.1", "Host: plain", ""]);
-}
-
-#[test]
-fn post() {
-    let (text, _) = next(&mut source_of("post.lua", &[]));
-    let expected = [
-        "POST /path?q HTTP/1.1",
-        "Content-Length: 20",
-        "Content-Type: application/x-www-form-urlencoded",
-        "Host: localhost:8080",
-        "X-Typed: yes",
-        "name=value&other=%20",
-    ];
-    assert_eq!(lines(&text), expected);
 }
 
 #[test]
@@ -248,17 +253,6 @@ fn files_can_be_read_in_all_formats_and_not_written() {
         assert(not pcall(io.lines, "{path}.none") and io.popen == nil and os.execute == nil and os.remove == nil)"#
     );
     next(&mut source(&script).unwrap());
-}
-
-#[test]
-fn names_of_fields_are_case_insensitive() {
-    let script = "wrk.headers['x-typed'] = 'again' wrk.headers['X-New'] = 1 wrk.headers['content-LENGTH'] = 99
-        wrk.body = 'hi'
-        assert(wrk.headers['X-TYPED'] == 'again' and wrk.headers['x-new'] == 1 and wrk.headers.none == nil)";
-    let text = lines(&next(&mut source(script).unwrap()).0);
-    let expected =
-        ["GET /path?q HTTP/1.1", "Content-Length: 2", "Host: localhost:8080", "X-New: 1", "X-Typed: again", "hi"];
-    assert_eq!(text, expected);
 }
 
 fn error(script: &str) -> String {

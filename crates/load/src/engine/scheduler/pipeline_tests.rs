@@ -166,15 +166,6 @@ fn service_times_of_a_batch_count_from_its_write_and_the_last_reply_frees_the_co
 }
 
 #[test]
-fn a_lost_connection_loses_the_rest_of_its_batch() {
-    let mut test = half_answered(1000);
-    test.scheduler.lost(0, START + 30 * MS, Failure::Reset);
-    assert_eq!(test.scheduler.recorder.outstanding, 0);
-    let counters = test.end().counters;
-    assert_eq!((counters.completed, counters.failed, counters.errors.reset), (2, 2, 2));
-}
-
-#[test]
 fn a_batch_times_out_as_a_whole() {
     for swept in [false, true] {
         let mut test = half_answered(100);
@@ -192,10 +183,15 @@ fn a_batch_times_out_as_a_whole() {
 }
 
 #[test]
-fn the_rest_of_a_batch_is_unanswered_at_the_end() {
+fn the_rest_of_a_batch_is_unanswered_at_the_end_or_lost_with_its_connection() {
     let outcome = half_answered(u64::MAX / MS / 2).end();
     assert_eq!((outcome.counters.completed, outcome.counters.unanswered), (2, 2));
     assert_eq!(outcome.response.len(), 2, "both waited until the end");
+    let mut test = half_answered(1000);
+    test.scheduler.lost(0, START + 30 * MS, Failure::Reset);
+    assert_eq!(test.scheduler.recorder.outstanding, 0);
+    let counters = test.end().counters;
+    assert_eq!((counters.completed, counters.failed, counters.errors.reset), (2, 2, 2));
 }
 
 #[test]
