@@ -30,25 +30,17 @@ pub mod system;
 pub mod terminal;
 pub mod testers;
 
-use std::{fmt, io};
+use std::io;
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Invalid request; nothing was run.
+    #[error("{0}")]
     Usage(String),
     /// A failure of this machine.
+    #[error("{0}")]
     Failed(String),
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage(text) | Self::Failed(text) => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {

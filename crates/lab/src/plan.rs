@@ -105,9 +105,9 @@ pub struct Target {
     /// Time limit for the first accepted connection.
     pub ready_timeout: Span,
     pub max_server_cores: Option<usize>,
-    #[serde(skip_serializing_if = "Pin::is_automatic")]
+    #[serde(skip_serializing_if = "is_default")]
     pub pin: Pin,
-    #[serde(skip_serializing_if = "Limits::is_empty")]
+    #[serde(skip_serializing_if = "is_default")]
     pub limits: Limits,
     #[serde(skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
@@ -126,10 +126,8 @@ pub enum Pin {
     Free,
 }
 
-impl Pin {
-    fn is_automatic(&self) -> bool {
-        *self == Self::Automatic
-    }
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 pub const HOOK_TIMEOUT: Span = Span(Duration::from_secs(60));
@@ -163,12 +161,6 @@ pub struct Limits {
     pub memory: Option<Size>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memlock: Option<Size>,
-}
-
-impl Limits {
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// A layout of the printed table.

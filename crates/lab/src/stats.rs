@@ -192,10 +192,7 @@ mod tests {
         // Conover 1999, table A3: the ranks at n = 15 and n = 20.
         assert_eq!((of(15), of(20)), (Some((4.0, 12.0)), Some((6.0, 15.0))));
         assert_eq!(of(2000).map(|(low, high)| (low > 950.0, high < 1051.0)), Some((true, true)));
-    }
-
-    #[test]
-    fn constants_have_no_width_and_nan_has_no_interval() {
+        // Constants have no width, NaN has no interval.
         assert_eq!(median_interval(&[7.0; 12], 0.95), Some(Interval { low: 7.0, high: 7.0 }));
         assert_eq!(median_interval(&[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN], 0.95), None);
     }

@@ -149,18 +149,14 @@ mod tests {
     use super::*;
     use brunt_results::LatencySummary;
 
-    fn trials(rates: &[f64]) -> Vec<RunResult> {
-        let with = |rate: &f64| {
+    fn compared(a: &[f64], b: &[f64], in_pairs: bool) -> MetricComparison {
+        let trial = |rate: &f64| {
             let mut result = RunResult::new("test");
             result.requests.rate = *rate;
             result
         };
-        rates.iter().map(with).collect()
-    }
-
-    fn compared(a: &[f64], b: &[f64], in_pairs: bool) -> MetricComparison {
-        let (a, b) = (trials(a), trials(b));
-        let (a, b): (Vec<_>, Vec<_>) = (a.iter().collect(), b.iter().collect());
+        let [a, b] = [a, b].map(|rates| rates.iter().map(trial).collect::<Vec<_>>());
+        let [a, b] = [&a, &b].map(|results| results.iter().collect::<Vec<_>>());
         let mut finding = compare_metric(Figure::Rate, &a, &b, in_pairs).unwrap();
         conclude(&mut [&mut finding], MARGIN);
         finding

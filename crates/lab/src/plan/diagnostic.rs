@@ -1,16 +1,10 @@
 //! An error in a plan: file, line, column, the line with the place underlined, and a remedy.
 
-use std::{fmt, ops::Range};
+use std::ops::Range;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanError {
-    file: String,
-    line: usize,
-    column: usize,
-    text: String,
-    width: usize,
-    message: String,
-}
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(String);
 
 impl PlanError {
     /// An error at these bytes of `source`; bytes beyond its end point at the end.
@@ -27,32 +21,17 @@ impl PlanError {
         let width = source
             .get(start..place.end.min(source.len()))
             .map_or(1, |s| s.lines().next().unwrap_or("").chars().count());
-        Self {
-            file: file.to_owned(),
-            line: before.matches('\n').count() + 1,
-            column: column + 1,
-            text: text.to_owned(),
-            width: width.clamp(1, shown.saturating_sub(column).max(1)),
-            // A value quoted in it may have several lines.
-            message: message.into().replace('\n', "\\n"),
-        }
-    }
-}
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, column, text, width, message } = self;
+        let underline = "^".repeat(width.clamp(1, shown.saturating_sub(column).max(1)));
+        // A value quoted in it may have several lines.
+        let message = message.into().replace('\n', "\\n");
         // Terminals differ in the width of a tab.
         let text = text.replace('\t', " ");
-        let number = line.to_string();
-        let margin = " ".repeat(number.len());
-        writeln!(f, "{file}:{line}:{column}: {message}")?;
-        writeln!(f, " {number} | {text}")?;
-        write!(f, " {margin} | {}{}", " ".repeat(column - 1), "^".repeat(*width))
+        let number = (before.matches('\n').count() + 1).to_string();
+        let (margin, indent) = (" ".repeat(number.len()), " ".repeat(column));
+        let place = format!("{file}:{number}:{}", column + 1);
+        Self(format!("{place}: {message}\n {number} | {text}\n {margin} | {indent}{underline}"))
     }
 }
-
-impl std::error::Error for PlanError {}
 
 #[cfg(test)]
 mod tests {

@@ -58,19 +58,17 @@ fn patterns(
         let table = table.get_ref().as_table().ok_or_else(|| text.error(table.span(), form()))?;
         let mut pattern = Pattern::new();
         for (name, place, value) in entries(table) {
-            references.filters.push(FilterRef { name: name.to_owned(), value: None, place, of_target });
+            let mut refer = |value: Option<String>, place| {
+                references.filters.push(FilterRef { name: name.to_owned(), value, place, of_target });
+            };
+            refer(None, place);
             let mut values = Vec::new();
             for value in one_or_list(value) {
                 let usual = match name {
                     "target" | PHASE => text.scalar(value, name)?,
                     _ => text.setting(value, name)?,
                 };
-                references.filters.push(FilterRef {
-                    name: name.to_owned(),
-                    value: Some(usual.clone()),
-                    place: value.span(),
-                    of_target,
-                });
+                refer(Some(usual.clone()), value.span());
                 values.push(usual);
             }
             pattern.insert(name.to_owned(), values);

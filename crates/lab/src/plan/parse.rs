@@ -134,7 +134,15 @@ fn sweeps(document: &Table, references: &mut References) -> Result<Vec<Sweep>, P
 }
 
 fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<Axis, PlanError> {
-    axis_name(text, key, place)?;
+    // It must be usable as a placeholder and in a directory's name.
+    let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    if !plain || key.is_empty() || key.len() > 32 {
+        let message = format!("'{key}' cannot name an axis: up to 32 letters, digits, - and _");
+        return Err(text.error(place, message));
+    }
+    if template::OWN.contains(&key) || TAKEN.contains(&key) {
+        return Err(text.error(place, format!("'{key}' is reserved and cannot name an axis")));
+    }
     if key == "path" {
         let message = "path cannot be an axis: put it in [load] with a placeholder, path = \"/{page}\", and sweep that";
         return Err(text.error(value.span(), message));
@@ -151,17 +159,4 @@ fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<
         return Err(text.error(value.span(), format!("{key} has no values: list at least one, or remove it")));
     }
     Ok(Axis { name: key.to_owned(), values })
-}
-
-/// The name of an axis must be usable as a placeholder and in a directory's name.
-fn axis_name(text: &Source, key: &str, place: Range<usize>) -> Result<(), PlanError> {
-    let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    if !plain || key.is_empty() || key.len() > 32 {
-        let message = format!("'{key}' cannot name an axis: up to 32 letters, digits, - and _");
-        return Err(text.error(place, message));
-    }
-    if template::OWN.contains(&key) || TAKEN.contains(&key) {
-        return Err(text.error(place, format!("'{key}' is reserved and cannot name an axis")));
-    }
-    Ok(())
 }

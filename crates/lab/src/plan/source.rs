@@ -91,11 +91,6 @@ impl Source<'_> {
         PlanError::new(self.file, self.source, place, message)
     }
 
-    pub(super) fn unknown(&self, key: &str, place: Range<usize>, place_name: &str, known: &[Key]) -> PlanError {
-        let within = if place_name.is_empty() { String::new() } else { format!(" in {place_name}") };
-        self.error(place, format!("unknown key '{key}'{within}{}", did_you_mean(key, &keys::names(known))))
-    }
-
     /// A table that may have these keys; `name` is its own in messages.
     pub(super) fn keyed<'t, 'a>(
         &'t self,
@@ -106,7 +101,11 @@ impl Source<'_> {
         let entries = entries(table);
         let is_known = |name: &str| known.iter().any(|key| key.name == name || key.alias == Some(name));
         match entries.iter().find(|(key, ..)| !is_known(key)) {
-            Some((key, place, _)) => Err(self.unknown(key, place.clone(), name, known)),
+            Some((key, place, _)) => {
+                let within = if name.is_empty() { String::new() } else { format!(" in {name}") };
+                let remedy = did_you_mean(key, &keys::names(known));
+                Err(self.error(place.clone(), format!("unknown key '{key}'{within}{remedy}")))
+            }
             None => self.exclusive(entries),
         }
     }

@@ -24,7 +24,9 @@ pub(super) fn read(text: &Source, table: &DeTable, references: &mut References) 
         name,
         kind,
         dir: table.read("dir", Source::string)?,
-        build: table.read("build", build)?.unwrap_or_default(),
+        build: table
+            .read("build", |text, value, key| command(text, value, key, text.words(value, key)?))?
+            .unwrap_or_default(),
         needs: table.read("needs", Source::words)?.unwrap_or_default(),
         before: table.read("before", |_, value, key| words.command(value, key))?.unwrap_or_default(),
         after: table.read("after", |_, value, key| words.command(value, key))?.unwrap_or_default(),
@@ -54,12 +56,6 @@ fn kind(table: &Table, words: &mut Words) -> Result<Option<TargetKind>, PlanErro
         }
     }
     Ok(kind)
-}
-
-fn build(text: &Source, value: &Value, key: &str) -> Result<Vec<String>, PlanError> {
-    let words = text.words(value, key)?;
-    names_a_program(text, value, key, &words)?;
-    Ok(words)
 }
 
 fn ready(text: &Source, value: &Value, key: &str) -> Result<(), PlanError> {
@@ -103,9 +99,7 @@ impl Words<'_, '_> {
                 format!("{key} must be a list of words: [\"server\", \"--listen\", \"{{listen}}\"]; no shell reads it");
             return Err(self.text.error(value.span(), message));
         }
-        let words = self.words(value, key)?;
-        names_a_program(self.text, value, key, &words)?;
-        Ok(words)
+        command(self.text, value, key, self.words(value, key)?)
     }
 
     fn nginx(&mut self, value: &Value) -> Result<TargetKind, PlanError> {
@@ -152,10 +146,11 @@ impl Words<'_, '_> {
     }
 }
 
-fn names_a_program(text: &Source, value: &Value, key: &str, words: &[String]) -> Result<(), PlanError> {
+/// Checks that the words begin with a program.
+fn command(text: &Source, value: &Value, key: &str, words: Vec<String>) -> Result<Vec<String>, PlanError> {
     match words.first().is_none_or(String::is_empty) {
         true => Err(text.error(value.span(), format!("{key} names no program"))),
-        false => Ok(()),
+        false => Ok(words),
     }
 }
 

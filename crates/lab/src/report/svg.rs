@@ -171,10 +171,10 @@ fn colour(number: usize) -> RGBColor {
 /// Draws the marker of a target; a hollow one marks an untrusted figure.
 fn marker(area: &Area, number: usize, (x, y): (i32, i32), radius: i32, is_hollow: bool) -> Drawn {
     let colour = colour(number);
-    let corners: Vec<(i32, i32)> = SHAPES[number % SHAPES.len()]
-        .iter()
-        .map(|(dx, dy)| (x + scaled(*dx, radius), y + scaled(*dy, radius)))
-        .collect();
+    // Rounded away from the centre to keep markers symmetric.
+    let scaled = |tenths: &i32| (f64::from(tenths * radius) / 10.0).round() as i32;
+    let corners = SHAPES[number % SHAPES.len()].iter().map(|(dx, dy)| (x + scaled(dx), y + scaled(dy)));
+    let corners: Vec<(i32, i32)> = corners.collect();
     let ground = if is_hollow { RGBColor(255, 255, 255) } else { colour };
     for (style, fill) in [(ground.filled(), true), (colour.stroke_width(2), false)] {
         match corners.as_slice() {
@@ -188,11 +188,6 @@ fn marker(area: &Area, number: usize, (x, y): (i32, i32), radius: i32, is_hollow
         }
     }
     Ok(())
-}
-
-/// Tenths of a radius in pixels, rounded away from the centre to keep markers symmetric.
-fn scaled(tenths: i32, radius: i32) -> i32 {
-    (f64::from(tenths * radius) / 10.0).round() as i32
 }
 
 #[cfg(test)]

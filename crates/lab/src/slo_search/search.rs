@@ -169,16 +169,12 @@ mod tests {
     fn search(range: Range, mut service: impl FnMut(Attempt) -> SloOutcome) -> (SearchResult, Vec<Attempt>) {
         let mut search = Search::new(range);
         let mut tries = Vec::new();
-        loop {
-            match search.next() {
-                Ok(next) => {
-                    tries.push(next);
-                    assert!(tries.len() < 500, "the search does not end: {tries:?}");
-                    search.tell(service(next));
-                }
-                Err(end) => return (end, tries),
-            }
+        while let Ok(next) = search.next() {
+            tries.push(next);
+            assert!(tries.len() < 500, "the search does not end: {tries:?}");
+            search.tell(service(next));
         }
+        (search.next().unwrap_err(), tries)
     }
 
     fn holds_if(holds: bool) -> SloOutcome {

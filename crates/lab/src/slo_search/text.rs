@@ -82,8 +82,9 @@ mod tests {
     use super::*;
     use brunt_results::verdict::Kind;
 
-    fn step(rate: f64, outcome: SloOutcome, confirms: bool) -> Step {
-        Step {
+    #[test]
+    fn the_knee_is_in_the_order_of_its_rates() {
+        let step = |(rate, confirms, broken): (f64, bool, &[&str])| Step {
             dir: "steps/01".into(),
             rate,
             confirms,
@@ -92,19 +93,12 @@ mod tests {
             p99_us: Some(rate / 2.0),
             errors: 0.0,
             verdict: Kind::Ok,
-            broken: if outcome == SloOutcome::Holds { Vec::new() } else { vec!["p99<6ms: it was 8000.0 us".into()] },
-            outcome,
-        }
-    }
-
-    #[test]
-    fn the_knee_is_in_the_order_of_its_rates() {
-        let steps = vec![
-            step(1000.0, SloOutcome::Holds, false),
-            step(16_000.0, SloOutcome::Breaks, false),
-            step(12_500.0, SloOutcome::Holds, false),
-            step(12_500.0, SloOutcome::Holds, true),
-        ];
+            broken: broken.iter().map(|why| (*why).to_owned()).collect(),
+            outcome: if broken.is_empty() { SloOutcome::Holds } else { SloOutcome::Breaks },
+        };
+        let broken = ["p99<6ms: it was 8000.0 us"];
+        let steps = [(1e3, false, &[][..]), (16e3, false, &broken), (12.5e3, false, &[]), (12.5e3, true, &[])];
+        let steps = steps.map(step).to_vec();
         let end = SearchResult::Holds { rate: 12_500.0, breaks: 13_100.0 };
         let page = text(&SearchReport { url: "tcp://h:1".into(), slo: "p99<6ms".into(), end, steps });
         let expected = "\

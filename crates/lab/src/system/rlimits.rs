@@ -44,7 +44,7 @@ pub fn wrap_command(
     args: Vec<String>,
     cgroup: Option<&MemoryCgroup>,
 ) -> (PathBuf, Vec<String>) {
-    if limits.is_empty() {
+    if *limits == Limits::default() {
         return (program, args);
     }
     let kib = |size: Size| (size.0 / 1024).to_string();
