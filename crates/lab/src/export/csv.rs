@@ -28,23 +28,16 @@ struct Table {
 impl Table {
     fn add(&mut self, lead: impl IntoIterator<Item = (String, String)>, result: &RunResult) -> Result<(), Error> {
         let result = serde_json::to_value(result).map_err(|e| Error::Failed(e.to_string()))?;
-        let mut line = BTreeMap::new();
-        for (name, value) in lead {
-            self.see(&name);
+        let (mut line, mut rest) = (BTreeMap::new(), BTreeMap::new());
+        flat("", &result, &mut rest);
+        for (name, value) in lead.into_iter().chain(rest) {
+            if !self.columns.contains(&name) {
+                self.columns.push(name.clone());
+            }
             line.insert(name, value);
         }
-        let mut rest = BTreeMap::new();
-        flat("", &result, &mut rest);
-        rest.keys().for_each(|name| self.see(name));
-        line.extend(rest);
         self.lines.push(line);
         Ok(())
-    }
-
-    fn see(&mut self, name: &str) {
-        if !self.columns.iter().any(|known| known == name) {
-            self.columns.push(name.to_owned());
-        }
     }
 
     fn text(&self) -> String {

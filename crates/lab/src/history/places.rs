@@ -55,14 +55,9 @@ impl Places {
 pub(super) fn canonical_path(dir: &Path) -> Result<String, Error> {
     let whole = absolute(dir)?;
     let there = whole.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
-    let settled = match there {
-        Some((part, real)) => match whole.strip_prefix(part) {
-            Ok(rest) if rest.as_os_str().is_empty() => real,
-            Ok(rest) => real.join(rest),
-            Err(_) => whole.clone(),
-        },
-        None => whole.clone(),
-    };
+    let settled: Option<PathBuf> = there
+        .and_then(|(part, real)| Some(real.components().chain(whole.strip_prefix(part).ok()?.components()).collect()));
+    let settled = settled.unwrap_or_else(|| whole.clone());
     let line = settled.into_os_string().into_string().ok().filter(|line| !line.contains('\n'));
     line.ok_or_else(|| {
         Error::Failed(format!("{} cannot be indexed: its name is no line of text (UTF-8)", whole.display()))

@@ -19,14 +19,12 @@ pub struct Rebuilt {
 
 impl Index {
     pub fn rebuild(&mut self, roots: &[PathBuf]) -> Result<Rebuilt, Error> {
-        let mut found = Found::default();
+        let (mut entries, mut rebuilt) = (BTreeMap::new(), Rebuilt::default());
         for root in roots {
-            found.beneath(root)?;
+            find_beneath(root, &mut entries, &mut rebuilt.unreadable)?;
         }
-        let Found { mut entries, unreadable } = found;
         let identities = self.query_or_rebuild(|cache| run_identities(cache))?;
         let known = self.places.all()?.into_iter().chain(identities.keys().cloned());
-        let mut rebuilt = Rebuilt { unreadable, ..Rebuilt::default() };
         // Listed directories without results are kept: a run may just have begun.
         let mut noted = Vec::new();
         let mut gone = Vec::new();
@@ -84,32 +82,24 @@ fn run_identities(cache: &rusqlite::Connection) -> rusqlite::Result<BTreeMap<Str
     ask.query_map([], identity)?.collect()
 }
 
-#[derive(Debug, Default)]
-struct Found {
-    entries: BTreeMap<String, Entry>,
-    unreadable: Vec<String>,
-}
-
-impl Found {
-    /// Finds the result directories beneath a root. Does not follow symbolic links and does not descend into result
-    /// directories.
-    fn beneath(&mut self, root: &Path) -> Result<(), Error> {
-        fs::read_dir(root).map_err(|error| Error::Usage(format!("{}: {error}", root.display())))?;
-        let mut rest = vec![root.to_owned()];
-        while let Some(dir) = rest.pop() {
-            match Entry::read(&dir) {
-                Ok(Some(entry)) => {
-                    self.entries.insert(canonical_path(&dir)?, entry);
-                }
-                Ok(None) => match fs::read_dir(&dir) {
-                    Ok(within) => rest.extend(directories(within)),
-                    Err(error) => self.unreadable.push(format!("{}: {error}", dir.display())),
-                },
-                Err(error) => self.unreadable.push(error.to_string()),
+/// Finds the result directories beneath a root. Does not follow symbolic links and does not descend into result
+/// directories.
+fn find_beneath(root: &Path, entries: &mut BTreeMap<String, Entry>, unreadable: &mut Vec<String>) -> Result<(), Error> {
+    fs::read_dir(root).map_err(|error| Error::Usage(format!("{}: {error}", root.display())))?;
+    let mut rest = vec![root.to_owned()];
+    while let Some(dir) = rest.pop() {
+        match Entry::read(&dir) {
+            Ok(Some(entry)) => {
+                entries.insert(canonical_path(&dir)?, entry);
             }
+            Ok(None) => match fs::read_dir(&dir) {
+                Ok(within) => rest.extend(directories(within)),
+                Err(error) => unreadable.push(format!("{}: {error}", dir.display())),
+            },
+            Err(error) => unreadable.push(error.to_string()),
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn directories(within: fs::ReadDir) -> impl Iterator<Item = PathBuf> {

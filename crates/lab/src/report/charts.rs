@@ -83,7 +83,8 @@ fn under(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> 
     let common = common.iter().filter(|name| !untold.contains(&name.as_str()));
     let mut words = vec![load::phrases(&choice.rows, common)];
     words.extend(repeats(choice));
-    words.extend(choice.body.spans().then(|| "from p50 (marker) to p99 (end)".to_owned()));
+    let spans = matches!(&choice.body, Body::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()));
+    words.extend(spans.then(|| "from p50 (marker) to p99 (end)".to_owned()));
     if choice.body.metric() == Metric::Response && choice.rows.iter().all(|row| row.cell.rate().is_none()) {
         // Little's law. Charts are often shown without the report.
         words.push("at saturation it is connections / throughput".to_owned());
@@ -125,10 +126,6 @@ impl Body {
             Self::Lines(lines) => lines.points().any(|point| point.range.is_some()),
             Self::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
         }
-    }
-
-    fn spans(&self) -> bool {
-        matches!(self, Self::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()))
     }
 }
 

@@ -38,7 +38,8 @@ const SCRIPTS: [&str; 7] = [
 
 /// Reads distributions and time series from the run directory; the page of a running experiment reloads itself.
 pub fn page(report: &Report, store: &RunDirectory, is_running: bool) -> io::Result<String> {
-    made(report, &[Run::alone(report, store)], is_running)
+    let run = Run { name: String::new(), report, store, place: String::new() };
+    made(report, &[run], is_running)
 }
 
 pub fn page_of_runs(runs: &[Run]) -> io::Result<String> {

@@ -17,12 +17,6 @@ pub struct Run<'a> {
     pub place: String,
 }
 
-impl<'a> Run<'a> {
-    pub fn alone(report: &'a Report, store: &'a RunDirectory) -> Self {
-        Self { name: String::new(), report, store, place: String::new() }
-    }
-}
-
 /// Merges the rows of all runs, grouped by target, then sorted as usual.
 pub(super) fn merged(runs: &[Run]) -> Report {
     let targets: Vec<Vec<String>> = runs.iter().map(|run| charts::targets(run.report)).collect();

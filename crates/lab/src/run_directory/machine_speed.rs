@@ -93,10 +93,8 @@ mod tests {
             baseline.judge(&cells[0], speed, &mut result);
             (result.verdict.kind, result.verdict.why.len())
         };
-        assert_eq!(kind(Some(sample(6.7, 6.6))), (Kind::Ok, 0));
-        assert_eq!(kind(Some(sample(7.0, 7.2))), (Kind::Ok, 0));
-        assert_eq!(kind(Some(sample(6.6, 9.1))), (Kind::Disturbed, 1));
-        assert_eq!(kind(None), (Kind::Ok, 0));
+        let kinds = [Some(sample(6.7, 6.6)), Some(sample(7.0, 7.2)), Some(sample(6.6, 9.1)), None].map(kind);
+        assert_eq!(kinds, [(Kind::Ok, 0), (Kind::Ok, 0), (Kind::Disturbed, 1), (Kind::Ok, 0)]);
         assert!(is_faster(Some(sample(6.6, 6.7)), Some(sample(6.6, 9.1))));
         assert!(is_faster(Some(sample(9.0, 9.0)), None) && !is_faster(None, None));
     }

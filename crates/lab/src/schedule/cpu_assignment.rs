@@ -4,7 +4,7 @@
 use crate::plan::{Pin, settings::ClientCores};
 use brunt_results::Cores;
 use serde::{Deserialize, Serialize};
-use std::{fmt, io};
+use std::io;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
@@ -42,35 +42,22 @@ impl Placement {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("needs {server} server + {client} generator cores, this machine has {have}")]
 pub struct TooFewCores {
     pub server: usize,
     pub client: usize,
     pub have: usize,
 }
 
-impl fmt::Display for TooFewCores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { server, client, have } = self;
-        write!(f, "needs {server} server + {client} generator cores, this machine has {have}")
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
+    #[error("{0}")]
     Cores(TooFewCores),
     /// Any other reason, with a remedy if there is one.
+    #[error("{0}")]
     Other(String),
-}
-
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cores(cores) => cores.fmt(f),
-            Self::Other(why) => f.write_str(why),
-        }
-    }
 }
 
 pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {

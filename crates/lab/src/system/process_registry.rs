@@ -18,7 +18,7 @@ use std::{fs, io};
 /// Environment variable of every program that a run starts: the path of the run's registry.
 const MARK: &str = "BRUNT_RUN";
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Contents {
     boot: String,
     groups: Vec<Entry>,
@@ -41,12 +41,9 @@ impl ProcessRegistry {
     /// Opens the registry at `path`. Kills every group that an earlier run left there; returns their number.
     pub fn open(path: &Path) -> io::Result<(Self, usize)> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
-        let earlier: Contents =
-            fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        let mut killed = 0;
-        if earlier.boot == boot {
-            killed = earlier.groups.iter().filter(|entry| kill_recorded(entry)).count();
-        }
+        let earlier: Option<Contents> = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let groups = earlier.filter(|earlier| earlier.boot == boot).map_or(Vec::new(), |earlier| earlier.groups);
+        let mut killed = groups.iter().filter(|entry| kill_recorded(entry)).count();
         let registry = Self { path: path.to_owned(), contents: Mutex::new(Contents { boot, groups: Vec::new() }) };
         registry.write()?;
         killed += marked(&registry.mark()).into_iter().filter(|group| kill(*group)).count();
