@@ -159,7 +159,15 @@ impl Builder {
             std::env::var(&variable).ok().map(|value| (variable, value))
         };
         let backend = match (self.backend, read("BACKEND")) {
-            (None, Some((variable, value))) => parse_backend(&variable, &value)?,
+            (None, Some((variable, value))) => match value.as_str() {
+                "" => None,
+                "uring" => Some(BackendKind::Uring),
+                "epoll" => Some(BackendKind::Epoll),
+                other => {
+                    let message = format!("{variable} is '{other}'; set it to uring or epoll, or unset it");
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+                }
+            },
             (backend, _) => backend,
         };
         let features = match read("RING") {
@@ -167,17 +175,5 @@ impl Builder {
             None => self.features.clone(),
         };
         Ok((backend, features))
-    }
-}
-
-fn parse_backend(variable: &str, value: &str) -> io::Result<Option<BackendKind>> {
-    match value {
-        "" => Ok(None),
-        "uring" => Ok(Some(BackendKind::Uring)),
-        "epoll" => Ok(Some(BackendKind::Epoll)),
-        other => {
-            let message = format!("{variable} is '{other}'; set it to uring or epoll, or unset it");
-            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-        }
     }
 }

@@ -65,8 +65,6 @@ impl Io {
             (conn.read_errno, conn.write_errno) = (-result as u16, -result as u16);
         }
         self.wakers.wake(&mut conn.writer);
-        if conn.has(flag::DROPPED) {
-            self.close_if_quiet(key);
-        }
+        self.close_if_quiet(key);
     }
 }

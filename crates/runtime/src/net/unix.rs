@@ -5,7 +5,7 @@ use super::socket_file::{self, SocketFile, display};
 use super::stream::sealed::Sealed;
 use super::{Family, Listener, Stream};
 use crate::time::sleep;
-use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+use socket2::{Domain, SockAddr, Socket, Type};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
@@ -107,7 +107,19 @@ impl Stream<Unix> {
 
     /// The process, user and group of the peer.
     pub fn peer_credentials(&self) -> io::Result<Credentials> {
-        self.conn().socket(|socket| credentials(&socket))
+        // Not by rustix, where process ID 0 would be an invalid value.
+        let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+        let mut len = size_of_val(&peer) as libc::socklen_t;
+        self.conn().socket(|socket| {
+            // SAFETY: the option writes one ucred, whose size is given; both outlive the call; the descriptor is open.
+            let result = unsafe {
+                let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
+                libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut peer).cast(), &raw mut len)
+            };
+            if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        })?;
+        let pid = u32::try_from(peer.pid).ok().filter(|pid| *pid != 0);
+        Ok(Credentials { pid, uid: peer.uid, gid: peer.gid })
     }
 }
 
@@ -134,20 +146,4 @@ pub(super) fn listen(path: &Path) -> io::Result<(OwnedFd, Option<SocketFile>)> {
 
 pub(super) fn socket() -> io::Result<Socket> {
     Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)
-}
-
-/// Reads SO_PEERCRED. Not by rustix, where process ID 0 would be an invalid value.
-fn credentials(socket: &SockRef<'_>) -> io::Result<Credentials> {
-    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut len = size_of_val(&peer) as libc::socklen_t;
-    // SAFETY: the option writes one ucred, whose size is given; both outlive the call; the descriptor is open.
-    let result = unsafe {
-        let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
-        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut peer).cast(), &raw mut len)
-    };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let pid = u32::try_from(peer.pid).ok().filter(|pid| *pid != 0);
-    Ok(Credentials { pid, uid: peer.uid, gid: peer.gid })
 }

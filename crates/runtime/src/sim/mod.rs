@@ -11,7 +11,6 @@ mod net;
 mod plan;
 mod real;
 mod request;
-mod script;
 mod tests;
 mod world;
 

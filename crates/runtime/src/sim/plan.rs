@@ -1,6 +1,6 @@
 //! Random test plans: connections, the operations of their tasks and peers, and the kernel's choices.
 
-use super::{net::PeerAct, script::Script};
+use super::net::{PeerAct, Script};
 use proptest::{bool::weighted, collection::vec, option, prelude::*};
 
 #[derive(Debug, Clone, Default)]

@@ -1,8 +1,8 @@
 //! The client's side of one connection: parses responses, and matches them to requests.
 
+use super::parse::Partial;
 use super::parse::body::Decoder;
 use super::parse::body_reader::{self, Part};
-use super::parse::partial::Partial;
 use super::parse::response_head;
 use super::{Body, EncodeError, Fields, Limits, ParseError, Persistence};
 pub use super::{

@@ -19,18 +19,17 @@ pub mod client;
 mod encode;
 mod error;
 mod fields;
-mod limits;
-mod method;
 mod parse;
 pub mod server;
 
 pub use encode::{
-    body_writer::BodyWriter, date::DateHeader, response::Response, static_response::StaticResponse, status::reason,
+    body_writer::BodyWriter,
+    date::DateHeader,
+    response::{Response, StaticResponse},
+    status::reason,
 };
 pub use error::{EncodeError, ParseError};
 pub use fields::{Field, Fields};
-pub use limits::{Limits, MAX_FIELDS};
-pub use method::Method;
 pub use parse::{
     body::Body,
     request_head::{Head, RequestMeta},
@@ -58,5 +57,84 @@ pub enum Persistence {
 impl Persistence {
     pub(crate) fn keep_if(keep: bool) -> Self {
         if keep { Self::Keep } else { Self::Close }
+    }
+}
+
+/// A request method. Methods are case-sensitive: `get` is [`Method::Other`] (RFC 9110, section 9.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names say it: RFC 9110, section 9.3, and RFC 5789")]
+pub enum Method {
+    Get,
+    Head,
+    Post,
+    Put,
+    Delete,
+    Connect,
+    Options,
+    Trace,
+    Patch,
+    /// Any other token.
+    Other,
+}
+
+impl Method {
+    /// The method with this name.
+    #[inline]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "GET" => Self::Get,
+            "HEAD" => Self::Head,
+            "POST" => Self::Post,
+            "PUT" => Self::Put,
+            "DELETE" => Self::Delete,
+            "CONNECT" => Self::Connect,
+            "OPTIONS" => Self::Options,
+            "TRACE" => Self::Trace,
+            "PATCH" => Self::Patch,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Maximum number of fields in a head or trailer section, whatever the [`Limits`]: they are parsed on the stack.
+pub const MAX_FIELDS: usize = 100;
+
+/// Bounds on the memory and work that a peer can cause with one message. Passed by reference: connections hold no copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a whole head, request line and empty lines before it included. Beyond: 431, or 414 if it is the target
+    /// that does not end (RFC 6585, section 5).
+    pub head: usize,
+    /// Fields in a head or trailer section, at most [`MAX_FIELDS`]. Beyond: 431.
+    pub fields: usize,
+    /// Bytes of the request target. Beyond: 414. RFC 9112, section 3 asks for request lines of at least 8000 bytes.
+    pub target: usize,
+    /// Bytes of a body without chunk overhead. Beyond: 413. Bodies are counted, never buffered.
+    pub body: u64,
+    /// Bytes of all chunk extensions of one body together (RFC 9112, section 7.1.1 asks for a bound). Beyond: 400.
+    pub chunk_extensions: u32,
+    /// Bytes of a trailer section. Beyond: 431.
+    pub trailers: usize,
+}
+
+impl Limits {
+    /// The value of [`Limits::default`]: a 16 KiB head, [`MAX_FIELDS`] fields, an 8 KiB target, a 16 MiB body,
+    /// 4 KiB of chunk extensions and 8 KiB of trailers.
+    pub const SERVER: Self = Self {
+        head: 16 << 10,
+        fields: MAX_FIELDS,
+        target: 8 << 10,
+        body: 16 << 20,
+        chunk_extensions: 4 << 10,
+        trailers: 8 << 10,
+    };
+
+    /// For clients that do not store bodies: heads up to 64 KiB, bodies of any length.
+    pub const CLIENT: Self = Self { head: 64 << 10, body: u64::MAX, ..Self::SERVER };
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::SERVER
     }
 }

@@ -1,8 +1,8 @@
 //! The server's side of one connection: parses requests.
 
+use super::parse::Partial;
 use super::parse::body::Decoder;
 use super::parse::body_reader::{self, Part};
-use super::parse::partial::Partial;
 use super::parse::request_head::{self, Parsed};
 use super::{Body, Fields, Head, Limits, ParseError, Persistence};
 

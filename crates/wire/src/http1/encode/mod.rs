@@ -6,7 +6,6 @@ pub(super) mod body_writer;
 pub(super) mod date;
 pub(super) mod request;
 pub(super) mod response;
-pub(super) mod static_response;
 pub(super) mod status;
 
 fn is_framing(name: &str) -> bool {

@@ -8,12 +8,10 @@ mod chunked;
 mod fast_path;
 mod framing_headers;
 pub(super) mod head_cache;
-pub(super) mod partial;
 pub(super) mod request_head;
 pub(super) mod response_head;
 pub(super) mod scan;
 pub(super) mod target;
-pub(super) mod trailers;
 
 fn from_httparse(error: httparse::Error) -> ParseError {
     match error {
@@ -24,5 +22,41 @@ fn from_httparse(error: httparse::Error) -> ParseError {
         httparse::Error::Token => ParseError::RequestLine,
         httparse::Error::TooManyHeaders => ParseError::TooManyFields,
         httparse::Error::Version => ParseError::VersionSyntax,
+    }
+}
+
+/// The buffer for an incomplete head or trailer section. One word while there is none.
+#[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "one word instead of three in each idle connection")]
+pub(crate) struct Partial(Option<Box<Vec<u8>>>);
+
+impl Partial {
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    /// Appends from `input` up to a total of `limit` bytes; returns how many there were before.
+    pub fn append(&mut self, input: &[u8], limit: usize) -> usize {
+        let kept = self.0.get_or_insert_default();
+        let before = kept.len();
+        let room = limit.saturating_sub(before);
+        kept.extend_from_slice(&input[..room.min(input.len())]);
+        before
+    }
+
+    pub fn patch(&mut self, at: usize, byte: u8) {
+        if let Some(place) = self.0.as_mut().and_then(|kept| kept.get_mut(at)) {
+            *place = byte;
+        }
+    }
+
+    #[inline]
+    pub fn clear(&mut self) {
+        self.0 = None;
     }
 }
