@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_process_is_read() {
+    fn own_process_is_read_and_names_may_contain_anything() {
         let own = Stat::of(std::process::id()).unwrap();
         assert!(own.minor_faults > 0 && own.threads >= 1 && own.rss_bytes > 100_000 && !own.ended);
         assert_eq!(own.parent, std::os::unix::process::parent_id());
@@ -115,10 +115,6 @@ mod tests {
         assert!(anon >= 4 << 20 && std::hint::black_box(&mapped).len() == 4 << 20, "{anon}");
         assert!(last_pid().is_some());
         assert!(Stat::of(u32::MAX).is_none() && threads_of(u32::MAX).is_empty());
-    }
-
-    #[test]
-    fn names_may_contain_anything() {
         let rest = "S 7 1 1 0 -1 4194560 11 12 13 14 15 16 17 18 20 0 3 0 999 100000 5 18446744073709551615 1 2";
         let stat = Stat::parse(9, &format!("9 (a) b) {rest} 3 4")).unwrap();
         assert_eq!((stat.pid, stat.parent, stat.threads, stat.started), (9, 7, 3, 999));

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expensive_sample_is_not_repeated_soon_and_a_cheap_one_is() {
+    fn an_expensive_sample_is_not_repeated_soon_and_a_cheap_one_is_with_the_previous_and_its_age() {
         let mut budget = SamplingBudget::default();
         assert_eq!(budget.take(burn), Some(()));
         // Eight seconds; a busy machine lets some of them pass.
@@ -83,10 +83,6 @@ mod tests {
         let mut budget = SamplingBudget::default();
         assert_eq!(budget.take(|| 7), Some(7));
         assert_eq!(soon(|| budget.take(|| 8)), 8);
-    }
-
-    #[test]
-    fn a_sampler_returns_the_previous_sample_and_its_age() {
         let mut sampler = Sampler::first(|| 1);
         let (before, seconds) = soon(|| sampler.again(|| 2));
         assert_eq!((before, sampler.newest), (1, 2));

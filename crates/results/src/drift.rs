@@ -107,16 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_slows_down_is_not_stationary() {
+    fn a_slowdown_and_a_warm_up_inside_the_window_are_reported() {
         let slower = series((0..20).map(|second| 10_000.0 * (1.0 - 0.01 * second as f64) + 100.0 * noise(second)));
         let issue = check(&slower).unwrap();
         assert_eq!(issue.kind(), Kind::NotStationary);
         let why = issue.evidence();
         assert!(why.starts_with("throughput fell by 2") && why.contains("; the median response time rose by"), "{why}");
-    }
-
-    #[test]
-    fn a_warm_up_inside_the_window_is_reported() {
         let caching = series((0..20).map(|second| match second {
             0..6 => 6_000.0 + 500.0 * second as f64,
             _ => 10_000.0 + 50.0 * noise(second),

@@ -197,7 +197,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn common_forms_parse() {
+    fn common_forms_parse_and_errors_name_them() {
         assert_eq!("20k".parse(), Ok(Count(20_000)));
         assert_eq!("1M".parse(), Ok(Count(1_000_000)));
         assert_eq!("1KiB".parse(), Ok(Size(1024)));
@@ -207,10 +207,6 @@ mod tests {
         assert_eq!("20k/s".parse(), Ok(Rate(20_000.0)));
         assert_eq!("0,2-3".parse(), Ok(Cores(vec![0, 2, 3])));
         assert_eq!("3,1,2,2".parse::<Cores>().unwrap().to_string(), "1-3");
-    }
-
-    #[test]
-    fn errors_name_the_accepted_forms() {
         for (error, value) in [
             ("1KB".parse::<Size>().unwrap_err(), "'1KB'"),
             ("10".parse::<Span>().unwrap_err(), "'10'"),

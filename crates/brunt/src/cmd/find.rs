@@ -1,8 +1,7 @@
 //! `brunt find`: finds the highest rate that meets an SLO. The result goes to stdout, everything else to stderr.
 
-use super::register_run::registered;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::{current_binary, out_directory, share, stdout};
+use super::{current_binary, out_directory, registered, share, stdout};
 use brunt_lab::Error;
 use brunt_lab::format::time;
 use brunt_lab::slo_search::{self, Attempt, Range, Request, SearchResult, SloOutcome, Step};

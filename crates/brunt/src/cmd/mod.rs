@@ -7,7 +7,6 @@ mod export;
 mod find;
 mod list;
 mod load;
-mod register_run;
 mod report;
 mod run;
 mod serve;
@@ -16,6 +15,7 @@ mod status_line;
 mod stdout;
 mod worker;
 
+use brunt_lab::history::{self, Index};
 use brunt_lab::{Error, run_directory::default_directory};
 use brunt_results::ExitCode;
 use std::io::{self, Write as _};
@@ -75,6 +75,18 @@ fn current_binary() -> Result<PathBuf, Error> {
 /// The directory of `--out`, or the default one of this name.
 fn out_directory(out: Option<&PathBuf>, name: &str) -> io::Result<PathBuf> {
     out.cloned().map_or_else(|| default_directory(Path::new("runs"), name), Ok)
+}
+
+/// Adds `dir` to the index of results, runs `work`, then adds the results of `dir`. Index errors are warnings and never end
+/// a measurement.
+fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
+    let folder = history::folder().and_then(|folder| history::register(&folder, dir).map(|()| folder));
+    let done = work();
+    let added = folder.and_then(|folder| Index::open(&folder)?.add(dir));
+    if let Err(Error::Usage(why) | Error::Failed(why)) = added {
+        let _ = writeln!(io::stderr(), "warning: {} is missing from brunt list: {why}", dir.display());
+    }
+    done
 }
 
 /// Prints crossed `--fail-if` bounds. Returns whether there are any.

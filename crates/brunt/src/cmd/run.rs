@@ -4,9 +4,8 @@
 mod preview;
 mod progress;
 
-use super::register_run::registered;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::{current_binary, out_directory, stdout};
+use super::{current_binary, out_directory, registered, stdout};
 use brunt_lab::plan::{Plan, Style, builtin, read};
 use brunt_lab::run::Request;
 use brunt_lab::run::experiment::{self, Summary};

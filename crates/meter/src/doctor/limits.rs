@@ -154,22 +154,18 @@ mod tests {
         facts
     }
 
+    fn set(facts: &mut Facts, name: &str, value: u64) {
+        facts.sysctls.insert(name.to_owned(), value);
+    }
+
     #[test]
-    fn each_limit_depends_on_the_number_of_connections() {
+    fn each_limit_that_is_too_low_for_the_connections_is_reported() {
         assert!(examine(&facts(), None, 2).iter().all(|finding| finding.state == State::Good));
         let findings = examine(&facts(), Some(1_000_000), 2);
         let bad = findings.iter().filter(|finding| finding.state != State::Good).map(|finding| &*finding.subject);
         assert_eq!(bad.collect::<Vec<_>>(), ["open files", "local ports", "accept backlog"]);
         assert!(findings[0].consequence.contains("51 processes"), "{}", findings[0].consequence);
         assert!(findings[1].consequence.contains("36 source addresses"), "{}", findings[1].consequence);
-    }
-
-    fn set(facts: &mut Facts, name: &str, value: u64) {
-        facts.sysctls.insert(name.to_owned(), value);
-    }
-
-    #[test]
-    fn each_limit_of_the_system_is_reported_if_too_low() {
         let worst = |change: &dyn Fn(&mut Facts), subject: &str| {
             let mut facts = facts();
             change(&mut facts);

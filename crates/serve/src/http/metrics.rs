@@ -163,7 +163,8 @@ impl Metrics {
         let handshakes = HANDSHAKES.iter().map(|(kind, count)| of_kind(kind, self.sum(count)));
         page.family("tls_handshakes_total", "TLS handshakes, by outcome.", handshakes);
         let scripts = lock(&self.script_errors);
-        let scripts = scripts.iter().map(|(name, errors)| (label("script", name), errors.load(Relaxed)));
+        let of_script = |name: &str| format!("{{script=\"{}\"}}", escaped(name));
+        let scripts = scripts.iter().map(|(name, errors)| (of_script(name), errors.load(Relaxed)));
         page.family("script_errors_total", "Script calls that failed and were answered with 500.", scripts);
         let times = lock(&self.times);
         let times = times.iter().flat_map(|(route, time)| time.samples(route));
@@ -227,10 +228,6 @@ impl Page {
             let _ = writeln!(self.0, "brunt_http_{name}{labels} {value}");
         }
     }
-}
-
-fn label(name: &str, value: &str) -> String {
-    format!("{{{name}=\"{}\"}}", escaped(value))
 }
 
 fn escaped(value: &str) -> String {

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_wrk() {
+    fn defaults_are_those_of_wrk_and_threads_scale_rates_and_connections() {
         let plain = parsed("").unwrap();
         assert_eq!((plain.connections, plain.threads, plain.rate), (10, vec![None], None));
         assert_eq!((plain.duration, plain.timeout), (DURATION, Duration::from_secs(2)));
@@ -225,10 +225,6 @@ mod tests {
         assert_eq!(parsed("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
         assert_eq!(parsed("-n 5").unwrap().duration, LONGEST);
         assert_eq!(parsed("-n 5 -d 1s").unwrap().duration, Duration::from_secs(1));
-    }
-
-    #[test]
-    fn threads_scale_rates_and_connections() {
         assert_eq!(parsed("-t 3").unwrap().threads, [None; 3]);
         let pinned = parsed("--cores 1,3 --rate-per-core 2k --connections-per-core 50").unwrap();
         assert_eq!(pinned.threads, [Some(1), Some(3)]);

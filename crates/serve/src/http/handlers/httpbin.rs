@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_and_capped() {
+    fn arguments_are_capped_and_weights_decide_how_often_a_status_comes() {
         assert_eq!(bounded_time("1.5"), Ok(Duration::from_millis(1500)));
         assert_eq!(bounded_time("200ms"), Ok(Duration::from_millis(200)));
         assert_eq!(bounded_time("10"), Ok(MAX_CLIENT_DELAY));
@@ -184,10 +184,6 @@ mod tests {
         for bad in ["16777217", "", "-1", "+1", "1.0", "0x10"] {
             assert!(bounded(bad, "bytes", MAX_CLIENT_BYTES).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn weights_decide_how_often_a_status_comes() {
         let mut httpbin = Httpbin::new(1);
         let mut good = 0;
         for _ in 0..1000 {
