@@ -103,10 +103,8 @@ fn addresses(options: &Options) -> Result<(), LoadError> {
             })?;
         }
     }
-    match port_range() {
-        Some((first, last)) => enough_ports(options, u64::from(last.saturating_sub(first)) + 1),
-        None => Ok(()),
-    }
+    let ports = port_range().map(|(first, last)| u64::from(last.saturating_sub(first)) + 1);
+    ports.map_or(Ok(()), |ports| enough_ports(options, ports))
 }
 
 /// Checks that there are ports for all connections, `ports` for each pair of source and target address.

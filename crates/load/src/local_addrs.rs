@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_ranges_and_networks_are_listed_in_order() {
+    fn addresses_ranges_and_networks_are_listed_in_order_and_by_family() {
         for (text, expected) in [
             ("127.0.0.1", &["127.0.0.1"][..]),
             ("10.0.0.255-10.0.1.1, 10.0.0.7", &["10.0.0.255", "10.0.1.0", "10.0.1.1", "10.0.0.7"]),
@@ -119,6 +119,9 @@ mod tests {
         for (text, count) in [("0.0.0.0/0", MAX_COUNT - 2), ("fd00::/8", MAX_COUNT - 2), ("::-ffff::", MAX_COUNT)] {
             assert_eq!(parse(text).count(), count, "{text}");
         }
+        let other = |text: &str, target: &str| parse(text).of_other_family(target.parse().unwrap());
+        assert_eq!(other("127.0.0.1,::1", "127.0.0.1"), Some("::1".parse().unwrap()));
+        assert_eq!(other("::1", "::1"), None);
     }
 
     #[test]
@@ -135,13 +138,6 @@ mod tests {
             let error = text.parse::<LocalAddrs>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("'{part}'")) && error.contains("127.0.0.0/8"), "{text}: {error}");
         }
-    }
-
-    #[test]
-    fn the_other_family_is_found() {
-        let other = |text: &str, target: &str| parse(text).of_other_family(target.parse().unwrap());
-        assert_eq!(other("127.0.0.1,::1", "127.0.0.1"), Some("::1".parse().unwrap()));
-        assert_eq!(other("::1", "::1"), None);
     }
 
     proptest! {

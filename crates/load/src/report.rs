@@ -36,7 +36,10 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             url: options.url.clone(),
             protocol: Some(target.protocol().to_owned()),
             mode: if open { "open" } else { "closed" }.to_owned(),
-            arrival: open.then(|| arrival_name(options.arrival).to_owned()),
+            arrival: open.then(|| match options.arrival {
+                Arrival::Constant => "constant".to_owned(),
+                Arrival::Poisson => "poisson".to_owned(),
+            }),
             request_bytes: target.request_bytes(),
             vary: target.http().and_then(Http::variants).map(u64::from),
             connections: options.connections as u64,
@@ -84,13 +87,6 @@ fn by_core(threads: &[Option<usize>], percents: &[(f64, f64)]) -> (Vec<usize>, V
         }
     }
     (cores, sums)
-}
-
-fn arrival_name(arrival: Arrival) -> &'static str {
-    match arrival {
-        Arrival::Constant => "constant",
-        Arrival::Poisson => "poisson",
-    }
 }
 
 #[cfg(test)]

@@ -26,11 +26,11 @@ async fn parked<P>(worker: &Worker<P>) {
     let mut parked = false;
     poll_fn(|cx| {
         let scheduler = &mut worker.core.borrow_mut().scheduler;
-        if parked && !scheduler.is_dispatcher_parked() {
+        if parked && scheduler.dispatcher.is_none() {
             return Poll::Ready(());
         }
         parked = true;
-        scheduler.park_dispatcher(cx.waker());
+        scheduler.dispatcher = Some(cx.waker().clone());
         Poll::Pending
     })
     .await

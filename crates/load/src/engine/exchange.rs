@@ -34,7 +34,6 @@ pub trait Exchange: Sized + 'static {
     /// Length of the request in bytes, at least 1.
     fn request_len(&self, state: &Self::State) -> usize;
 
-    /// The whole request.
     fn request<'a>(&'a mut self, state: &'a Self::State) -> impl Deref<Target = [u8]> + 'a;
 
     /// Checks the next bytes of the reply, at least one.

@@ -63,7 +63,8 @@ pub struct Scheduler {
     late_ns: u64,
     timeout_ns: u64,
     swept: usize,
-    dispatcher: Option<Waker>,
+    /// The parked dispatcher, woken once a connection has capacity and nothing is due.
+    pub dispatcher: Option<Waker>,
 }
 
 impl Scheduler {
@@ -284,15 +285,6 @@ impl Scheduler {
             self.assign(index, intended);
             self.wakers[index as usize].wake_by_ref();
         }
-    }
-
-    /// Wakes the dispatcher once a connection has capacity and nothing is due.
-    pub fn park_dispatcher(&mut self, waker: &Waker) {
-        self.dispatcher = Some(waker.clone());
-    }
-
-    pub fn is_dispatcher_parked(&self) -> bool {
-        self.dispatcher.is_some()
     }
 
     /// When the next request is due, requeued ones first.

@@ -21,7 +21,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that is at zero now.
     pub fn start() -> Self {
         Self { zero: Instant::now() }
     }
@@ -233,7 +232,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// State of a run on `clock` that has not started.
     pub fn new(options: &Options, clock: Clock) -> Self {
         let hosts = Hosts::new(&options.target, options.connections);
         Self {

@@ -78,7 +78,7 @@ impl Http {
 
     /// Variants of each request; `None` if requests are equal or made by a script.
     pub fn variants(&self) -> Option<u32> {
-        self.rendered().find_map(|(_, rendered)| rendered.variants())
+        self.rendered().find_map(|(_, rendered)| rendered.vary).map(|vary| vary.variants)
     }
 
     /// How requests share a connection, unless a script decides.

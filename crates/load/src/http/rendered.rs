@@ -38,7 +38,7 @@ pub struct Rendered {
     /// The requests of every write.
     pub batch: Batch,
     pub pipeline: Pipeline,
-    vary: Option<Vary>,
+    pub vary: Option<Vary>,
 }
 
 impl Rendered {
@@ -117,10 +117,6 @@ impl Rendered {
         let start = self.bytes.len();
         requests.into_iter().for_each(|request| self.bytes.extend_from_slice(request.as_ref()));
         start..self.bytes.len()
-    }
-
-    pub fn variants(&self) -> Option<u32> {
-        self.vary.map(|vary| vary.variants)
     }
 
     pub(crate) fn order_len(&self) -> usize {

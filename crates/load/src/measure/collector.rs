@@ -235,7 +235,7 @@ impl Collector {
         self.totals.latency.add(&drain.latency);
         drain.start_ns = close_ns;
         self.log(&drain);
-        self.totals.hlog = self.hlog.into_bytes();
+        self.totals.hlog = self.hlog.bytes;
         self.totals
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 const MAX_DIVISOR: f64 = 1e6;
 
 pub struct Hlog {
-    bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     serializer: V2DeflateSerializer,
 }
 
@@ -49,10 +49,6 @@ impl Hlog {
         let header = line.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         self.bytes.extend_from_slice(&line[header..]);
     }
-
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
 }
 
 #[cfg(test)]
@@ -73,7 +69,7 @@ mod tests {
             log.add("error", &new_histogram(), second * number, second);
             written.push(histogram);
         }
-        let bytes = log.into_bytes();
+        let bytes = log.bytes;
         let text = std::str::from_utf8(&bytes).unwrap();
         assert!(text.starts_with("#[Histogram log format version 1.3]\n"), "{text}");
         assert!(text.contains("#[StartTime: 1700000000.000 (seconds since epoch)]\n"), "{text}");

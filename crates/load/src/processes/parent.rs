@@ -28,7 +28,8 @@ pub fn run(
     let workers = Workers::start(&WORKER_ARGS, layout.len(), || false).map_err(process_error)?;
     let shared = Arc::new(Shared::new(options, Clock::start()));
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
-    let first_threads = first_threads(layout);
+    let first_threads: Vec<usize> =
+        (0..layout.len()).map(|process| layout[..process].iter().map(Vec::len).sum()).collect();
     let (out, messages) = mpsc::channel();
     let receiver = |process: usize| {
         let (shared, taken, out) = (Arc::clone(&shared), Arc::clone(&taken), out.clone());
@@ -54,10 +55,6 @@ pub fn run(
 
 fn process_error(error: impl Display) -> LoadError {
     LoadError::Process(error.to_string())
-}
-
-fn first_threads(layout: &[Vec<Option<usize>>]) -> Vec<usize> {
-    (0..layout.len()).map(|process| layout[..process].iter().map(Vec::len).sum()).collect()
 }
 
 /// The schedules, advanced to where the threads left them. Leaves out those of a lost process: what it had sent is unknown.

@@ -6,7 +6,6 @@ use crate::engine::exchange::{Exchange, Reply};
 use brunt_wire::echo::{self, Checker, MessageId, Pattern};
 use std::{num::NonZeroUsize, ops::Deref};
 
-/// The messages of one load thread.
 pub struct Echo {
     pattern: Pattern,
     /// Bytes of a message, at least 1.

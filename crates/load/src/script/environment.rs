@@ -1,13 +1,16 @@
 //! VMs with the environment of wrk scripts: `prelude.luau` and the functions below. Scripts can read files and print; they
 //! cannot write files or start programs.
 
-use super::thread::CurrentThread;
-use super::{Program, address, files, modules, plain};
+use super::thread::{Address, CurrentThread, address_of};
+use super::{Program, files, modules, plain};
 use brunt_luau::mlua::{Error, Function, Lua, LuaString, Result, Table, Value, Variadic};
 use brunt_luau::{ScriptError, Vm};
 use std::collections::HashSet;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 const PRELUDE: &str = include_str!("prelude.luau");
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A VM for a script, and the names of the globals that are not the script's.
 pub(super) fn vm(program: &Program) -> std::result::Result<(Vm, HashSet<Vec<u8>>), ScriptError> {
@@ -34,8 +37,8 @@ fn install(lua: &Lua, program: &Program) -> Result<()> {
     globals.set("io", files::library(lua)?)?;
     modules::install(lua, &program.directory)?;
     extend_os(lua, &globals.get("os")?)?;
-    let addresses = address::list(lua, program.facts.addresses.iter().copied())?;
-    let (lookup, connect) = (lua.create_function(address::lookup)?, lua.create_function(address::connect)?);
+    let addresses = address_list(lua, program.facts.addresses.iter().copied())?;
+    let (lookup, connect) = (lua.create_function(lookup)?, lua.create_function(connect)?);
     lua.load(PRELUDE).set_name("=wrk").call((facts(lua, program)?, lookup, connect, addresses))
 }
 
@@ -53,6 +56,28 @@ fn extend_os(lua: &Lua, os: &Table) -> Result<()> {
         Err(Error::runtime(format!("the script ended the run (os.exit({code}))")))
     })?;
     os.set("exit", exit)
+}
+
+fn address_list(lua: &Lua, addresses: impl IntoIterator<Item = SocketAddr>) -> Result<Table> {
+    lua.create_sequence_from(addresses.into_iter().map(Address))
+}
+
+/// `wrk.lookup(host, service)`; a service is a port, `http` or `https`.
+fn lookup(lua: &Lua, (host, service): (String, String)) -> Result<Table> {
+    let port = match &*service {
+        "http" => 80,
+        "https" => 443,
+        digits => digits.parse().map_err(|_| {
+            Error::runtime(format!("wrk.lookup: `{service}` is not a known service: use a port, http or https"))
+        })?,
+    };
+    let found = (&*host, port).to_socket_addrs();
+    address_list(lua, found.map_err(|error| Error::runtime(format!("wrk.lookup: cannot resolve {host}: {error}")))?)
+}
+
+/// `wrk.connect(address)`: whether something listens there.
+fn connect(_: &Lua, address: Value) -> Result<bool> {
+    Ok(TcpStream::connect_timeout(&address_of(&address)?, CONNECT_TIMEOUT).is_ok())
 }
 
 fn facts(lua: &Lua, program: &Program) -> Result<Table> {

@@ -289,7 +289,7 @@ fn results_other_than_requests_are_rejected() {
 }
 
 #[test]
-fn an_error_at_the_start_fails_the_run() {
+fn an_error_at_the_start_or_an_unknown_thread_fails_the_run() {
     for (script, words) in [
         ("local x =", "test.lua:1: "),
         ("goto done ::done::", "test.lua:1: "),
@@ -309,6 +309,8 @@ fn an_error_at_the_start_fails_the_run() {
         let said = source(script).err().unwrap_or_else(|| panic!("{script} starts"));
         assert!(said.contains(words) && said.lines().count() == 1, "{script}: {said}");
     }
+    let said = text("").unwrap().script().source(1).err().unwrap();
+    assert!(said.contains("load thread 1"), "{said}");
 }
 
 #[test]
@@ -348,10 +350,4 @@ fn done_may_fail_and_cannot_get_other_values() {
     ))
     .unwrap();
     run("").unwrap();
-}
-
-#[test]
-fn an_unknown_thread_has_no_source() {
-    let said = text("").unwrap().script().source(1).err().unwrap();
-    assert!(said.contains("load thread 1"), "{said}");
 }

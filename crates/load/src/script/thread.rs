@@ -1,6 +1,5 @@
 //! The object `thread` in `setup` and `done` ([`ThreadHandle`]), and in the VM of the thread itself ([`CurrentThread`]).
 
-use super::address::{self, Address};
 use super::plain::{Globals, Plain};
 use brunt_luau::mlua::{Error, LuaString, MetaMethod, Result, UserData, UserDataMethods, Value};
 use std::cell::{Cell, RefCell, RefMut};
@@ -86,7 +85,24 @@ impl UserData for CurrentThread {
 /// The value assigned to a field of `thread`, which must be `addr`.
 fn new_address(name: &str, value: &Value) -> Result<SocketAddr> {
     match name {
-        "addr" => address::of(value),
+        "addr" => address_of(value),
         _ => Err(Error::runtime(format!("cannot set '{name}' on thread: it has addr, and set(name, value)"))),
     }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Address(pub SocketAddr);
+
+impl UserData for Address {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::ToString, |_, address, ()| Ok(address.0.to_string()));
+    }
+}
+
+/// The address that a script passes.
+pub(super) fn address_of(value: &Value) -> Result<SocketAddr> {
+    let address = value.as_userdata().and_then(|data| data.borrow::<Address>().ok());
+    let error =
+        || Error::runtime(format!("a {} is not an address: use one that wrk.lookup returned", value.type_name()));
+    address.map(|address| address.0).ok_or_else(error)
 }

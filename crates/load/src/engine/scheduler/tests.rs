@@ -218,11 +218,11 @@ fn a_parked_dispatcher_is_woken_when_a_connection_is_idle() {
     test.scheduler.dispatch(START);
     test.scheduler.send_assigned(0, START);
     assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
-    test.scheduler.park_dispatcher(&Waker::from(Arc::clone(&wakes)));
+    test.scheduler.dispatcher = Some(Waker::from(Arc::clone(&wakes)));
     assert_eq!(test.complete(0, START + 12 * MS), Some(Action::Send));
     assert_eq!(wakes.0.load(Relaxed), 0);
     assert_eq!(test.complete(0, START + 13 * MS), Some(Action::Wait));
-    assert_eq!((wakes.0.load(Relaxed), test.scheduler.is_dispatcher_parked()), (1, false));
+    assert_eq!((wakes.0.load(Relaxed), test.scheduler.dispatcher.is_some()), (1, false));
 }
 
 #[test]

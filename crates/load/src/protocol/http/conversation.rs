@@ -352,7 +352,6 @@ impl<T: Transport> Conversation<HttpProtocol, T> for HttpConversation<'_> {
         self.step(taken)
     }
 
-    /// The target may close an idle connection.
     fn closed_idle() -> End {
         End::Closed
     }
