@@ -5,7 +5,7 @@ use crate::driver::uring::{Features, RingFeature};
 use crate::executor::spin::Spinning;
 use crate::executor::{self, Worker};
 use crate::metrics::MetricsHandle;
-use crate::timer::clock::Clock;
+use crate::timer::Clock;
 use crate::trace::event;
 use std::{future::Future, io, rc::Rc, time::Duration};
 

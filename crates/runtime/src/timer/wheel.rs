@@ -298,6 +298,4 @@ impl Timers {
 }
 
 #[cfg(test)]
-mod measure;
-#[cfg(test)]
 mod tests;

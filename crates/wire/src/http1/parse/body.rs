@@ -1,7 +1,10 @@
 //! The end of a body: by length, by chunks, or with the connection. Bytes are passed on, never buffered.
+//!
+//! The chunked coding (RFC 9112, 7.1) is read by size lines byte by byte, and by data in slices. It is strict, because
+//! differences between parsers here allow request smuggling: sizes are hexadecimal digits only, lines end in CRLF only.
+//! Extensions are validated, bounded and discarded.
 
-use super::chunked::{Chunks, Piece, take};
-use crate::http1::{Limits, ParseError};
+use crate::http1::{Limits, ParseError, fields::is_token};
 
 /// The body announced by a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,4 +56,161 @@ impl Decoder {
             Self::UntilClose => Ok(Piece::Data(std::mem::take(input))),
         }
     }
+}
+
+/// The next part of a body.
+pub(crate) enum Piece<'i> {
+    /// Bytes of the body, at least one.
+    Data(&'i [u8]),
+    /// The body has ended; its trailer section follows.
+    Trailers,
+    End,
+    /// The input is used up.
+    More,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Chunks {
+    /// The size as parsed so far, then the bytes left of the chunk.
+    left: u64,
+    /// Sum of all chunk sizes so far.
+    total: u64,
+    /// Bytes of extensions so far, of all chunks.
+    extensions: u32,
+    digits: u8,
+    at: At,
+}
+
+/// The element that the next byte belongs to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    Size,
+    /// White space before the `;` of an extension, which RFC 9112, 7.1.1, requires to be parsed.
+    Gap,
+    NameStart,
+    Name,
+    NameGap,
+    ValueStart,
+    Value,
+    Quoted,
+    Escaped,
+    QuotedEnd,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    Over,
+}
+
+impl Chunks {
+    /// Consumes `input` up to the next data or the end of the last chunk.
+    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, ParseError> {
+        loop {
+            if self.is_over() {
+                return Ok(Piece::Trailers);
+            }
+            if input.is_empty() {
+                return Ok(Piece::More);
+            }
+            if self.at == At::Data {
+                let data = take(input, &mut self.left);
+                if self.left == 0 {
+                    self.at = At::DataCr;
+                }
+                return Ok(Piece::Data(data));
+            }
+            if let Some((byte, rest)) = input.split_first() {
+                *input = rest;
+                self.step(*byte, limits)?;
+            }
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.at == At::Over
+    }
+
+    /// Parses one byte that is not data.
+    fn step(&mut self, byte: u8, limits: &Limits) -> Result<(), ParseError> {
+        self.at = match self.at {
+            At::Size => match byte {
+                b'0'..=b'9' => return self.digit(byte - b'0'),
+                b'a'..=b'f' | b'A'..=b'F' => return self.digit((byte | 0x20) - b'a' + 10),
+                _ if self.digits == 0 => return Err(ParseError::ChunkSize),
+                b'\r' => At::SizeLf,
+                b';' => At::NameStart,
+                b' ' | b'\t' => At::Gap,
+                _ => return Err(ParseError::ChunkSize),
+            },
+            At::SizeLf if byte == b'\n' => return self.size(limits),
+            At::SizeLf => return Err(ParseError::LineEnding),
+            At::DataCr if byte == b'\r' => At::DataLf,
+            At::DataLf if byte == b'\n' => At::Size,
+            At::DataCr | At::DataLf => return Err(ParseError::ChunkEnd),
+            in_extension => extension(in_extension, byte)?,
+        };
+        if !matches!(self.at, At::Size | At::SizeLf | At::DataLf) {
+            self.extensions += 1;
+            if self.extensions > limits.chunk_extensions {
+                return Err(ParseError::ChunkExtensionsTooLong);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a digit to the size. Limited to 16, which are enough for 64 bits.
+    fn digit(&mut self, value: u8) -> Result<(), ParseError> {
+        self.digits += 1;
+        if self.digits > 16 {
+            return Err(ParseError::ChunkSize);
+        }
+        self.left = self.left << 4 | u64::from(value);
+        Ok(())
+    }
+
+    /// Ends the size line.
+    fn size(&mut self, limits: &Limits) -> Result<(), ParseError> {
+        self.digits = 0;
+        self.at = if self.left == 0 { At::Over } else { At::Data };
+        match self.total.checked_add(self.left) {
+            Some(total) if total <= limits.body => self.total = total,
+            // RFC 9110, 15.5.14.
+            _ => return Err(ParseError::BodyTooLong),
+        }
+        Ok(())
+    }
+}
+
+/// `chunk-ext = *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112, section 7.1.1).
+fn extension(at: At, byte: u8) -> Result<At, ParseError> {
+    let blank = byte == b' ' || byte == b'\t';
+    Ok(match (at, byte) {
+        (At::Gap, b';') => At::NameStart,
+        (At::Gap, _) if blank => At::Gap,
+        (At::NameStart, _) if blank => At::NameStart,
+        (At::NameStart | At::Name, _) if is_token(byte) => At::Name,
+        (At::Name | At::NameGap, b'=') => At::ValueStart,
+        (At::Name | At::NameGap | At::Value | At::QuotedEnd, b';') => At::NameStart,
+        (At::Name | At::Value | At::QuotedEnd, b'\r') => At::SizeLf,
+        (At::Name | At::NameGap, _) if blank => At::NameGap,
+        (At::ValueStart, _) if blank => At::ValueStart,
+        (At::ValueStart, b'"') => At::Quoted,
+        (At::ValueStart | At::Value, _) if is_token(byte) => At::Value,
+        (At::Value | At::QuotedEnd, _) if blank => At::Gap,
+        (At::Quoted, b'"') => At::QuotedEnd,
+        (At::Quoted, b'\\') => At::Escaped,
+        (At::Quoted | At::Escaped, b'\t' | b' '..=b'~' | 0x80..) => At::Quoted,
+        _ => return Err(ParseError::ChunkExtension),
+    })
+}
+
+/// Takes at most `left` bytes of `input`, and subtracts their number from `left`.
+#[inline]
+pub(crate) fn take<'i>(input: &mut &'i [u8], left: &mut u64) -> &'i [u8] {
+    let length = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+    let (taken, rest) = input.split_at(length);
+    *input = rest;
+    *left -= length as u64;
+    taken
 }

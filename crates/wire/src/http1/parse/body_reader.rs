@@ -3,7 +3,8 @@
 
 use httparse::{EMPTY_HEADER, Status};
 
-use super::{Partial, body::Decoder, chunked::Piece, framing_headers::FramingHeaders, from_httparse};
+use super::body::{Decoder, Piece};
+use super::{Partial, framing_headers::FramingHeaders, from_httparse};
 use crate::http1::{Body, Fields, Limits, MAX_FIELDS, ParseError, fields};
 
 /// The next part of a message.

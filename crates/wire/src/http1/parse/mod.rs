@@ -4,7 +4,6 @@ use super::ParseError;
 
 pub(super) mod body;
 pub(super) mod body_reader;
-mod chunked;
 mod fast_path;
 mod framing_headers;
 pub(super) mod head_cache;
