@@ -71,10 +71,6 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     Ok(Report { experiment, rows, not_run, repeated, skipped, envs })
 }
 
-pub fn render(dir: &Path) -> io::Result<String> {
-    Ok(markdown(&read(dir)?, Style::Plain))
-}
-
 /// Writes charts, HTML page and Markdown into the run directory. Returns the path of `report.md`.
 pub fn write(report: &Report, store: &RunDirectory) -> io::Result<PathBuf> {
     let drawn: io::Result<Vec<_>> = charts(report).into_iter().map(|chart| Ok((chart.svg()?, chart.file))).collect();

@@ -62,7 +62,10 @@ pub struct Spread {
 pub fn spread(values: impl IntoIterator<Item = Option<f64>>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.into_iter().flatten().filter(|v| v.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
-    Some(Spread { median: median_of_sorted(&sorted)?, low: *sorted.first()?, high: *sorted.last()? })
+    let (low, high, middle) = (*sorted.first()?, *sorted.last()?, sorted.len() / 2);
+    // Halved first, because the sum could overflow.
+    let even = || sorted[middle - 1] / 2.0 + sorted[middle] / 2.0;
+    Some(Spread { median: if sorted.len() % 2 == 1 { sorted[middle] } else { even() }, low, high })
 }
 
 /// The median of the values present; the mean of the two middle ones with an even count.
@@ -77,16 +80,6 @@ pub fn percentile_median(values: impl IntoIterator<Item = Option<f64>>) -> Optio
     let mut sorted = values.into_iter().collect::<Option<Vec<f64>>>()?;
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
-}
-
-fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle]),
-        // Halved first, because the sum could overflow.
-        _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
-    }
 }
 
 /// Modified z-score beyond which a value is an outlier (Iglewicz and Hoaglin 1993).

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::fs_error::with_path;
 use crate::group::distinct;
-use crate::run_directory::{Experiment, RunDirectory};
+use crate::run_directory::RunDirectory;
 use crate::suggest::did_you_mean;
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
 use std::collections::BTreeMap;
@@ -58,7 +58,12 @@ impl ResultSet {
         }
         let store = RunDirectory::at(dir);
         if let Some(experiment) = store.experiment()? {
-            return Ok(Self { name, run: Some(dir.to_owned()), groups: experiment_groups(&store, &experiment) });
+            let groups = store.results(&experiment).map(|(cell, results)| {
+                let (repeats, results) = results.into_iter().unzip();
+                let (id, combination) = (cell.id().to_owned(), cell.combination().to_owned());
+                Group { id, target: cell.target.clone(), combination, results, repeats }
+            });
+            return Ok(Self { name, run: Some(dir.to_owned()), groups: groups.collect() });
         }
         let directory = Directory::open(dir);
         let results = if directory.is_complete() { vec![directory.read_result()?] } else { results_in(dir)? };
@@ -86,15 +91,6 @@ impl ResultSet {
     fn targets(&self) -> Vec<&str> {
         distinct(self.groups.iter().map(|group| group.target.as_str()))
     }
-}
-
-fn experiment_groups(store: &RunDirectory, experiment: &Experiment) -> Vec<Group> {
-    let groups = store.results(experiment).map(|(cell, results)| {
-        let (repeats, results) = results.into_iter().unzip();
-        let (id, combination) = (cell.id().to_owned(), cell.combination().to_owned());
-        Group { id, target: cell.target.clone(), combination, results, repeats }
-    });
-    groups.collect()
 }
 
 fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {

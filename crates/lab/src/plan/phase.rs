@@ -35,13 +35,6 @@ impl Phase {
     }
 }
 
-impl Override {
-    /// Whether it may differ between the phases of one start.
-    pub fn is_about_phases(&self) -> bool {
-        self.filter.names(PHASE)
-    }
-}
-
 pub(super) fn phase(text: &Source, table: &DeTable, references: &mut References) -> Result<Phase, PlanError> {
     if let Some((key, place, _)) = entries(table).into_iter().find(|(key, ..)| FIXED.contains(key)) {
         let message = format!("{key} is fixed when the target is started: set it in [load], no phase can change it");
@@ -87,7 +80,9 @@ pub(super) fn an_override(text: &Source, table: &DeTable, references: &mut Refer
         let message = "this override has neither when nor except: values for every cell belong in [load]";
         return Err(text.error(table.start(), message));
     }
-    for given in references.settings[first..].iter_mut().filter(|_| one.is_about_phases()) {
+    // Only then may it differ between the phases of one start.
+    let is_about_phases = one.filter.names(PHASE);
+    for given in references.settings[first..].iter_mut().filter(|_| is_about_phases) {
         if FIXED.contains(&given.name.as_str()) {
             let message = format!("{} is fixed when the target is started: it cannot depend on the phase", given.name);
             return Err(text.error(given.key_place.clone(), message));

@@ -97,7 +97,11 @@ fn under(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> 
 fn repeats(choice: &ChartSelection) -> Option<String> {
     let done = || choice.rows.iter().map(|row| row.done).filter(|done| *done > 0);
     let (low, high) = (done().min()?, done().max()?);
-    let figure = if choice.body.has_ranges() { "median and range" } else { "median" };
+    let has_ranges = match &choice.body {
+        Body::Lines(lines) => lines.points().any(|point| point.range.is_some()),
+        Body::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
+    };
+    let figure = if has_ranges { "median and range" } else { "median" };
     match high {
         1 => None,
         _ if low == high => Some(format!("{figure} of {high} repeats")),
@@ -118,13 +122,6 @@ impl Body {
         match self {
             Self::Lines(lines) => lines.description(),
             Self::Bars(bars) => bars.description(),
-        }
-    }
-
-    fn has_ranges(&self) -> bool {
-        match self {
-            Self::Lines(lines) => lines.points().any(|point| point.range.is_some()),
-            Self::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
         }
     }
 }

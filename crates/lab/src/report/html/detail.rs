@@ -74,7 +74,9 @@ struct Line {
 
 /// Reads the series; `None` if there is none.
 pub fn time_series(row: &Row, store: &RunDirectory) -> Option<TimeSeries> {
-    let repeat = median_repeat(row)?;
+    let median = row.figures.rate?.median;
+    let distance = |rate: &f64| (rate - median).abs();
+    let (&repeat, _) = row.rates.iter().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))?;
     let text = fs::read_to_string(store.trial(row.cell.id(), repeat).join("series.jsonl")).ok()?;
     // Skips lines truncated by a crash.
     let all: Vec<Line> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -98,12 +100,6 @@ fn list(lines: &[(&Line, f64)], digits: usize, figure: impl Fn(&Line, f64) -> Op
     let value = |(line, length): &(&Line, f64)| figure(line, *length).filter(|value| value.is_finite());
     let all: Vec<_> = lines.iter().map(|line| value(line).map(|value| significant(value, digits))).collect();
     if all.iter().all(Option::is_none) { Vec::new() } else { all }
-}
-
-fn median_repeat(row: &Row) -> Option<u32> {
-    let median = row.figures.rate?.median;
-    let distance = |rate: &f64| (rate - median).abs();
-    row.rates.iter().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1))).map(|(repeat, _)| *repeat)
 }
 
 #[cfg(test)]
