@@ -1,14 +1,12 @@
 //! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
 use crate::group::distinct;
-use crate::run_directory::RunDirectory;
-use crate::run_directory::{Failure, TrialOutcome};
+use crate::run_directory::{Failure, RunDirectory, TrialOutcome};
 use crate::schedule::Cell;
 use crate::stats::batch_means::{Batch, ranks, share};
 use crate::stats::median_interval;
 use crate::stats::{CONFIDENCE, Interval, Spread, median, outliers, percentile_median, spread, supported};
-use brunt_results::hlog;
-use brunt_results::{LatencySummary, RunResult, Verdict, verdict::Kind};
+use brunt_results::{LatencySummary, RunResult, Verdict, hlog, verdict::Kind};
 use std::collections::BTreeMap;
 use std::fs;
 

@@ -6,8 +6,7 @@
 
 use super::{Experiment, RunDirectory, TrialOutcome, records::SpeedSample};
 use crate::schedule::Cell;
-use brunt_results::RunResult;
-use brunt_results::ValidityIssue;
+use brunt_results::{RunResult, ValidityIssue};
 use std::collections::BTreeMap;
 
 /// A speed below this percentage of the best disturbs a trial. Quiet machines stay within a few percent; slow spells of

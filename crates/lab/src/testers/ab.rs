@@ -58,11 +58,9 @@ fn read(output: &str, table: &str) -> Result<ParsedOutput, String> {
         status: figure("Non-2xx responses:").unwrap_or(0),
         ..Errors::default()
     };
-    let failed = errors.total();
     Ok(ParsedOutput {
         measured_s,
-        completed: done.saturating_sub(failed),
-        failed,
+        completed: done.saturating_sub(errors.total()),
         times: if done > 0 { latency(table, done)? } else { LatencySummary::default() },
         errors,
         received: figure("Total transferred:"),

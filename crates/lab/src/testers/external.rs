@@ -104,7 +104,6 @@ pub struct ParsedOutput {
     /// Duration by its own clock.
     pub measured_s: f64,
     pub completed: u64,
-    pub failed: u64,
     /// Service time; response time at a rate with [`Capabilities::corrects_coordinated_omission`].
     pub times: LatencySummary,
     pub errors: Errors,
@@ -181,7 +180,7 @@ impl ExternalTester {
             },
             requests: result::Requests {
                 completed: told.completed,
-                failed: told.failed,
+                failed: told.errors.total(),
                 rate: per_second(told.completed),
                 offered_rate: ask.rate,
                 ..result::Requests::default()

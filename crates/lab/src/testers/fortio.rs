@@ -4,7 +4,6 @@
 
 use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use crate::plan::tester;
-use brunt_results::result::Errors;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -76,7 +75,6 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
             Err(_) => return Err(format!("its output has the status '{code}', which is no number")),
         }
     }
-    told.failed = Errors::total(&told.errors);
     let heads = page.header_sizes.map_or(0.0, |sizes| sizes.sum);
     told.received = page.sizes.as_ref().map(|sizes| sizes.sum.round() as u64);
     told.body_bytes = page.sizes.map(|sizes| (sizes.sum - heads).round() as u64);

@@ -4,7 +4,7 @@
 use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use super::output_parser::{after, bytes, lacks, needed, number, time_us};
 use crate::plan::tester;
-use brunt_results::{LatencySummary, result::Errors};
+use brunt_results::LatencySummary;
 
 pub(super) const H2LOAD: ExternalTester = ExternalTester {
     capabilities: &tester::H2LOAD,
@@ -49,7 +49,6 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     told.errors.timeout = timeout;
     // Timeouts are counted among the errors.
     told.errors.reset = errored.saturating_sub(timeout);
-    told.failed = Errors::total(&told.errors);
     let traffic = needed(output, "traffic:")?;
     // The last line.
     needed(output, "req/s  ")?;

@@ -3,7 +3,6 @@
 use super::external::{ExternalTester, LoadSpec, ParsedOutput, summary};
 use super::output_parser::{after, lacks, needed, number};
 use crate::plan::tester;
-use brunt_results::result::Errors;
 
 pub(super) const HEY: ExternalTester = ExternalTester {
     capabilities: &tester::HEY,
@@ -50,7 +49,6 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
         };
         *kind += count;
     }
-    told.failed = Errors::total(&told.errors);
     told.body_bytes = after(output, "Total data:").and_then(number);
     if replies > 0 {
         let time = |name: &str| match name {

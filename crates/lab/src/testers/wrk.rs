@@ -53,15 +53,7 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let completed = recorded.saturating_sub(errors.status);
     let times = if recorded > 0 { latency(output, recorded)? } else { LatencySummary::default() };
     let received = Some(received);
-    Ok(ParsedOutput {
-        measured_s,
-        completed,
-        failed: errors.total(),
-        times,
-        errors,
-        received,
-        ..ParsedOutput::default()
-    })
+    Ok(ParsedOutput { measured_s, completed, times, errors, received, ..ParsedOutput::default() })
 }
 
 fn latency(output: &str, count: u64) -> Result<LatencySummary, String> {

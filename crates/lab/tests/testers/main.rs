@@ -53,7 +53,7 @@ fn assert_near(seen: &LatencySummary, expected: &LatencySummary) {
 #[test]
 fn wrk() {
     let good = told("wrk", "wrk-good.txt");
-    assert_eq!((good.completed, good.failed, good.measured_s), (26_128, 0, 1.01));
+    assert_eq!((good.completed, good.errors.total(), good.measured_s), (26_128, 0, 1.01));
     let expected = [Some(960.0), Some(270.0), Some(2880.0), Some(5220.0), None, Some(6800.0)];
     assert_near(&good.times, &times(26_128, expected));
     assert_eq!(good.received, Some(4_152_361));
@@ -61,15 +61,15 @@ fn wrk() {
 
     let mixed = told("wrk", "wrk-mixed.txt");
     assert_eq!(mixed.errors, Errors { reset: 1599, status: 1598, ..Errors::default() });
-    assert_eq!((mixed.completed, mixed.failed), (9593 - 1598, 1599 + 1598));
+    assert_eq!((mixed.completed, mixed.errors.total()), (9593 - 1598, 1599 + 1598));
 
     let none = told("wrk", "wrk-none.txt");
-    assert_eq!((none.completed, none.failed, none.times), (0, 0, LatencySummary::default()));
+    assert_eq!((none.completed, none.errors.total(), none.times), (0, 0, LatencySummary::default()));
 
     // Four replies, each after 3 s: too late for the timeout of 2 s, and not among the times.
     let late = told("wrk", "wrk-timeout.txt");
     assert_eq!(late.errors, Errors { timeout: 4, ..Errors::default() });
-    assert_eq!((late.completed, late.failed, late.times), (0, 4, LatencySummary::default()));
+    assert_eq!((late.completed, late.errors.total(), late.times), (0, 4, LatencySummary::default()));
 }
 
 /// wrk2, without its spectrum.
@@ -89,7 +89,7 @@ fn wrk2() {
 #[test]
 fn ab() {
     let good = told("ab", "ab-good.txt");
-    assert_eq!((good.completed, good.failed, good.measured_s), (12_461, 0, 1.001));
+    assert_eq!((good.completed, good.errors.total(), good.measured_s), (12_461, 0, 1.001));
     let expected = [None, Some(1433.0), Some(1951.0), Some(4808.0), None, Some(8032.0)];
     assert_near(&good.times, &times(12_461, expected));
     assert_eq!((good.received, good.body_bytes), (Some(1_918_994), Some(137_071)));
@@ -98,18 +98,18 @@ fn ab() {
     // Each reset is a failed receive and an exception; five of seven requests succeeded.
     let mixed = told("ab", "ab-mixed.txt");
     assert_eq!(mixed.errors, Errors { reset: 382, status: 382, ..Errors::default() });
-    assert_eq!((mixed.completed, mixed.failed), (2673 - 382 - 382, 764));
+    assert_eq!((mixed.completed, mixed.errors.total()), (2673 - 382 - 382, 764));
 
     let none = told("ab", "ab-none.txt");
-    assert_eq!((none.completed, none.failed, none.times), (0, 0, LatencySummary::default()));
+    assert_eq!((none.completed, none.errors.total(), none.times), (0, 0, LatencySummary::default()));
     let refused = told("ab", "ab-refused.txt");
-    assert_eq!((refused.completed, refused.failed), (0, 44_068));
+    assert_eq!((refused.completed, refused.errors.total()), (0, 44_068));
 }
 
 #[test]
 fn fortio() {
     let good = told("fortio", "fortio-good.json");
-    assert_eq!((good.completed, good.failed, good.opened), (5000, 0, Some(20)));
+    assert_eq!((good.completed, good.errors.total(), good.opened), (5000, 0, Some(20)));
     assert_eq!(good.statuses, statuses(&[("200", 5000)]));
     assert_eq!((good.received, good.body_bytes), (Some(795_000), Some(55_000)));
     assert!((good.measured_s - 1.000798145).abs() < 1e-9);
@@ -121,14 +121,14 @@ fn fortio() {
     }
     let mixed = told("fortio", "fortio-mixed.json");
     assert_eq!(mixed.errors, Errors { reset: 317, status: 1106, ..Errors::default() });
-    assert_eq!((mixed.completed, mixed.failed, mixed.opened), (5534, 1423, Some(2224)));
+    assert_eq!((mixed.completed, mixed.errors.total(), mixed.opened), (5534, 1423, Some(2224)));
     assert_eq!(mixed.statuses, statuses(&[("200", 5534), ("500", 1106)]));
 }
 
 #[test]
 fn hey() {
     let good = told("hey", "hey-good.txt");
-    assert_eq!((good.completed, good.failed, good.measured_s), (19_609, 0, 1.0034));
+    assert_eq!((good.completed, good.errors.total(), good.measured_s), (19_609, 0, 1.0034));
     let expected = [Some(1000.0), Some(900.0), Some(1800.0), Some(5100.0), None, Some(7500.0)];
     assert_near(&good.times, &times(19_609, expected));
     assert_eq!((good.received, good.body_bytes), (None, Some(215_699)));
@@ -144,12 +144,12 @@ fn hey() {
 #[test]
 fn h2load() {
     let good = told("h2load", "h2load-good.txt");
-    assert_eq!((good.completed, good.failed, good.measured_s), (24_961, 0, 1.0));
+    assert_eq!((good.completed, good.errors.total(), good.measured_s), (24_961, 0, 1.0));
     assert_near(&good.times, &times(24_961, [Some(799.0), None, None, None, None, Some(16_350.0)]));
     assert_eq!((good.received, good.body_bytes), (Some(3_968_799), Some(274_571)));
     assert_eq!(good.statuses, statuses(&[("2xx", 24_961)]));
     let missing = told("h2load", "h2load-404.txt");
-    assert_eq!((missing.completed, missing.errors.status, missing.failed), (0, 400, 400));
+    assert_eq!((missing.completed, missing.errors.status, missing.errors.total()), (0, 400, 400));
     assert_eq!(missing.statuses, statuses(&[("4xx", 400)]));
     assert_eq!(told("h2load", "h2load-mixed.txt").errors, Errors { status: 10, ..Errors::default() });
     // h2load aborts when a request times out.
@@ -160,7 +160,7 @@ fn h2load() {
 #[test]
 fn oha() {
     let good = told("oha", "oha-good.json");
-    assert_eq!((good.completed, good.failed, good.body_bytes), (6_261, 0, Some(68_871)));
+    assert_eq!((good.completed, good.errors.total(), good.body_bytes), (6_261, 0, Some(68_871)));
     assert!((good.measured_s - 1.007023901).abs() < 1e-9);
     let us = [Some(3_151.127), Some(1_885.137), Some(6_523.655), Some(9_191.618), Some(15_425.311), Some(15_455.937)];
     assert_near(&good.times, &times(6_261, us));
@@ -210,7 +210,8 @@ fn truncated_output_is_an_error_and_never_a_panic() {
             match read(tester, part, &table) {
                 Err(why) => assert!(!why.contains('\n') && !why.is_empty(), "{why}"),
                 Ok(told) => assert!(
-                    told.completed == good.completed && told.failed == good.failed || end + 40 > whole.len(),
+                    told.completed == good.completed && told.errors.total() == good.errors.total()
+                        || end + 40 > whole.len(),
                     "{tester}: {end} of {} bytes were taken for the whole: {told:?}",
                     whole.len()
                 ),

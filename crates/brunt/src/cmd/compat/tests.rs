@@ -100,7 +100,7 @@ fn pages_of_wrk_are_parsed_to_the_same_result() {
     result.errors = Errors { status: 1598, reset: 1500, protocol: 90, timeout: 9, ..Errors::default() };
     for line in ["wrk --latency http://h/", "wrk -R 10k -L http://h/", "wrk -R 10k -U http://h/"] {
         let parsed = parse_output("wrk", &page(line, &result).1.text, "");
-        assert_eq!((parsed.completed, parsed.failed), (9593 - 1598 - 9, 1598 + 1590 + 9), "{line}");
+        assert_eq!((parsed.completed, parsed.errors.total()), (9593 - 1598 - 9, 1598 + 1590 + 9), "{line}");
         assert_eq!(parsed.errors, Errors { status: 1598, reset: 1590, timeout: 9, ..Errors::default() });
         assert!((parsed.times.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", parsed.times);
         assert_eq!(parsed.times.p999_us.is_some(), line.contains("-R"), "{line}");
@@ -108,7 +108,7 @@ fn pages_of_wrk_are_parsed_to_the_same_result() {
         assert_eq!(lists_all, line.contains("-R"), "{line}");
     }
     let none = parse_output("wrk", &page("wrk -L http://h/", &self::result(0, 1.0)).1.text, "");
-    assert_eq!((none.completed, none.failed), (0, 0));
+    assert_eq!((none.completed, none.errors.total()), (0, 0));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn documents_of_fortio_are_parsed_to_the_same_result() {
     let page = page("fortio load -json - -qps 500 -p 50,90,99,99.9 -r 0.00001 http://h/", &result).1;
     assert_eq!(page.files[0].0.as_os_str(), "-");
     let parsed = parse_output("fortio", &page.files[0].1, "");
-    assert_eq!((parsed.completed, parsed.failed, parsed.opened), (900, 140, Some(20)));
+    assert_eq!((parsed.completed, parsed.errors.total(), parsed.opened), (900, 140, Some(20)));
     assert_eq!(parsed.errors, Errors { reset: 40, status: 100, ..Errors::default() });
     assert_eq!((parsed.received, parsed.body_bytes), (Some(900 * 159), Some(900 * 11)));
     assert!((parsed.times.p99_us.unwrap() - 990.0).abs() < 1.0 && parsed.times.count == 1000);

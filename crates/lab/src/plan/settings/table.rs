@@ -47,10 +47,7 @@ pub const TABLE: &[Setting] = &[
     },
     Setting {
         key: optional("path", ValueType::Path, "Path of HTTP requests, as /bytes/{size}; without it ping-pong."),
-        set: |settings, text| {
-            settings.path = Some(path(text)?);
-            Ok(text.to_owned())
-        },
+        set: |settings, text| store_some(&mut settings.path, path(text)?),
         get: |settings| settings.path.clone(),
     },
     Setting {
