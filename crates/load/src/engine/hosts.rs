@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn connections_are_shared_out_by_weight_at_least_one_to_each_host() {
+    fn connections_are_shared_out_by_weight_and_hosts_alternate() {
         for (weights, connections, expected) in [
             (&[1][..], 7, vec![7]),
             (&[1, 1], 10, vec![5, 5]),
@@ -74,10 +74,6 @@ mod tests {
         ] {
             assert_eq!(shares(weights, connections), expected, "{weights:?}");
         }
-    }
-
-    #[test]
-    fn hosts_alternate() {
         assert_eq!(spread(&[2, 2]), [0, 1, 0, 1]);
         assert_eq!(spread(&[3, 1]), [0, 0, 1, 0]);
     }

@@ -47,7 +47,8 @@ pub struct Scheduler {
     depth: u32,
     /// By connection; empty until there are batches or a `depth` above 1.
     pipelines: Vec<Pipeline>,
-    wakers: Vec<Waker>,
+    /// By connection: woken for a request assigned to it or a timeout.
+    pub wakers: Vec<Waker>,
     /// Connections in the order they became idle. May hold lost ones, which are skipped.
     idle: VecDeque<u32>,
     /// Busy connections that had capacity when they were listed, in turn.
@@ -94,11 +95,6 @@ impl Scheduler {
             swept: 0,
             dispatcher: None,
         }
-    }
-
-    /// Sets the waker of a connection, for a request assigned to it or a timeout.
-    pub fn set_waker(&mut self, index: u32, waker: &Waker) {
-        self.wakers[index as usize].clone_from(waker);
     }
 
     /// Starts the load: in a closed loop every idle connection gets its first request.

@@ -89,11 +89,11 @@ impl Channels {
 
     fn ship<P>(&self, worker: &Worker<P>) {
         let recorder = &mut worker.core.borrow_mut().scheduler.recorder;
-        while let Some(interval) = recorder.take_finished() {
+        while let Some(interval) = recorder.finished.pop_front() {
             self.send(worker.share.thread, Message::Interval(interval));
         }
         while let Ok(spare) = self.spare.try_recv() {
-            recorder.recycle(spare);
+            recorder.spare.push(spare);
         }
     }
 }

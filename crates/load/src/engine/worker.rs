@@ -98,7 +98,7 @@ impl<P> Worker<P> {
     /// request has timed out. Comes first in a connection's task.
     pub async fn set_waker(&self, index: u32) {
         poll_fn(|cx| {
-            self.core.borrow_mut().scheduler.set_waker(index, cx.waker());
+            self.core.borrow_mut().scheduler.wakers[index as usize].clone_from(cx.waker());
             Poll::Ready(())
         })
         .await;

@@ -62,9 +62,10 @@ pub struct Recorder {
     pub outstanding: u64,
     pub connections: u64,
     links: Links,
-    finished: VecDeque<Box<Interval>>,
+    pub finished: VecDeque<Box<Interval>>,
+    /// Intervals with empty histograms, for later seconds.
     #[expect(clippy::vec_box, reason = "intervals are sent between threads as boxes")]
-    spare: Vec<Box<Interval>>,
+    pub spare: Vec<Box<Interval>>,
 }
 
 impl Recorder {
@@ -260,15 +261,6 @@ impl Recorder {
     pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = u64>) {
         unanswered.for_each(|intended_ns| self.late(now_ns, intended_ns));
         self.end_interval(now_ns);
-    }
-
-    pub fn take_finished(&mut self) -> Option<Box<Interval>> {
-        self.finished.pop_front()
-    }
-
-    /// Takes back an interval with empty histograms, for a later second.
-    pub fn recycle(&mut self, interval: Box<Interval>) {
-        self.spare.push(interval);
     }
 
     #[cold]

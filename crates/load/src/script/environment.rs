@@ -2,11 +2,12 @@
 //! cannot write files or start programs.
 
 use super::thread::{Address, CurrentThread, address_of};
-use super::{Program, files, modules, plain};
-use brunt_luau::mlua::{Error, Function, Lua, LuaString, Result, Table, Value, Variadic};
+use super::{Program, files, plain};
+use brunt_luau::mlua::{Error, Function, Lua, LuaString, Result, Table, Value, Variadic, chunk};
 use brunt_luau::{ScriptError, Vm};
 use std::collections::HashSet;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PRELUDE: &str = include_str!("prelude.luau");
@@ -35,7 +36,7 @@ fn install(lua: &Lua, program: &Program) -> Result<()> {
     })?;
     globals.set("print", print)?;
     globals.set("io", files::library(lua)?)?;
-    modules::install(lua, &program.directory)?;
+    install_modules(lua, &program.directory)?;
     extend_os(lua, &globals.get("os")?)?;
     let addresses = address_list(lua, program.facts.addresses.iter().copied())?;
     let (lookup, connect) = (lua.create_function(lookup)?, lua.create_function(connect)?);
@@ -119,4 +120,55 @@ pub(super) fn start(
     };
     let (init, arguments) = prepare().map_err(|error| program.script_error(error))?;
     vm.call_within(program.limits.start, &init, arguments)
+}
+
+/// Defines `require` and `dofile` of Lua files beside the script, and `package`, whose `path` finds them; there are no compiled
+/// modules. Names are relative to `directory`, then to the current directory.
+fn install_modules(lua: &Lua, directory: &Path) -> Result<()> {
+    let globals = lua.globals();
+    let package = lua.create_table()?;
+    package.set("path", "?.lua;?.luau;?/init.lua")?;
+    package.set("loaded", lua.create_table()?)?;
+    globals.set("package", package.clone())?;
+    let beside = directory.to_path_buf();
+    globals.set("require", lua.create_function(move |lua, name: String| require(lua, &package, &beside, &name))?)?;
+    let beside = directory.to_path_buf();
+    let dofile = lua.create_function(move |lua, name: String| {
+        let path = find(&beside, &name).ok_or_else(|| Error::runtime(format!("dofile: there is no file {name}")))?;
+        load(lua, &path)
+    })?;
+    globals.set("dofile", dofile)
+}
+
+fn require(lua: &Lua, package: &Table, directory: &Path, name: &str) -> Result<Value> {
+    let loaded: Table = package.get("loaded")?;
+    let known: Value = loaded.get(name)?;
+    if !known.is_nil() {
+        return Ok(known);
+    }
+    let templates: String = package.get("path")?;
+    let file = name.replace('.', "/");
+    let found = templates.split(';').find_map(|template| find(directory, &template.replace('?', &file)));
+    let path = found.ok_or_else(|| {
+        Error::runtime(format!(
+            "require: no module {name} in {templates}: put a Lua file beside the script; compiled modules and ffi do not exist here"
+        ))
+    })?;
+    let value = match load(lua, &path)? {
+        Value::Nil => Value::Boolean(true),
+        value => value,
+    };
+    loaded.set(name, &value)?;
+    Ok(value)
+}
+
+fn find(directory: &Path, name: &str) -> Option<PathBuf> {
+    [directory.join(name), PathBuf::from(name)].into_iter().find(|path| path.is_file())
+}
+
+fn load(lua: &Lua, path: &Path) -> Result<Value> {
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Error::runtime(format!("cannot read {shown}: {error}")))?;
+    lua.load(text).set_name(format!("={shown}")).set_mode(chunk::ChunkMode::Text).call(())
 }

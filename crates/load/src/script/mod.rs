@@ -7,7 +7,6 @@
 mod batch;
 mod environment;
 mod files;
-mod modules;
 mod plain;
 mod runner;
 mod statistics;

@@ -41,7 +41,7 @@ pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u
     let mut scheduler = Scheduler::new(connections, depth, schedule, timeout_ms * MS, recorder);
     let wakes: Vec<Arc<WakeCount>> = (0..connections).map(|_| Arc::default()).collect();
     for (index, wakes) in wakes.iter().enumerate() {
-        scheduler.set_waker(index as u32, &Waker::from(Arc::clone(wakes)));
+        scheduler.wakers[index] = Waker::from(Arc::clone(wakes));
         (0..depth).for_each(|_| assert_eq!(scheduler.request(index as u32, START - MS), Action::Wait));
     }
     scheduler.begin(START);
@@ -108,7 +108,7 @@ impl Test {
     pub fn end(mut self) -> Outcome {
         self.scheduler.recorder.advance(CLOSE);
         self.scheduler.finish(CLOSE);
-        let intervals = std::iter::from_fn(|| self.scheduler.recorder.take_finished());
+        let intervals = std::iter::from_fn(|| self.scheduler.recorder.finished.pop_front());
         let mut intervals: Vec<Interval> = intervals.map(|interval| *interval).collect();
         let mut counters = Counters::default();
         intervals.iter().for_each(|interval| counters.add(&interval.counters));

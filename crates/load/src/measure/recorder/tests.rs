@@ -42,7 +42,7 @@ impl Run {
     fn end(mut self, now: u64, unanswered: &[u64]) -> Vec<Interval> {
         self.recorder.advance(now);
         self.recorder.finish(now, unanswered.iter().copied());
-        std::iter::from_fn(move || self.recorder.take_finished().map(|interval| *interval)).collect()
+        std::iter::from_fn(move || self.recorder.finished.pop_front().map(|interval| *interval)).collect()
     }
 }
 
