@@ -70,14 +70,14 @@ fn assert_has(real: &str, line: &str) {
 fn rows_equal_those_of_wrk() {
     let us = |mean: f64, stdev: f64, max: f64, within: f64| Spread { mean, stdev, max, within };
     for (real, name, spread, show) in [
-        (WRK_GOOD, "Latency", us(960.0, 1230.0, 6800.0, 84.48), wrk::page::time_us as fn(f64) -> String),
-        (WRK_GOOD, "Req/Sec", us(26_110.0, 2740.0, 30_900.0, 80.0), wrk::page::metric),
-        (WRK_MIXED, "Req/Sec", us(4810.0, 839.07, 5820.0, 75.0), wrk::page::metric),
-        (WRK_NONE, "Latency", us(0.0, 0.0, 0.0, f64::NAN), wrk::page::time_us),
-        (WRK_NONE, "Req/Sec", us(0.0, 0.0, 0.0, f64::NAN), wrk::page::metric),
+        (WRK_GOOD, "Latency", us(960.0, 1230.0, 6800.0, 84.48), wrk::time_us as fn(f64) -> String),
+        (WRK_GOOD, "Req/Sec", us(26_110.0, 2740.0, 30_900.0, 80.0), wrk::metric),
+        (WRK_MIXED, "Req/Sec", us(4810.0, 839.07, 5820.0, 75.0), wrk::metric),
+        (WRK_NONE, "Latency", us(0.0, 0.0, 0.0, f64::NAN), wrk::time_us),
+        (WRK_NONE, "Req/Sec", us(0.0, 0.0, 0.0, f64::NAN), wrk::metric),
     ] {
         let mut row = String::new();
-        wrk::page::stats(&mut row, name, spread, show);
+        wrk::stats(&mut row, name, spread, show);
         assert_has(real, &row);
     }
     let mut result = result(26_128, 26_128.0 / 25_926.14);
@@ -129,7 +129,7 @@ fn rows_equal_those_of_ab() {
         assert!(all.lines().any(|ours| ours == line) || line.starts_with("Connect:"), "{line:?} is not in\n{all}");
     }
     let mut row = String::new();
-    let times = ab::page::Times { min: 1, mean: 2, stdev: 0.7, median: 1, max: 8 };
+    let times = ab::Times { min: 1, mean: 2, stdev: 0.7, median: 1, max: 8 };
     times.row(&mut row, "Total:", true);
     times.warning(&mut row, "the total time");
     row.lines().for_each(|line| assert_has(AB_GOOD, line));

@@ -1,11 +1,11 @@
-//! `brunt as wrk`: wrk's flags, and wrk2's where they differ (`-R`, `-U`).
-
-pub(super) mod page;
+//! `brunt as wrk`: flags of wrk, and of wrk2 where they differ (`-R`, `-U`); their output, byte for byte. Times are
+//! service times without a rate (wrk), response times with one (wrk2).
 
 use super::argv::{Flag, Given, Syntax, flag, same};
-use super::{ArgError, Invocation, Page};
+use super::{ArgError, Invocation, Measurement, Page, spread::Spread};
 use brunt_results::Span;
-use std::time::Duration;
+use hdrhistogram::Histogram;
+use std::{fmt::Write, time::Duration};
 
 const FLAGS: &[Flag] = &[
     flag("-t, --threads", "N", "threads [2]"),
@@ -65,7 +65,157 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
         load.extend(for_script);
     }
     let options = PageOptions { given, url, threads, connections, seconds: duration.0.as_secs_f64() };
-    let head = page::head(&options);
-    let page = move |measured: &super::Measurement| Page { text: page::page(&options, measured), files: Vec::new() };
+    let head = head(&options);
+    let page = move |measured: &Measurement| Page { text: page(&options, measured), files: Vec::new() };
     Ok(Invocation { load, head, on_stderr: false, page: Box::new(page) })
+}
+
+impl PageOptions {
+    /// As for wrk2, which prints a different percentile list.
+    fn has_rate(&self) -> bool {
+        self.given.last("-R").is_some()
+    }
+}
+
+fn head(options: &PageOptions) -> String {
+    let PageOptions { url, threads, connections, .. } = options;
+    let time = scaled(options.seconds, 60.0, "s", &["m"], 0);
+    format!("Running {time} test @ {url}\n  {threads} threads and {connections} connections\n")
+}
+
+fn page(options: &PageOptions, measured: &Measurement) -> String {
+    let result = measured.result;
+    let latency = if options.has_rate() { &measured.response } else { &measured.service };
+    let mut out = format!("  Thread Stats{:>6}{:>11}{:>8}{:>12}\n", "Avg", "Stdev", "Max", "+/- Stdev");
+    let us = Spread::of(latency);
+    let us = Spread { mean: us.mean / 1e3, stdev: us.stdev / 1e3, max: us.max / 1e3, ..us };
+    stats(&mut out, "Latency", us, time_us);
+    stats(&mut out, "Req/Sec", Spread::of_numbers(&rates(options, measured)), metric);
+    if options.given.is_on("-L") || options.given.is_on("-U") {
+        percentiles(&mut out, options, measured);
+    }
+    // wrk counts replies with error statuses as requests.
+    let replies = result.requests.completed + result.errors.status;
+    let (seconds, received) = (result.load.measured_s, result.bytes.received as f64);
+    let _ = writeln!(out, "  {replies} requests in {}, {}B read", time_us(seconds * 1e6), binary(received));
+    let errors = &result.errors;
+    let read = errors.reset + errors.protocol;
+    if errors.connect + read + errors.timeout > 0 {
+        let (connect, timeout) = (errors.connect, errors.timeout);
+        let _ = writeln!(out, "  Socket errors: connect {connect}, read {read}, write 0, timeout {timeout}");
+    }
+    if errors.status > 0 {
+        let _ = writeln!(out, "  Non-2xx or 3xx responses: {}", errors.status);
+    }
+    let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    let _ = writeln!(out, "Requests/sec: {:9.2}", per_second(replies as f64));
+    let _ = writeln!(out, "Transfer/sec: {:>10}B", binary(per_second(received)));
+    out
+}
+
+pub(super) fn stats(out: &mut String, name: &str, spread: Spread, show: fn(f64) -> String) {
+    let _ = write!(out, "    {name:<10}");
+    out.push_str(&aligned(&show(spread.mean), 8));
+    out.push_str(&aligned(&show(spread.stdev), 10));
+    out.push_str(&aligned(&show(spread.max), 9));
+    // C's spelling of NaN.
+    let within = if spread.within.is_nan() { "-nan".to_owned() } else { format!("{:.2}", spread.within) };
+    let _ = writeln!(out, "{within:>8}%");
+}
+
+/// Requests of one thread in each second; a partial last second counts from half a second on.
+fn rates(options: &PageOptions, measured: &Measurement) -> Vec<f64> {
+    let mut rates = Vec::new();
+    let mut before = 0.0;
+    for second in measured.seconds {
+        let length = second.at_s - before;
+        if length >= 0.5 {
+            rates.push(second.completed as f64 / length / options.threads as f64);
+        }
+        before = second.at_s;
+    }
+    if rates.is_empty() {
+        rates.push(measured.result.requests.rate / options.threads as f64);
+    }
+    rates
+}
+
+fn percentiles(out: &mut String, options: &PageOptions, measured: &Measurement) {
+    if !options.has_rate() {
+        out.push_str("  Latency Distribution\n");
+        for percent in [50.0, 75.0, 90.0, 99.0] {
+            let us = measured.service.value_at_percentile(percent) as f64 / 1e3;
+            let _ = writeln!(out, "{percent:7.0}%{}", aligned(&time_us(us), 10));
+        }
+        return;
+    }
+    percentile_list(out, &measured.response, "Recorded Latency");
+    if options.given.is_on("-U") {
+        let what = "Uncorrected Latency (measured without taking delayed starts into account)";
+        out.push('\n');
+        percentile_list(out, &measured.service, what);
+    }
+}
+
+/// wrk2's list, then all percentiles in HdrHistogram's layout; values in milliseconds.
+fn percentile_list(out: &mut String, times: &Histogram<u64>, what: &str) {
+    let _ = writeln!(out, "  Latency Distribution (HdrHistogram - {what})");
+    for percent in [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0] {
+        let us = times.value_at_percentile(percent) as f64 / 1e3;
+        let _ = writeln!(out, "{percent:7.3}%{}", aligned(&time_us(us), 10));
+    }
+    out.push_str("\n  Detailed Percentile spectrum:\n");
+    let _ = writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
+    let mut total = 0;
+    for at in times.iter_quantiles(5) {
+        total += at.count_since_last_iteration();
+        let (value, quantile) = (at.value_iterated_to() as f64 / 1e6, at.quantile_iterated_to());
+        let _ = write!(out, "{value:12.3} {quantile:12.6} {total:12} ");
+        let _ = match quantile < 1.0 {
+            true => writeln!(out, "{:12.2}", 1.0 / (1.0 - quantile)),
+            false => writeln!(out, "{:>12}", "inf"),
+        };
+    }
+    let (mean, stdev, max) = (times.mean() / 1e6, times.stdev() / 1e6, times.max() as f64 / 1e6);
+    let _ = writeln!(out, "#[Mean    = {mean:12.3}, StdDeviation   = {stdev:12.3}]");
+    let _ = writeln!(out, "#[Max     = {max:12.3}, Total count    = {:12}]", times.len());
+    // Fixed by a histogram of 3 digits up to an hour in nanoseconds.
+    let _ = writeln!(out, "#[Buckets = {:12}, SubBuckets     = {:12}]\n{:-<58}", times.buckets(), 2048, "");
+}
+
+/// Right-aligned; missing unit letters are padded so that digits align.
+fn aligned(text: &str, width: usize) -> String {
+    let letters = text.bytes().rev().take(2).filter(u8::is_ascii_alphabetic).count();
+    let pad = 2 - letters;
+    let width = width - pad;
+    // C truncates wider text.
+    let cut: String = text.chars().take(width).collect();
+    format!("{cut:>width$}{:pad$}", "")
+}
+
+/// Scales to the largest unit of which the number is at least 85 %.
+fn scaled(number: f64, scale: f64, base: &str, units: &[&str], decimals: usize) -> String {
+    let (mut number, mut unit) = (number, base);
+    for larger in units {
+        if number < scale * 0.85 {
+            break;
+        }
+        number /= scale;
+        unit = larger;
+    }
+    format!("{number:.decimals$}{unit}")
+}
+
+// wrk's lists have one more unit at the end, which it never prints; omitted here.
+
+pub(super) fn time_us(us: f64) -> String {
+    if us >= 1e6 { scaled(us / 1e6, 60.0, "s", &["m"], 2) } else { scaled(us, 1000.0, "us", &["ms"], 2) }
+}
+
+pub(super) fn metric(number: f64) -> String {
+    scaled(number, 1000.0, "", &["k", "M", "G", "T"], 2)
+}
+
+fn binary(number: f64) -> String {
+    scaled(number, 1024.0, "", &["K", "M", "G", "T"], 2)
 }
