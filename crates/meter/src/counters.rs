@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_scaled_by_the_time_counted_and_absent_if_none_was() {
+    fn counts_are_scaled_by_the_time_counted_and_absences_have_a_reason() {
         let first = reading(&[(100, 10, 10), (0, 0, 0)]);
         let last = reading(&[(1100, 20, 15), (40, 10, 10)]);
         // The first counted half of the time, the second all of it.
@@ -208,10 +208,6 @@ mod tests {
         let (first, last) = (reading(&[(0, 0, 0)]), reading(&[(0, 10, 0)]));
         assert!(last.since(&first, Event::Cycles).unwrap_err().contains("no free counter"));
         assert!(last.since(&first, Event::InstructionsUser).is_err());
-    }
-
-    #[test]
-    fn errors_name_the_limit_and_the_remedy() {
         let threads: Vec<u32> = (1..=2000).collect();
         let mut counters = Counters::attach_threads(&threads, &[Event::TaskClock]);
         let reading = counters.read();

@@ -115,16 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn the_total_of_some_is_the_pressure() {
+    fn pressure_is_the_total_of_some_and_frequency_the_mean_in_megahertz() {
         let text = "some avg10=39.93 avg60=11.04 avg300=6.45 total=11167974409\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
         assert_eq!(some_us(text), Some(11_167_974_409));
         assert_eq!(some_us("full avg10=0.00 total=7\n"), None);
         assert_eq!(some_us(""), None);
         assert_eq!(pressure_us("nothing"), None);
-    }
-
-    #[test]
-    fn the_mean_frequency_is_in_megahertz_and_absent_without_files() {
         let home = std::env::temp_dir().join(format!("brunt-frequency-{}", std::process::id()));
         assert_eq!(mean_mhz(&home), None);
         for (cpu, khz) in [("cpu0", "2000000\n"), ("cpu1", "3000000\n")] {

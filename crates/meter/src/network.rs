@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn traffic_is_summed_and_absent_if_a_connection_closed() {
+    fn traffic_is_summed_and_absent_without_ports_or_if_a_connection_closed() {
         let first = sample(&[(1, 100), (2, 50)], 7);
         let last = sample(&[(1, 150), (2, 50), (3, 30)], 8);
         let expected = Traffic { received_bytes: 80, sent_bytes: 160, retransmitted_segments: 1 };
@@ -159,10 +159,6 @@ mod tests {
         assert!(sample(&[(1, 150), (2, 50)], 8).since(&first).unwrap_err().contains("came and went"));
         let without_count = Sample { accepted: None, ..first.clone() };
         assert!(first.since(&without_count).is_err());
-    }
-
-    #[test]
-    fn a_process_without_a_listening_socket_has_no_ports() {
         // Process 2 is a kernel thread; in a container there is none.
         assert!(Network::of(&[2]).unwrap_err().contains("no TCP port"));
         assert!(Network::of(&[]).is_err());

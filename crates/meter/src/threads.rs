@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ended_threads_keep_their_time_and_reused_ids_start_at_zero() {
+    fn own_threads_are_read_and_ended_and_reused_ones_accounted_for() {
         let times = |all: &[(u32, u64)]| -> ThreadTimes {
             let times = |cpu: u64| Times {
                 cpu,
@@ -117,10 +117,6 @@ mod tests {
         let mut used: Vec<_> = used.into_iter().map(|(tid, times)| (tid, times.cpu)).collect();
         used.sort_unstable();
         assert_eq!(used, [(1, 500), (2, 0), (3, 20), (4, 7)]);
-    }
-
-    #[test]
-    fn own_threads_are_read() {
         let times = read([std::process::id()].into_iter());
         assert!(times.values().any(|times| times.cpu > 0), "{times:?}");
         // Threads of other tests may end while they are read.
