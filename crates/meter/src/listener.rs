@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_lines_are_in_native_byte_order() {
+    fn table_lines_are_in_native_byte_order_and_the_most_specific_address_wins() {
         if cfg!(target_endian = "little") {
             let v4 =
                 "   0: 0100007F:1BBC 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 5561 1 0";
@@ -210,10 +210,6 @@ mod tests {
         for broken in ["", "x", "0: zz:zz 0:0 0A 0 0 0 0 0 1", "0: 01:1 0:0 0A 0 0 0 0 0 1"] {
             assert_eq!(parse_listening(broken), None, "{broken:?}");
         }
-    }
-
-    #[test]
-    fn the_most_specific_address_wins() {
         let fit = |listening: &str, wanted: &str| fit(listening.parse().unwrap(), wanted.parse().unwrap());
         assert_eq!(fit("127.0.0.1", "127.0.0.1"), Some(3));
         assert_eq!(fit("::ffff:127.0.0.1", "127.0.0.1"), Some(3));

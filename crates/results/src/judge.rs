@@ -174,7 +174,7 @@ mod tests {
 
     /// For every threshold: the last value that raises no issue and the first that does.
     #[test]
-    fn thresholds_are_as_documented() {
+    fn thresholds_are_as_documented_and_the_worst_issue_names_the_verdict() {
         type Change = fn(&mut RunResult, f64);
         let cases: [(Kind, f64, f64, Change); 10] = [
             (Kind::Errors, 0.0, 1.0, |r, x| r.requests.failed = x as u64),
@@ -201,11 +201,7 @@ mod tests {
         for (steal_percent, kind) in [(2.0, Kind::Ok), (2.1, Kind::Disturbed), (3.0, Kind::Disturbed)] {
             assert_eq!(judge(&self::good(), Some(steal_percent)).kind, kind, "{steal_percent}");
         }
-    }
-
-    #[test]
-    fn the_worst_issue_names_the_verdict_and_all_are_kept() {
-        let mut result = good();
+        let mut result = self::good();
         result.errors.timeout = 5;
         result.requests.rate = 100.0;
         let verdict = judge(&result, Some(50.0));

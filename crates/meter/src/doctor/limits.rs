@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_that_is_too_low_for_the_connections_is_reported() {
+    fn each_limit_too_low_for_the_connections_is_reported_and_refused_with_a_remedy() {
         assert!(examine(&facts(), None, 2).iter().all(|finding| finding.state == State::Good));
         let findings = examine(&facts(), Some(1_000_000), 2);
         let bad = findings.iter().filter(|finding| finding.state != State::Good).map(|finding| &*finding.subject);
@@ -182,10 +182,6 @@ mod tests {
             set(f, "net.netfilter.nf_conntrack_count", 0);
         };
         assert_eq!(worst(&idle, "connection tracking"), State::Warn);
-    }
-
-    #[test]
-    fn a_refusal_names_the_limit_and_the_remedy_in_one_line() {
         let refusal = crate::doctor::refusal;
         assert_eq!(refusal(&facts(), 1_000_000, 2), None);
         let mut small = facts();
