@@ -6,8 +6,7 @@ pub mod preflight;
 pub mod trial;
 
 use crate::{plan::Plan, schedule::Cell, testers::Tester};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 use trial::TrialStatus;
 
 #[derive(Debug, Clone)]

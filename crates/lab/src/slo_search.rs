@@ -13,10 +13,8 @@ pub use text::{closing, text};
 use crate::{Error, system::process_registry::ProcessRegistry};
 use brunt_results::{Rate, Slo, Span, directory::Directory};
 use serde::Serialize;
-use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, path::PathBuf, sync::Arc};
 
 #[derive(Debug, Clone)]
 pub struct Request {

@@ -10,10 +10,9 @@ use crate::schedule::{Schedule, Share};
 use crate::{check, protocol};
 use crate::{error::LoadError, measure::interval::Interval, observer::Observer, options::Options, report::Report};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::ops::Range;
-use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::{ops::Range, sync::Arc};
 
 /// Files of a load thread besides its connections: ring or epoll set, wake-up, and a margin.
 const PER_THREAD: u64 = 8;

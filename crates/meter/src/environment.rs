@@ -3,11 +3,10 @@
 use brunt_results::env::Env;
 use fnv::FnvHasher;
 use procfs::Current;
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::hash::Hasher;
 use std::io::{self, Read};
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{collections::BTreeMap, hash::Hasher};
 
 /// Kernel settings that affect results.
 const SYSCTLS: [&str; 11] = [

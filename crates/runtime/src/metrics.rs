@@ -2,10 +2,7 @@
 //!
 //! Without a handle, a turn pays one load; with one, no locked instruction.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::{sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed, time::Duration};
 
 /// Buckets of [`Metrics::batches`].
 const BATCHES: usize = 12;

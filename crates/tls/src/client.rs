@@ -8,11 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
+use std::{fmt, path::PathBuf, sync::Arc, sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed};
 
 /// Sessions and tickets kept for each host.
 const CACHED_SESSIONS: usize = 256;

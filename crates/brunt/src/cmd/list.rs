@@ -6,10 +6,9 @@ use brunt_lab::format::plural;
 use brunt_lab::history::{self, Filter, Index, NamedValue, Rebuilt, Since};
 use brunt_results::{ExitCode, Threshold};
 use serde_json::json;
-use std::env;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, path::PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

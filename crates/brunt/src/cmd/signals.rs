@@ -3,9 +3,8 @@
 //! Must be called at most once per process and signal.
 
 use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{io, thread};
+use std::{io, sync::Arc, thread};
 
 pub use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 

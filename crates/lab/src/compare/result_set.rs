@@ -7,9 +7,8 @@ use crate::group::distinct;
 use crate::run_directory::RunDirectory;
 use crate::suggest::did_you_mean;
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, fs};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Group {

@@ -4,10 +4,9 @@
 
 use super::database::lock;
 use crate::{Error, fs_error::with_path};
-use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf, absolute};
-use std::{fs, io};
+use std::{fs, fs::File, io};
 
 #[derive(Debug)]
 pub(super) struct Places {

@@ -4,9 +4,8 @@ use super::{key::Key, keys};
 use crate::plan::PlanError;
 use crate::plan::settings::Settings;
 use crate::suggest::did_you_mean;
-use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
-use std::str::FromStr;
+use std::{fmt::Display, str::FromStr};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -7,8 +7,7 @@ use crate::stats::batch_means::{Batch, ranks, share};
 use crate::stats::median_interval;
 use crate::stats::{CONFIDENCE, Interval, Spread, median, outliers, percentile_median, spread, supported};
 use brunt_results::{LatencySummary, RunResult, Verdict, hlog, verdict::Kind};
-use std::collections::BTreeMap;
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 #[derive(Debug, Clone)]
 pub struct Row {

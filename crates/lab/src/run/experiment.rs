@@ -13,11 +13,9 @@ use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lin
 use crate::system::{cgroup, ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{directory::Directory, verdict::Kind};
 use std::collections::{BTreeMap, btree_map::Entry};
-use std::process::ExitStatus;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{fs, io};
+use std::{fs, io, process::ExitStatus, sync::Arc};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {

@@ -5,10 +5,8 @@ use super::nginx;
 use crate::plan::tester::EXTERNAL;
 use crate::plan::{Plan, Target, TargetKind};
 use crate::system::rlimits;
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::{env, fs};
+use std::{collections::BTreeMap, env, fs, os::unix::fs::PermissionsExt};
 
 /// A word of `needs` that is not a program: containers often forbid io_uring.
 pub const IO_URING: &str = "io_uring";

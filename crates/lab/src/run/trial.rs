@@ -24,10 +24,9 @@ use hooks::Hook;
 use launch::TrialContext;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{fs, io};
+use std::{fs, io, sync::Arc};
 
 #[derive(Debug)]
 pub enum TrialStatus {

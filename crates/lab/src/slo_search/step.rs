@@ -9,11 +9,8 @@ use brunt_results::directory::Directory;
 use brunt_results::verdict::{Kind, ValidityIssue};
 use brunt_results::{Rate, RunResult, Slo, Span, judge};
 use serde::Serialize;
-use std::fs::File;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::{fs::File, path::PathBuf, sync::Arc, time::Duration};
 
 #[derive(Debug)]
 pub struct LoadStep<'a> {

@@ -9,11 +9,9 @@ use super::proc_stat::start_time;
 use crate::fs_error::with_path;
 use brunt_results::Size;
 use rustix::process::{Pid, Signal, kill_process};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
-use std::{fs, io, process};
+use std::{fs, io, os::unix::fs::MetadataExt, process, time::Duration};
 
 /// Timeout for killed processes to leave the group.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,9 +3,8 @@
 //! They lie below the kernel's range for outgoing connections, which the generator's connections use. Each trial gets a
 //! different one, so that a server without SO_REUSEADDR is not blocked by closing connections of the last trial.
 
-use std::net::TcpListener;
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{fs, io};
+use std::{fs, io, net::TcpListener};
 
 /// The lowest port used: above the services that a machine usually runs.
 const LOWEST: u16 = 10_000;

@@ -8,14 +8,10 @@ use super::proc_stat::is_running;
 use super::process_registry::ProcessRegistry;
 use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::collections::BTreeMap;
-use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::time::Duration;
-use std::{io, thread};
+use std::{collections::BTreeMap, fs::File, io, sync::Arc, thread, time::Duration};
 
 /// Time between SIGTERM and SIGKILL.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(2);

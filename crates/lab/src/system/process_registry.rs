@@ -8,12 +8,8 @@ use super::poll::{every, poll};
 use super::proc_stat::{is_running, start_time, stat_field};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::Duration;
-use std::{fs, io};
+use std::{collections::HashSet, fs, io, os::unix::ffi::OsStrExt, sync::Mutex, time::Duration};
 
 /// Environment variable of every program that a run starts: the path of the run's registry.
 const MARK: &str = "BRUNT_RUN";

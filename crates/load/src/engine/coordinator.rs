@@ -13,10 +13,9 @@ use brunt_runtime::BackendKind;
 use brunt_tls::TlsError;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::io;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
+use std::{io, sync::atomic::Ordering::Relaxed};
 
 /// From the decision to start until the start, so that every thread is told in time.
 const START_DELAY: Duration = Duration::from_millis(5);

@@ -7,9 +7,8 @@ use crate::measure::interval::Interval;
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender};
-use std::{io, rc::Rc, time::Duration};
+use std::{io, rc::Rc, sync::atomic::Ordering::Relaxed, time::Duration};
 
 /// Longest pause between two checks of clock and timeouts.
 const MAX_TICK: Duration = Duration::from_millis(10);

@@ -5,10 +5,9 @@ use super::thread::{Address, CurrentThread, address_of};
 use super::{Program, files, plain};
 use brunt_luau::mlua::{Error, Function, Lua, LuaString, Result, Table, Value, Variadic, chunk};
 use brunt_luau::{ScriptError, Vm};
-use std::collections::HashSet;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 const PRELUDE: &str = include_str!("prelude.luau");
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);

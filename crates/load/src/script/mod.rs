@@ -21,10 +21,9 @@ use crate::http::source;
 use brunt_luau::{Kind, Vm, mlua};
 use brunt_results::RunResult;
 use plain::{Globals, Plain};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 use thread::ThreadHandle;
 
 /// Limits of scripts: 1 GiB for each thread, a second for each request or response, a minute for everything else.

@@ -5,11 +5,8 @@ use super::{Transfer, batch, environment, plain};
 use crate::http::source::{Batch, Flow, Source};
 use brunt_luau::mlua::{self, Function, IntoLuaMulti, LuaString, Value};
 use brunt_luau::{ScriptError, Vm};
-use std::cell::Cell;
-use std::collections::HashSet;
-use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::{cell::Cell, collections::HashSet, rc::Rc, time::Duration};
 
 /// Longest result of `delay` in milliseconds: a day.
 const MAX_DELAY_MS: f64 = 86_400_000.0;

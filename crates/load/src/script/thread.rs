@@ -3,8 +3,7 @@
 use super::plain::{Globals, Plain};
 use brunt_luau::mlua::{Error, LuaString, MetaMethod, Result, UserData, UserDataMethods, Value};
 use std::cell::{Cell, RefCell, RefMut};
-use std::net::SocketAddr;
-use std::rc::Rc;
+use std::{net::SocketAddr, rc::Rc};
 
 /// One load thread, as the VM of `setup` and `done` sees it.
 #[derive(Debug)]

@@ -199,8 +199,7 @@ mod tests {
     use crate::absent::check;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
-    use std::thread;
-    use std::time::Duration;
+    use std::{thread, time::Duration};
 
     fn transfer(bytes: usize) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

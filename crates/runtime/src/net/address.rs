@@ -4,13 +4,11 @@ use super::socket_file::{self, SocketFile};
 use super::stream::sealed::Sealed;
 use super::{Family, Listener, Stream, TcpStream, UnixStream, listener::BACKLOG, tcp, unix};
 use socket2::SockAddr;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::{fd::OwnedFd, unix::ffi::OsStrExt, unix::fs::FileTypeExt};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::{fmt, io};
+use std::{ffi::OsStr, fmt, io, str::FromStr};
 
 /// The address of a stream socket, written `IP:PORT` or `unix:PATH`.
 ///

@@ -3,8 +3,7 @@
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-use std::{fs, io};
+use std::{fs, io, time::SystemTime};
 
 /// A socket file created here. Dropping this removes it if it is still the same file.
 #[derive(Debug)]

@@ -2,12 +2,8 @@
 
 use super::{RecvBuf, conn_handle::ConnHandle};
 use socket2::SockRef;
-use std::future::Future;
-use std::marker::PhantomData;
-use std::os::fd::OwnedFd;
-use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::{fmt, io, time::Duration};
+use std::{fmt, future::Future, io, marker::PhantomData, os::fd::OwnedFd, pin::Pin, time::Duration};
 
 pub(super) mod sealed {
     pub trait Sealed: Sized {

@@ -6,12 +6,9 @@ use super::stream::sealed::Sealed;
 use super::{Family, Listener, Stream};
 use crate::time::sleep;
 use socket2::{Domain, SockAddr, Socket, Type};
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{self, SocketAddr};
-use std::path::Path;
-use std::time::Duration;
+use std::{io, os::linux::net::SocketAddrExt, path::Path, time::Duration};
 
 /// The family of Unix streams.
 #[derive(Debug)]

@@ -18,9 +18,8 @@ use crate::driver::uring::{Features, RingFeature, Uring};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use io_uring::cqueue;
 use kernel::Kernel;
-use std::cell::RefCell;
 use std::os::fd::{OwnedFd, RawFd};
-use std::{io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::RefCell, io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc, time::Duration};
 
 thread_local! {
     /// The kernel of the next ring built on this thread; a real ring without one.

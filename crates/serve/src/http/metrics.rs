@@ -5,8 +5,7 @@ use super::handler::Fault;
 use crate::lock;
 use std::fmt::{Display, Write};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
-use std::{collections::BTreeMap, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed};
+use std::{collections::BTreeMap, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// Status codes counted: 100 to 599.
 const STATUSES: usize = 500;

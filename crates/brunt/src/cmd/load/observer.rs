@@ -4,10 +4,8 @@ use super::progress::Progress;
 use brunt_load::Observer;
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::{RunResult, directory::SeriesWriter, series::Second};
-use std::collections::BTreeMap;
-use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 #[derive(Debug)]
 pub(super) struct LoadObserver {

@@ -10,10 +10,7 @@ use crate::system::process_group::Launch;
 use crate::system::rlimits;
 use brunt_results::Cores;
 use rustix::process::{Resource, getrlimit};
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::PathBuf;
-use std::{fs, io};
+use std::{collections::BTreeMap, fs, fs::File, io, path::PathBuf};
 
 /// One start of a target, and what is settled before any process of its trials is started.
 pub(super) struct TrialContext<'a> {

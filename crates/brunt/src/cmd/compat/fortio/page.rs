@@ -8,9 +8,8 @@ use crate::cmd::compat::{Measurement, Page};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::fmt::Write;
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fmt::Write, path::PathBuf};
 
 /// Upper bounds of fortio's bins, in units of `-r`.
 const ENDS: &[u32] = &[
