@@ -31,6 +31,22 @@ impl Target {
         }
     }
 
+    /// Whether connections are closed and replaced throughout the load.
+    pub(crate) fn replaces_connections(&self) -> bool {
+        match self {
+            Self::Echo { .. } => false,
+            Self::Http(_) => true,
+        }
+    }
+
+    /// Whether several processes can make the load.
+    pub(crate) fn is_distributable(&self) -> bool {
+        match self {
+            Self::Echo { .. } => true,
+            Self::Http(_) => false,
+        }
+    }
+
     pub(crate) fn http(&self) -> Option<&Http> {
         match self {
             Self::Echo { .. } => None,

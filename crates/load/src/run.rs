@@ -26,7 +26,7 @@ const MARGIN: u64 = 32;
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
     // HTTP connections are closed and replaced throughout the load.
-    make_room(options.connections, options.threads.len(), options.target.http().is_some())?;
+    make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
     let shared = Arc::new(Shared::new(options, Clock::start()));
     std::thread::scope(|scope| {
         // An error below must not leave threads waiting: the scope joins them.

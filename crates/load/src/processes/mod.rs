@@ -27,7 +27,7 @@ pub const WORKER_ARGS: [&str; 2] = ["worker", "load"];
 /// No number of processes suffices.
 pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
     // HTTP requests and their scripts stay in one process, which reports if it is too small.
-    if options.target.http().is_some() {
+    if !options.target.is_distributable() {
         return Ok(vec![options.threads.clone()]);
     }
     let limit = fd_limit::hard();

@@ -315,6 +315,10 @@ mod tests {
                 other => panic!("{line}: {other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn files_that_cannot_be_read_are_named() {
         for line in ["http://a/ --body @/no/such/file", "https://a/ --cacert /no/such/file"] {
             match parsed_line(line) {
                 Err(Error::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
