@@ -6,12 +6,14 @@ mod hgrm;
 mod hyperfine;
 mod k6;
 mod prometheus;
+mod single_trial;
 mod trials;
 mod vegeta;
 
 use crate::Error;
+use single_trial::SingleTrial;
 use std::path::Path;
-use trials::{SingleTrial, Trials};
+use trials::Trials;
 
 /// Tags of an interval log.
 pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
@@ -25,7 +27,7 @@ pub fn csv(dir: &Path) -> Result<String, Error> {
 
 /// One distribution of a trial in HdrHistogram's percentile format (`.hgrm`), in milliseconds, as wrk2 prints it.
 pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
-    Ok(hgrm::text(&trials::distribution(dir, tag)?))
+    Ok(hgrm::text(&single_trial::distribution(dir, tag)?))
 }
 
 /// A trial in the format of `fortio load -json`: one distribution in seconds.

@@ -17,12 +17,14 @@ mod places;
 mod query;
 mod rebuild;
 mod schema;
+mod since;
 mod text;
 
 pub use entry::Kind;
-pub use filter::{FAILED, Filter, NamedValue, Since, verdict_words};
+pub use filter::{FAILED, Filter, NamedValue, verdict_words};
 pub use query::{Run, Trial};
 pub use rebuild::Rebuilt;
+pub use since::Since;
 pub use text::{runs as runs_text, trials as trials_text};
 
 use crate::Error;

@@ -19,9 +19,10 @@ mod validate;
 
 use crate::suggest::did_you_mean;
 use brunt_results::{Cores, Count, Size, Span};
+use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
 use settings::Settings;
-use std::{collections::BTreeMap, str::FromStr, time::Duration};
+use std::{collections::BTreeMap, hash::Hasher, str::FromStr, time::Duration};
 
 pub use diagnostic::PlanError;
 pub use filter::{Filter, Pattern};
@@ -216,7 +217,9 @@ impl Plan {
 
 /// The 64-bit FNV-1a hash (Fowler, Noll, Vo). Not cryptographic: it distinguishes plans by accident, not by malice.
 fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    let mut hash = FnvHasher::default();
+    hash.write(bytes);
+    hash.finish()
 }
 
 #[cfg(test)]

@@ -105,10 +105,8 @@ pub struct SeriesWriter {
 
 impl SeriesWriter {
     /// Appends one second in a single write, so that readers see whole lines only.
-    pub fn push(&mut self, second: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(second).map_err(io::Error::other)?;
-        line.push(b'\n');
-        self.file.write_all(&line)
+    pub fn push(&mut self, second: &Second) -> io::Result<()> {
+        self.append(second)
     }
 
     /// Appends one second of an external tester: figures that only the generator counts are `null`, not 0.
@@ -117,7 +115,13 @@ impl SeriesWriter {
         for count in ["sent", "completed", "failed", "connections"] {
             line[count] = Value::Null;
         }
-        self.push(&line)
+        self.append(&line)
+    }
+
+    fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(line).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
     }
 }
 

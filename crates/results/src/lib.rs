@@ -9,6 +9,7 @@ pub mod calibration;
 pub mod directory;
 pub mod drift;
 pub mod env;
+pub mod exit;
 pub mod hlog;
 pub mod judge;
 pub mod latency;
@@ -19,8 +20,9 @@ pub mod threshold;
 pub mod units;
 pub mod verdict;
 
+pub use exit::ExitCode;
 pub use latency::LatencySummary;
 pub use result::RunResult;
 pub use threshold::{Slo, Threshold};
 pub use units::{Cores, Count, Rate, Size, Span, UnitError};
-pub use verdict::{ExitCode, ValidityIssue, Verdict};
+pub use verdict::{ValidityIssue, Verdict};

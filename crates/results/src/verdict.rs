@@ -1,4 +1,4 @@
-//! The verdict on a result: whether its figures are a property of the server; and the exit codes that follow.
+//! The verdict on a result: whether its figures are a property of the server.
 //!
 //! Each issue is a type that carries its evidence and has a remedy, so a report cannot print a warning without a reason.
 
@@ -177,27 +177,5 @@ impl Verdict {
     /// Whether the figures can be trusted.
     pub fn is_ok(&self) -> bool {
         self.kind == Kind::Ok
-    }
-}
-
-/// Exit codes of every command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ExitCode {
-    /// The command succeeded.
-    Good = 0,
-    /// The run failed: the target did not answer, a file could not be written, a tool is missing.
-    Failed = 1,
-    /// The command line or the plan is wrong; nothing was run.
-    Usage = 2,
-    /// The run finished, but its verdict says that the result cannot be trusted.
-    Untrusted = 3,
-    /// A `--fail-if` threshold was crossed.
-    Threshold = 99,
-}
-
-impl From<ExitCode> for std::process::ExitCode {
-    fn from(code: ExitCode) -> Self {
-        Self::from(code as u8)
     }
 }

@@ -1,6 +1,6 @@
 //! The JSON of `fortio load -json`, which `fortio report` reads. Times are seconds.
 
-use super::trials::SingleTrial;
+use super::single_trial::SingleTrial;
 use crate::format::rfc3339;
 use brunt_results::{Rate, Span};
 use hdrhistogram::Histogram;

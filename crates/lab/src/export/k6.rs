@@ -2,7 +2,7 @@
 //! (`handleSummary`). Times are milliseconds. Metrics that brunt does not measure, such as `http_req_waiting`, are
 //! omitted.
 
-use super::trials::SingleTrial;
+use super::single_trial::SingleTrial;
 use serde_json::{Map, Value, json};
 
 pub(super) fn value(trial: &SingleTrial) -> Value {

@@ -2,7 +2,7 @@
 //!
 //! The stream of single requests that `vegeta plot` reads is not available: brunt records distributions.
 
-use super::trials::SingleTrial;
+use super::single_trial::SingleTrial;
 use crate::format::rfc3339;
 use serde_json::{Value, json};
 
