@@ -23,6 +23,7 @@ pub mod report;
 pub mod run;
 pub mod run_directory;
 pub mod schedule;
+pub mod slices;
 pub mod slo_search;
 pub mod stats;
 pub mod suggest;

@@ -3,8 +3,22 @@
 use crate::latency::new_histogram;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+/// A histogram as text: HdrHistogram V2, deflated, in base64, as in an interval log.
+pub fn encode(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("a Vec takes every write");
+    BASE64_STANDARD.encode(bytes)
+}
+
+/// The histogram of a text that [`encode`] or another writer of interval logs made.
+pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
+    let wrong = |what: &dyn std::fmt::Debug| format!("a histogram cannot be read: {what:?}");
+    let bytes = BASE64_STANDARD.decode(text).map_err(|error| wrong(&error))?;
+    Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| wrong(&error))
+}
 
 /// One interval of one distribution.
 #[derive(Debug, Clone)]
@@ -28,8 +42,7 @@ pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
         if line.tag().is_none_or(|of| of.as_str() != tag) {
             continue;
         }
-        let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
-        let values = Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| wrong(&error))?;
+        let values = decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
         let (start_s, length_s) = (line.start_timestamp().as_secs_f64(), line.duration().as_secs_f64());
         intervals.push(Interval { start_s, length_s, values });
     }

@@ -1,0 +1,14 @@
+//! Sliced experiments: all targets of one load are up at once on the same cores, and each gets a fraction of a second of load
+//! at a time, in a random order. A slow spell of the machine hits neighbouring slices alike, so ratios of slices of one round
+//! hold where two runs one after the other differ by chance.
+//!
+//! Words: a *slice* is a short load on one target while the others idle; a *round* is one slice of each target, in random
+//! order; a *start* is one launch of all targets; a *load* is one combination of settings.
+
+pub mod comparison;
+pub mod generator;
+pub mod record;
+
+pub use comparison::{Alarm, Figure, LoadComparison, Merged, Ratio, TargetComparison, Verdict};
+pub use generator::{ConnectionSet, Generator, Measured, SliceSpec};
+pub use record::Slice;

@@ -1,0 +1,98 @@
+//! `slices.jsonl`: every slice of one load, one JSON object a line, in the order they were made. All figures of a report come
+//! from it. Times are in microseconds.
+
+use brunt_results::hlog::decode;
+use brunt_results::result::Errors;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// Name of the file in the directory of a load.
+pub const FILE: &str = "slices.jsonl";
+
+/// One slice.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Launch of the targets, counted from 1.
+    pub start: u32,
+    /// Counted from 1 within its start.
+    pub round: u32,
+    /// Place in the random order of its round, counted from 0.
+    pub position: u32,
+    pub target: String,
+    /// Begin of the slice, since the first slice of its start.
+    pub at_us: u64,
+    /// Length of the measured window.
+    pub window_us: u64,
+    /// From the first request to the last reply.
+    pub busy_us: u64,
+    /// Correct replies in the window.
+    pub completed: u64,
+    /// Replies of the whole slice: lead, window, drain.
+    pub replies: u64,
+    /// Failed requests of the whole slice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
+    /// Requests without a reply at the end of the window.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub errors: Errors,
+    /// CPU time of the target over the whole slice, between two idle moments; absent if it is not metered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_us: Option<f64>,
+    /// CPU time of the generator over the whole slice.
+    pub generator_cpu_us: f64,
+    /// CPU of the generator's busiest thread in the window, without waiting, in percent of a core.
+    pub generator_percent: f64,
+    /// Time that the machine took from the slice: the generator runnable without a core, and steal.
+    #[serde(default)]
+    pub lost_us: f64,
+    /// CPU time that the idle targets used meanwhile, by name; those that used none are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle_cpu_us: Vec<(String, f64)>,
+    /// Resident memory of the target after the slice, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rss_bytes: Option<u64>,
+    /// Payload bytes of the window.
+    #[serde(default)]
+    pub sent_bytes: u64,
+    #[serde(default)]
+    pub received_bytes: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<(u16, u64)>,
+    /// Response times of the window: HdrHistogram V2 of nanoseconds, deflated, in base64.
+    pub response: String,
+    /// Service times of an open loop; of a closed loop they are the response times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// The generator's own lateness in an open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<String>,
+    /// Why the whole round does not count, if this slice is the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn is_none(errors: &Errors) -> bool {
+    errors.total() == 0
+}
+
+impl Slice {
+    /// Correct replies a second of the window.
+    pub fn rate(&self) -> f64 {
+        self.completed as f64 / self.window_us as f64 * 1e6
+    }
+
+    /// CPU time of the target a reply, in microseconds.
+    pub fn cpu_us_per_request(&self) -> Option<f64> {
+        self.server_cpu_us.filter(|_| self.replies > 0).map(|cpu| cpu / self.replies as f64)
+    }
+
+    pub fn response(&self) -> Result<Histogram<u64>, String> {
+        decode(&self.response)
+    }
+}
