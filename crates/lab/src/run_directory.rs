@@ -6,6 +6,7 @@
 //!   plan.toml             the plan as read
 //!   trials/CELL/REPEAT/   a result directory for each trial, or failed.json
 //!   trials/CELL/REPEAT.disturbed-N/   archived attempts: disturbed and repeated
+//!   slices/LOAD/slices.jsonl   every slice of a load of a sliced experiment
 //!   builds/TARGET.log     output of builds
 //!   running.json          live process groups
 //!   report.md, report.html, charts/   rendered from the above
@@ -14,7 +15,7 @@
 pub mod machine_speed;
 mod records;
 
-use crate::{fs_error::with_path, schedule::Cell};
+use crate::{fs_error::with_path, schedule::Cell, slices};
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -52,6 +53,12 @@ impl RunDirectory {
 
     pub fn trial(&self, cell: &str, repeat: u32) -> PathBuf {
         self.path.join("trials").join(cell).join(repeat.to_string())
+    }
+
+    /// The slices of the load with these settings, as [`Cell::combination`] has them.
+    pub fn slices(&self, combination: &str) -> PathBuf {
+        let load = if combination.is_empty() { "all" } else { combination };
+        self.path.join("slices").join(load).join(slices::record::FILE)
     }
 
     pub fn build_log(&self, target: &str) -> PathBuf {
@@ -199,7 +206,7 @@ impl RunDirectory {
 
     /// Removes the files of an earlier run, and no others.
     pub fn clear(&self) -> io::Result<()> {
-        for name in ["trials", "builds"] {
+        for name in ["trials", "slices", "builds"] {
             tolerate_absence(fs::remove_dir_all(self.path.join(name)))?;
         }
         for name in ["experiment.json", "plan.toml", "report.md", PAGE_FILE] {

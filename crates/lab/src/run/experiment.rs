@@ -96,6 +96,8 @@ fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Resu
         started_unix_s,
         cells: Cells { skipped: schedule.skipped.clone(), ..schedule.all.clone() },
         order: schedule.order.iter().map(name).collect(),
+        margin: None,
+        precision: None,
     };
     Ok(run_dir.begin(&experiment, &request.plan_text)?)
 }

@@ -20,6 +20,12 @@ pub struct Experiment {
     pub baseline: Option<String>,
     #[serde(default)]
     pub style: Option<Style>,
+    /// Of a sliced experiment: differences below this share do not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// Of a sliced experiment: half width of the intervals that is asked for, as a share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
     /// Command line that started or last continued the experiment.
     pub command: Vec<String>,
     /// Start, in seconds since 1970-01-01 UTC.

@@ -5,6 +5,8 @@ use brunt_results::hlog::decode;
 use brunt_results::result::Errors;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
 
 /// Name of the file in the directory of a load.
 pub const FILE: &str = "slices.jsonl";
@@ -73,6 +75,22 @@ pub struct Slice {
     pub void: Option<String>,
 }
 
+/// Reads all slices of a load. The last line of a run that was killed while it wrote is left out.
+pub fn read(path: &Path) -> Result<Vec<Slice>, String> {
+    let bytes = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut slices = Vec::new();
+    for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
+        match serde_json::from_slice(line) {
+            Ok(slice) => slices.push(slice),
+            Err(_) if !line.ends_with(b"\n") => {}
+            Err(e) => {
+                return Err(format!("{}: line {number} is not a slice ({e}): remove the line", path.display()));
+            }
+        }
+    }
+    Ok(slices)
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -94,5 +112,48 @@ impl Slice {
 
     pub fn response(&self) -> Result<Histogram<u64>, String> {
         decode(&self.response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    fn written(slices: &[Slice]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for slice in slices {
+            serde_json::to_writer(&mut bytes, slice).unwrap();
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn a_file_cut_anywhere_holds_its_whole_lines(rounds in 0..9u32, cut in any::<prop::sample::Index>()) {
+            let name = |round: u32| if round % 2 == 0 { "épo\nll" } else { "uring" }.to_owned();
+            let slices: Vec<Slice> =
+                (0..rounds).map(|round| Slice { round, target: name(round), ..Slice::default() }).collect();
+            let mut bytes = written(&slices);
+            bytes.truncate(cut.index(bytes.len() + 1));
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&bytes).unwrap();
+            let read = read(file.path()).unwrap();
+            // A line may be whole but for its end.
+            let whole = bytes.iter().filter(|byte| **byte == b'\n').count();
+            prop_assert!(read.len() == whole || read.len() == whole + 1);
+            prop_assert_eq!(&read[..], &slices[..read.len()]);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_not_a_slice_is_named() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[written(&[Slice::default()]), b"{}\n".to_vec()].concat()).unwrap();
+        let error = read(file.path()).unwrap_err();
+        assert!(error.contains("line 2 is not a slice (missing field"), "{error}");
+        assert!(read(Path::new("/none")).unwrap_err().starts_with("/none: "));
     }
 }
