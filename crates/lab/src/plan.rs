@@ -11,6 +11,7 @@ pub mod phase;
 mod references;
 pub mod schema;
 pub mod settings;
+pub mod slicing;
 mod source;
 mod target;
 pub mod template;
@@ -22,6 +23,7 @@ use brunt_results::{Cores, Count, Size, Span};
 use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
 use settings::Settings;
+use slicing::{Order, Slicing};
 use std::{collections::BTreeMap, hash::Hasher, str::FromStr, time::Duration};
 
 pub use diagnostic::PlanError;
@@ -39,6 +41,11 @@ pub struct Plan {
     /// Seed of the order and of the load.
     pub seed: u64,
     pub repeats: u32,
+    /// `None`: see [`Self::is_sliced`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub slicing: Slicing,
     /// Maximum number of times a disturbed trial is run again.
     #[serde(rename = "again")]
     pub retries: u32,
@@ -199,6 +206,7 @@ impl Plan {
             description: String::new(),
             repeats: 0,
             retries: 0,
+            slicing: Slicing { slice: self.slicing.slice, ..Slicing::default() },
             best_over: None,
             baseline: None,
             style: None,

@@ -30,6 +30,8 @@ pub enum ValueType {
     Share,
     /// `100B`, `1KiB`.
     Size,
+    /// `3%`.
+    Percent,
     /// `500us`, `10s`.
     Span,
     Truth,

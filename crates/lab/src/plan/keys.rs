@@ -2,6 +2,7 @@
 
 use super::key::{Key, ValueType, optional, required};
 use super::settings::TABLE;
+use super::slicing::Order;
 
 /// Names with a fixed meaning, which no axis may have.
 pub const TAKEN: &[&str] = &["target", "repeat", "phase"];
@@ -14,7 +15,20 @@ pub const PLAN: &[Key] = &[
     required("name", ValueType::Name, "Names the directory of the run: 1 to 64 letters, digits, - _ . or +."),
     optional("description", ValueType::Text, "One line for people."),
     optional("seed", ValueType::Whole(0, i64::MAX as u64), "Seed of order and load. Default 1."),
-    optional("repeats", ValueType::Whole(1, 1000), "Trials of each cell. Default 3."),
+    optional("repeats", ValueType::Whole(1, 1000), "Trials of each cell; by slices, starts of its target. Default 3."),
+    optional(
+        "order",
+        ValueType::OneOf(Order::WORDS),
+        "slices: targets take turns every tenth of a second; trials: one after the other. Default slices if possible.",
+    ),
+    optional("slice", ValueType::Span, "Length of a slice; longer where replies are few. Default 100ms."),
+    optional("margin", ValueType::Percent, "Differences below it do not matter. Default 3%."),
+    optional(
+        "precision",
+        ValueType::Percent,
+        "Half width of the intervals at which a load is done. Default margin / 2.",
+    ),
+    optional("budget", ValueType::Span, "Longest time for the slices of one load. Default 60s."),
     Key {
         alias: Some("again"),
         ..optional(

@@ -5,7 +5,7 @@ use super::keys::TAKEN;
 use super::phase::{an_override, phase};
 use super::references::References;
 use super::source::{Source, Table, Value, entries, one_or_list};
-use super::{Axis, Plan, Style, Sweep, keys, target, tester, validate};
+use super::{Axis, Plan, Style, Sweep, keys, slicing, target, tester, validate};
 use crate::plan::settings::Settings;
 use crate::plan::{PlanError, template};
 use crate::suggest::did_you_mean;
@@ -19,11 +19,14 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
     let document = text.keyed(document.get_ref(), "", keys::PLAN)?;
     let mut references = References::default();
     let name = document.read("name", Source::name)?;
+    let (order, slicing) = slicing::read(&document)?;
     let mut plan = Plan {
         name: name.ok_or_else(|| text.error(0..0, "the plan has no name: add name = \"...\" at its top"))?,
         description: document.read("description", Source::string)?.unwrap_or_default(),
         seed: document.whole("seed", 0..=i64::MAX as u64)?.unwrap_or(1),
         repeats: document.whole("repeats", 1..=1000)?.unwrap_or(3),
+        order,
+        slicing,
         retries: retries(&document)?,
         load: document.read("load", load)?.unwrap_or_default(),
         sweeps: sweeps(&document, &mut references)?,

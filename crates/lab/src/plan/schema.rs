@@ -63,6 +63,7 @@ fn value_schema(what: ValueType) -> Value {
         ValueType::Rate => number_or(r"^(max|[0-9.][0-9._]*[kKMG]?(/s)?)$"),
         ValueType::Share => number_or(r"^(max|[0-9.][0-9._]*([kKMG]?(/s)?|%))$"),
         ValueType::Size => number_or(r"^[0-9.][0-9._]*(B|Ki|KiB|Mi|MiB|Gi|GiB)?$"),
+        ValueType::Percent => json!({ "type": "string", "pattern": r"^[0-9.]+ *%$" }),
         // Only zero needs no unit.
         ValueType::Span => json!({ "anyOf": [
             { "type": "string", "pattern": r"^([0-9.][0-9._]*(ns|us|µs|ms|s|m|h)|0)$" },

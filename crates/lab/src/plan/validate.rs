@@ -8,6 +8,7 @@ use super::{PHASE, Plan, Sweep, Target, TargetKind};
 use crate::group::distinct;
 use crate::plan::PlanError;
 use crate::plan::settings::{NAMES, VARY_WITHOUT_PATH};
+use crate::plan::slicing::Order;
 use crate::suggest::{closest, did_you_mean};
 use std::ops::Range;
 
@@ -16,6 +17,10 @@ const MOST_CELLS: usize = 10_000;
 
 pub(super) fn whole(document: &Table, plan: &Plan, references: &References) -> Result<(), PlanError> {
     named(document, plan)?;
+    if let (Some(Order::Slices), Some(why)) = (plan.order, plan.unsliceable()) {
+        let message = format!("the plan cannot have order = \"slices\": {why}; use order = \"trials\"");
+        return Err(document.text.error(document.place("order"), message));
+    }
     given(document.text, plan, references)?;
     variants(document, plan, references)?;
     mentions(document.text, plan, references)?;
