@@ -161,6 +161,31 @@ impl TrialRunner<'_> {
     }
 }
 
+/// A target that accepts connections; ended when dropped.
+pub(super) struct RunningTarget {
+    pub(super) process: ProcessGroup,
+    cgroup: Option<MemoryCgroup>,
+    /// Its command line.
+    pub(super) words: Vec<String>,
+}
+
+impl RunningTarget {
+    /// How the kernel ended a process of it for want of memory, if it did.
+    pub(super) fn oom_kill(&self) -> Option<String> {
+        self.cgroup.as_ref().and_then(MemoryCgroup::oom_kill)
+    }
+
+    /// Adds to a failure that the target exceeded its memory limit, if it did.
+    fn with_cause(&self, error: TrialError) -> TrialError {
+        match (error, self.oom_kill()) {
+            (TrialError::Failed(from, failure), Some(cause)) => {
+                TrialError::Failed(from, Failure { why: format!("{}: {cause}", failure.why), ..failure })
+            }
+            (error, _) => error,
+        }
+    }
+}
+
 impl TrialContext<'_> {
     /// Everything from `before` until the target has stopped. Adds results to `done`; keeps the processes that `before`
     /// left running in `background`.
@@ -171,43 +196,23 @@ impl TrialContext<'_> {
         tick: &mut Tick,
     ) -> Result<()> {
         let (group, runner) = (self.group, self.runner);
-        let cgroup = group.target.limits.memory.map(MemoryCgroup::new).transpose()?.flatten();
-        let launch = self.target_launch(cgroup.as_ref())?;
-        let words = launch.words();
-        *background = self.hook(Hook::Before, &mut |what| tick(0, what))?;
-        tick(0, "looking at the machine");
-        let before = (runner.request.speed_probe)(group.cell());
-
-        tick(0, "starting the target");
-        // Adds to a failure that the target exceeded its memory limit, if it did.
-        let with_cause = |error| match (error, cgroup.as_ref().and_then(MemoryCgroup::oom_kill)) {
-            (TrialError::Failed(from, failure), Some(cause)) => {
-                TrialError::Failed(from, Failure { why: format!("{}: {cause}", failure.why), ..failure })
-            }
-            (error, _) => error,
-        };
-        let mut target = ProcessGroup::start(launch, runner.registry).map_err(|e| self.target_failed(e.to_string()))?;
-        self.wait_until_listening(&mut target, tick).map_err(with_cause)?;
+        let mut before = None;
+        let mut target =
+            self.start_target(background, tick, &mut || before = (runner.request.speed_probe)(group.cell()))?;
         let mut records = Vec::new();
         for (index, trial) in group.trials.iter().enumerate() {
-            let mut record = self.record(trial, &words);
-            let result = self.load(index, &mut record, &mut target, &mut |what| tick(index, what));
-            let result = result.map_err(with_cause)?;
+            let mut record = self.record(trial, &target.words);
+            let result = self.load(index, &mut record, &mut target.process, &mut |what| tick(index, what));
+            let result = result.map_err(|error| target.with_cause(error))?;
             // Its other processes may have answered on, but that is no longer the server to be measured.
-            if let Some(cause) = cgroup.as_ref().and_then(MemoryCgroup::oom_kill) {
+            if let Some(cause) = target.oom_kill() {
                 return Err(TrialError::failed(index, format!("a process of the target died: {cause}"), Vec::new()));
             }
             done.push(TrialStatus::Done(Box::new(result)));
             records.push(record);
         }
         tick(group.trials.len() - 1, "stopping the target");
-        target.stop(STOP_TIMEOUT);
-        if !is_freed(self.port, group.max_connections()) {
-            return Err(self.target_failed(format!(
-                "port {} is still taken although the target's process group is gone: it must stay in the foreground",
-                self.port
-            )));
-        }
+        self.stop_target(target)?;
         if let (Some(before_us), Some(after_us)) = (before, (runner.request.speed_probe)(group.cell())) {
             for (trial, mut record) in group.trials.iter().zip(records) {
                 record.speed = Some(SpeedSample { before_us, after_us });
@@ -215,6 +220,41 @@ impl TrialContext<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Runs `before`, then `probe`, starts the target and waits until it accepts a connection.
+    pub(super) fn start_target(
+        &self,
+        background: &mut Option<ProcessGroup>,
+        tick: &mut Tick,
+        probe: &mut dyn FnMut(),
+    ) -> Result<RunningTarget> {
+        let cgroup = self.group.target.limits.memory.map(MemoryCgroup::new).transpose()?.flatten();
+        let launch = self.target_launch(cgroup.as_ref())?;
+        let words = launch.words();
+        *background = self.hook(Hook::Before, &mut |what| tick(0, what))?;
+        tick(0, "looking at the machine");
+        probe();
+        tick(0, "starting the target");
+        let process =
+            ProcessGroup::start(launch, self.runner.registry).map_err(|e| self.target_failed(e.to_string()))?;
+        let mut target = RunningTarget { process, cgroup, words };
+        match self.wait_until_listening(&mut target.process, tick) {
+            Ok(()) => Ok(target),
+            Err(error) => Err(target.with_cause(error)),
+        }
+    }
+
+    /// Stops the target and waits until nothing listens on its port.
+    pub(super) fn stop_target(&self, mut target: RunningTarget) -> Result<()> {
+        target.process.stop(STOP_TIMEOUT);
+        match is_freed(self.port, self.group.max_connections()) {
+            true => Ok(()),
+            false => Err(self.target_failed(format!(
+                "port {} is still taken although the target's process group is gone: it must stay in the foreground",
+                self.port
+            ))),
+        }
     }
 
     fn record(&self, trial: &TrialSpec, target: &[String]) -> TrialRecord {
