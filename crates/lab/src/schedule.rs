@@ -14,6 +14,7 @@ use std::time::Duration;
 
 pub use cells::{Cell, Cells, SkippedCell, cells, pairs};
 pub use cpu_assignment::{Machine, Placement, SkipReason, TooFewCores, assign_cores, busy};
+
 pub use order::{ScheduledTrial, abba, order};
 
 #[derive(Debug, Clone)]

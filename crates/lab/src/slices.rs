@@ -7,6 +7,7 @@
 
 pub mod comparison;
 pub mod generator;
+pub mod length;
 pub mod record;
 
 pub use comparison::{Alarm, Figure, LoadComparison, Merged, Ratio, TargetComparison, Verdict};

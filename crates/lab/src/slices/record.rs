@@ -1,6 +1,7 @@
 //! `slices.jsonl`: every slice of one load, one JSON object a line, in the order they were made. All figures of a report come
 //! from it. Times are in microseconds.
 
+use brunt_results::LatencySummary;
 use brunt_results::hlog::decode;
 use brunt_results::result::Errors;
 use hdrhistogram::Histogram;
@@ -62,7 +63,9 @@ pub struct Slice {
     pub received_bytes: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statuses: Vec<(u16, u64)>,
-    /// Response times of the window: HdrHistogram V2 of nanoseconds, deflated, in base64.
+    /// Response times of the window, exact to 0.1 %.
+    pub latency: LatencySummary,
+    /// Their distribution, exact to 1 %: HdrHistogram V2 of nanoseconds, deflated, in base64.
     pub response: String,
     /// Service times of an open loop; of a closed loop they are the response times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
