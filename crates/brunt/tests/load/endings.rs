@@ -64,6 +64,42 @@ fn ctrl_c_ends_early_and_keeps_what_was_measured() {
     }
 }
 
+/// Every second of the series has no more replies than requests were due by its end, the last one included.
+#[test]
+fn ctrl_c_ends_the_window_no_earlier_than_its_last_reply() {
+    let _alone = alone();
+    let home = tempfile::tempdir().unwrap();
+    for (part, wait) in [70, 340, 610].into_iter().enumerate() {
+        let mut target = Target::start();
+        let out = home.path().join(part.to_string());
+        let mut command = load(&target.url(), "-R 2k -d 60s --warmup 300ms -c 10 --json - --quiet");
+        let run = Running::start({
+            command.arg("--out").arg(&out);
+            command
+        });
+        target.until_asked();
+        pass(Duration::from_millis(300 + wait), "some part of the window");
+        signal(run.pid(), "INT");
+        let output = run.end();
+        let result = json(&output);
+        assert_eq!(result["interrupted"], true);
+        let series = std::fs::read_to_string(out.join("series.jsonl")).unwrap();
+        let seconds: Vec<serde_json::Value> = series.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (mut due, mut answered) = (0, 0);
+        for second in &seconds {
+            due += second["offered"].as_u64().unwrap();
+            answered += second["completed"].as_u64().unwrap();
+            assert!(answered <= due, "{answered} of {due} due: {series}");
+        }
+        let (length, completed) = (number(&result, "load.measured_s"), number(&result, "requests.completed"));
+        let rate = number(&result, "requests.rate");
+        assert!((rate * length - completed).abs() < 1.0, "{rate} in {length} s: {}", told(&output));
+        let window: u64 =
+            seconds.iter().filter(|second| second["warmup"] == false).filter_map(|s| s["completed"].as_u64()).sum();
+        assert_eq!(window as f64, completed, "{series}");
+    }
+}
+
 #[test]
 fn ctrl_c_in_the_warm_up_ends_at_once() {
     let _alone = alone();

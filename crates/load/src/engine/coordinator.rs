@@ -17,10 +17,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 use std::{io, sync::atomic::Ordering::Relaxed};
 
-/// From the decision to start until the start, so that every thread is told in time.
-const START_DELAY: Duration = Duration::from_millis(5);
+/// From the decision to start or to end until the start or the end.
+const NOTICE: Duration = Duration::from_millis(5);
 /// Time for an order to reach one more process.
-const START_DELAY_PER_PROCESS: Duration = Duration::from_millis(2);
+const NOTICE_PER_PROCESS: Duration = Duration::from_millis(2);
 /// Interval at which the observer is asked whether to stop.
 const POLL: Duration = Duration::from_millis(100);
 const CONNECT_POLL: Duration = Duration::from_millis(2);
@@ -191,15 +191,14 @@ impl<'s> Coordinator<'s> {
     pub fn drive(&mut self, observer: &mut dyn Observer, schedules: Vec<Schedule>) -> Collector {
         let Self { shared, .. } = *self;
         observer.started(&self.tids);
-        let now = shared.clock.now();
-        let start_delay = START_DELAY + START_DELAY_PER_PROCESS * self.workers.map_or(0, Workers::count) as u32;
-        let start = now + start_delay.as_nanos() as u64;
+        let start_delay = self.notice();
+        let start = shared.clock.now() + start_delay.as_nanos() as u64;
         let open = start + shared.options.warmup.as_nanos() as u64;
         let close = if self.interrupted { start } else { open + shared.options.duration.as_nanos() as u64 };
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
         let mut collector = Collector::new(self.tids.len(), start, SystemTime::now() + start_delay, schedules);
-        let (mut opened, mut closed) = (false, false);
+        let (mut opened, mut closed, mut ends_early) = (false, false, false);
         loop {
             let (now, close) = (shared.clock.now(), shared.close.load(Relaxed));
             if !opened && now >= open && open < close {
@@ -240,11 +239,19 @@ impl<'s> Coordinator<'s> {
             if !closed && !self.interrupted && self.is_poll_due(now) {
                 self.interrupted = observer.wants_stop();
             }
-            if !closed && (self.interrupted || self.lost.is_some()) {
-                self.shared.close_at(now);
-                self.order(Order::Close(now));
+            if !ends_early && !closed && (self.interrupted || self.lost.is_some()) {
+                ends_early = true;
+                // Later than any reply that a thread has counted, or the window would be shorter than what it counts.
+                let end = shared.clock.now() + self.notice().as_nanos() as u64;
+                shared.close_at(end);
+                self.order(Order::Close(end));
             }
         }
+    }
+
+    /// From a decision until it takes effect, so that every thread is told in time.
+    fn notice(&self) -> Duration {
+        NOTICE + NOTICE_PER_PROCESS * self.workers.map_or(0, Workers::count) as u32
     }
 
     /// The report of the run. `unsent` are the threads' schedules as far as they were taken.
