@@ -4,13 +4,15 @@ mod meter;
 
 pub use meter::{HostMeter, all_absent};
 
-use std::{fs, path::Path};
+use crate::proc;
+use std::{fs, path::Path, time::Duration};
 
 /// CPU time since boot, in ticks, of all processors or of one, from `/proc/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostCpu {
     total: u64,
     idle: u64,
+    irq: u64,
     softirq: u64,
     stolen: u64,
 }
@@ -39,7 +41,24 @@ impl HostCpu {
         // user nice system idle iowait irq softirq steal; guest time follows and is included in user.
         let times = fields.get(..8)?;
         let total = times.iter().sum();
-        Some(Self { total, idle: times[3] + times[4], softirq: times[6], stolen: times[7] })
+        Some(Self { total, idle: times[3] + times[4], irq: times[5], softirq: times[6], stolen: times[7] })
+    }
+
+    /// Since boot, of the listed processors, as a sum, with the number of those that are online.
+    pub(crate) fn of_cores(cores: &[usize], part: fn(&Self) -> Duration) -> (Duration, u32) {
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let parts = Self::cores(&text).into_iter().filter(|(core, _)| cores.contains(core));
+        parts.fold((Duration::ZERO, 0), |(sum, count), (_, times)| (sum + part(&times), count + 1))
+    }
+
+    /// Time in interrupts and softirqs.
+    pub(crate) fn interrupts(&self) -> Duration {
+        Duration::from_nanos((self.irq + self.softirq) * proc::tick_ns())
+    }
+
+    /// Time stolen by the hypervisor.
+    pub(crate) fn stolen(&self) -> Duration {
+        Duration::from_nanos(self.stolen * proc::tick_ns())
     }
 
     /// CPU time stolen since `earlier`, in percent of all processors; `None` if no tick has passed.

@@ -24,6 +24,7 @@ mod process_clock;
 mod process_tree;
 mod sampling_budget;
 pub mod server;
+pub mod slice;
 mod sock_diag;
 mod threads;
 

@@ -20,6 +20,8 @@ pub use crate::{process_tree::ProcessTree as Tree, threads::Switches};
 pub struct Snapshot {
     pub at: Instant,
     used: Used,
+    /// CPU time of children that ended and were waited for.
+    reaped: Duration,
     /// Resident memory, in bytes; shared pages count once per process.
     pub rss_bytes: u64,
     pub threads: u64,
@@ -77,6 +79,11 @@ impl Snapshot {
         }
     }
 
+    /// CPU time of children that ended and were waited for, from `earlier` to this snapshot of the same tree, in ticks.
+    pub(crate) fn reaped_since(&self, earlier: &Snapshot) -> Duration {
+        self.reaped.saturating_sub(earlier.reaped)
+    }
+
     /// Page faults from `earlier` to this snapshot of the same tree.
     pub fn faults_since(&self, earlier: &Snapshot) -> Faults {
         let used = self.used.minus(earlier.used);
@@ -101,12 +108,25 @@ impl Tree {
     /// since the last sample.
     pub fn sample(&mut self) -> Snapshot {
         let used = self.refresh();
-        let (mut rss_bytes, mut threads) = (0, 0);
+        self.snapshot(used)
+    }
+
+    /// Reads the known processes only: cheap whatever else the machine forks. New ones are found by the next [`Tree::sample`],
+    /// with what they have used by then.
+    pub(crate) fn sample_members(&mut self) -> Snapshot {
+        let used = self.refresh_members();
+        self.snapshot(used)
+    }
+
+    fn snapshot(&self, used: Used) -> Snapshot {
+        let (mut rss_bytes, mut threads, mut reaped) = (0, 0, 0);
         for member in self.members().filter(|m| !m.stat.ended) {
+            reaped += member.reaped_nanos();
             rss_bytes += member.stat.rss_bytes;
             threads += member.stat.threads;
         }
-        Snapshot { at: Instant::now(), used, rss_bytes, threads, alive: self.is_alive() }
+        let reaped = Duration::from_nanos(reaped);
+        Snapshot { at: Instant::now(), used, reaped, rss_bytes, threads, alive: self.is_alive() }
     }
 
     /// Process ids of the living processes, as of the last sample.

@@ -81,6 +81,10 @@ impl Member {
         Self { own: Used::own(&stat), reaped: Used::reaped(&stat), stat }
     }
 
+    pub(crate) fn reaped_nanos(&self) -> u64 {
+        self.reaped.nanos
+    }
+
     fn total(&self) -> Used {
         self.own.plus(self.reaped)
     }
@@ -124,6 +128,18 @@ impl ProcessTree {
 
     /// Reads every member again, adds new ones, and returns what the whole tree has used.
     pub(crate) fn refresh(&mut self) -> Used {
+        self.refresh_known();
+        self.add_descendants();
+        self.sum()
+    }
+
+    /// Reads every member again, without looking for new ones.
+    pub(crate) fn refresh_members(&mut self) -> Used {
+        self.refresh_known();
+        self.sum()
+    }
+
+    fn refresh_known(&mut self) {
         let before = std::mem::take(&mut self.members);
         let again = |(pid, member): (&u32, &Member)| {
             let stat = Stat::of(*pid).filter(|stat| stat.started == member.stat.started)?;
@@ -131,7 +147,9 @@ impl ProcessTree {
         };
         self.members = before.iter().filter_map(again).collect();
         self.exited = self.exited.plus(account_exited(&before, &self.members));
-        self.add_descendants();
+    }
+
+    fn sum(&mut self) -> Used {
         let sum = self.members.values().fold(self.exited, |sum, member| sum.plus(member.total()));
         self.total = sum.minus(self.earlier).zip(self.total, u64::max);
         self.total

@@ -3,6 +3,7 @@
 //! The reply to a command is one line: the CPU time it took by the child's own clock, in nanoseconds, or the number that the
 //! command is about.
 
+use brunt_meter::slice::{LostTime, ServerCpu};
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -166,6 +167,19 @@ pub fn play_role() {
             "faults" => elsewhere = Some(Duration::from_nanos(rusage().ru_minflt as u64)),
             "switches" => elsewhere = Some(Duration::from_nanos(rusage().ru_nvcsw as u64)),
             "touch" => _ = std::hint::black_box(vec![1u8; (number as usize) << 12]),
+            // Uses 7 of 10 ms, so many times.
+            "beat" => (0..number).for_each(|_| {
+                burn(Duration::from_millis(7));
+                thread::sleep(Duration::from_millis(3));
+            }),
+            // Error of the metered CPU time of this process, in millionths.
+            "meter-itself" => elsewhere = Some(Duration::from_nanos(error_while_running(number as usize))),
+            // Lost time of this thread during so many milliseconds.
+            "lost" => {
+                let mut lost = LostTime::attach(&[rustix::thread::gettid().as_raw_pid() as u32], &[]);
+                thread::sleep(time);
+                elsewhere = Some(lost.read());
+            }
             "sleep" => (0..number).for_each(|_| thread::sleep(Duration::from_millis(1))),
             // Idle children until this process ends.
             "children" => children.extend((0..number).map(|_| Actor::start())),
@@ -195,6 +209,47 @@ pub fn play_role() {
         }
     }
     std::process::exit(0);
+}
+
+/// Meters this process, a thread of which works now and then, in windows of 20 ms, and compares with the clocks of its threads:
+/// the error of the sum or the median of the windows, whichever is larger, in millionths.
+fn error_while_running(windows: usize) -> u64 {
+    let clock_of = || {
+        let mut id: libc::clockid_t = 0;
+        // SAFETY: the calling thread is alive; `id` is a live local, valid for writes.
+        assert_eq!(unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut id) }, 0);
+        id
+    };
+    let read = |id: libc::clockid_t| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is a live local, valid for writes.
+        assert_eq!(unsafe { libc::clock_gettime(id, &mut time) }, 0);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    };
+    let (sender, receiver) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        sender.send(clock_of()).unwrap();
+        loop {
+            burn(Duration::from_millis(7));
+            thread::sleep(Duration::from_millis(3));
+        }
+    });
+    let clocks = [clock_of(), receiver.recv().unwrap()];
+    let Ok(mut cpu) = ServerCpu::attach_task_clock(std::process::id()) else { return 0 };
+    let mut both =
+        || (cpu.read().unwrap().as_secs_f64(), clocks.iter().map(|id| read(*id)).sum::<Duration>().as_secs_f64());
+    let first = both();
+    let mut last = first;
+    let mut errors = Vec::new();
+    let error = |now: (f64, f64), before: (f64, f64)| (now.0 - before.0) / (now.1 - before.1) - 1.0;
+    for _ in 0..windows {
+        thread::sleep(Duration::from_millis(20));
+        let now = both();
+        errors.push(error(now, last).abs());
+        last = now;
+    }
+    errors.sort_by(f64::total_cmp);
+    (errors[windows / 2].max(error(last, first).abs()) * 1e6) as u64
 }
 
 /// Raises the limit on open files to the hard limit.

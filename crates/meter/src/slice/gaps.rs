@@ -1,0 +1,78 @@
+//! Time in which a core stood still, seen by a thread that sleeps for a moment again and again and notes how much too late
+//! it becomes runnable: a paused machine, a lent core, a frozen group. Time that it waits for a core in the run queue does not count.
+//!
+//! Invariant: a lower bound. A pause is seen from the moment at which the sleep should have ended.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Costs about 0.2 % of a core.
+const SLEEP: Duration = Duration::from_millis(2);
+/// Shortest lateness that counts: a core of a virtual machine takes up to 0.2 ms to wake.
+const MIN_GAP: Duration = Duration::from_micros(500);
+
+#[derive(Debug)]
+pub(super) struct Gaps {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    nanos: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Gaps {
+    /// On the cores that the thread `beside` may use, so that it sees what that one suffers.
+    pub(super) fn watch(beside: Option<u32>) -> Self {
+        let shared = Arc::new(Shared::default());
+        let watch = {
+            let shared = shared.clone();
+            move || {
+                let beside = beside.and_then(|tid| rustix::thread::Pid::from_raw(tid as i32));
+                if let Some(cores) = beside.and_then(|tid| rustix::thread::sched_getaffinity(Some(tid)).ok()) {
+                    let _ = rustix::thread::sched_setaffinity(None, &cores);
+                }
+                shared.watch();
+            }
+        };
+        let thread = thread::Builder::new().name("brunt-gaps".to_owned()).spawn(watch).ok();
+        Self { shared, thread }
+    }
+
+    pub(super) fn read(&self) -> Duration {
+        Duration::from_nanos(self.shared.nanos.load(Ordering::Relaxed))
+    }
+}
+
+impl Shared {
+    fn watch(&self) {
+        // Without it, waiting for a core could not be told from a gap.
+        let Ok(schedstat) = File::open("/proc/thread-self/schedstat") else { return };
+        let Some(mut waited) = super::lost_time::run_queue_wait(&schedstat) else { return };
+        while !self.stop.load(Ordering::Relaxed) {
+            let begin = Instant::now();
+            thread::sleep(SLEEP);
+            let late = begin.elapsed().saturating_sub(SLEEP);
+            let Some(now) = super::lost_time::run_queue_wait(&schedstat) else { return };
+            let gap = late.saturating_sub(now.saturating_sub(waited));
+            waited = now;
+            if gap >= MIN_GAP {
+                self.nanos.fetch_add(gap.as_nanos() as u64, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Drop for Gaps {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

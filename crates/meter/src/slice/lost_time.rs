@@ -1,0 +1,99 @@
+//! Time that the machine takes from slices: threads of the generator runnable without a core, steal, and gaps in which a core
+//! stood still. The run delay of a server is not in it: it is part of the server's result.
+
+use super::gaps::Gaps;
+use crate::host::HostCpu;
+use crate::sampling_budget::SamplingBudget;
+use rustix::thread::{Pid, sched_getaffinity};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub struct LostTime {
+    /// `schedstat` of each thread of the generator; none if its threads wait for each other or for the server.
+    threads: Vec<File>,
+    steal: [Steal; 2],
+    gaps: Gaps,
+    last: Parts,
+    total: Duration,
+}
+
+/// Cumulative.
+#[derive(Debug, Clone, Copy, Default)]
+struct Parts {
+    waited: Duration,
+    /// Of the generator's and of the server's cores.
+    stolen: [Duration; 2],
+    gaps: Duration,
+}
+
+/// Steal of a set of cores, as a mean: the share of their time that was lost.
+#[derive(Debug)]
+struct Steal {
+    cores: Vec<usize>,
+    newest: Duration,
+    budget: SamplingBudget,
+}
+
+impl LostTime {
+    /// `threads` make the load; `server_cores` are those of the targets.
+    pub fn attach(threads: &[u32], server_cores: &[usize]) -> Self {
+        let allowed = |tid: &u32| sched_getaffinity(Some(Pid::from_raw(*tid as i32)?)).ok();
+        let sets: Vec<_> = threads.iter().filter_map(allowed).collect();
+        let cores: BTreeSet<usize> =
+            (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| sets.iter().any(|set| set.is_set(*core))).collect();
+        let alone = threads.len() <= cores.len() && !server_cores.iter().any(|core| cores.contains(core));
+        let schedstat = |tid: &u32| File::open(format!("/proc/{tid}/schedstat")).ok();
+        let mut lost = Self {
+            threads: threads.iter().filter(|_| alone).filter_map(schedstat).collect(),
+            steal: [Steal::of(cores.into_iter().collect()), Steal::of(server_cores.to_vec())],
+            gaps: Gaps::watch(threads.first().copied()),
+            last: Parts::default(),
+            total: Duration::ZERO,
+        };
+        lost.last = lost.parts();
+        lost
+    }
+
+    /// Since the attachment: mean wait of the generator's threads, plus steal (of the generator's or the server's cores,
+    /// whichever lost more, as a mean) or gaps, whichever is more, as one pause shows in both.
+    pub fn read(&mut self) -> Duration {
+        let now = self.parts();
+        let last = std::mem::replace(&mut self.last, now);
+        let since = |part: fn(&Parts) -> Duration| part(&now).saturating_sub(part(&last));
+        let stolen = since(|parts| parts.stolen[0]).max(since(|parts| parts.stolen[1]));
+        self.total += since(|parts| parts.waited) + stolen.max(since(|parts| parts.gaps));
+        self.total
+    }
+
+    fn parts(&mut self) -> Parts {
+        let waits: Duration = self.threads.iter().filter_map(run_queue_wait).sum();
+        let waited = waits / self.threads.len().max(1) as u32;
+        Parts { waited, stolen: self.steal.each_mut().map(Steal::read), gaps: self.gaps.read() }
+    }
+}
+
+impl Steal {
+    fn of(cores: Vec<usize>) -> Self {
+        Self { cores, newest: Duration::ZERO, budget: SamplingBudget::default() }
+    }
+
+    fn read(&mut self) -> Duration {
+        if !self.cores.is_empty()
+            && let Some((sum, count)) = self.budget.take(|| HostCpu::of_cores(&self.cores, HostCpu::stolen))
+        {
+            self.newest = sum / count.max(1);
+        }
+        self.newest
+    }
+}
+
+/// Time runnable without a core, of an open `schedstat`; `None` if the thread has ended, or without CONFIG_SCHED_INFO.
+pub(super) fn run_queue_wait(schedstat: &File) -> Option<Duration> {
+    let mut text = [0; 64];
+    let length = schedstat.read_at(&mut text, 0).ok()?;
+    let text = std::str::from_utf8(&text[..length]).ok()?;
+    Some(Duration::from_nanos(text.split(' ').nth(1)?.parse().ok()?))
+}

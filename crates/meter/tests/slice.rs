@@ -1,0 +1,171 @@
+//! What is read between slices agrees with the clocks of the processes and with pauses made on purpose.
+
+mod common;
+
+use brunt_meter::slice::{CpuSource, LostTime, ServerCpu};
+use common::{Actor, assert_close, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[test]
+fn role() {
+    common::play_role();
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+fn read_after(cpu: &mut ServerCpu, actor: &mut Actor, order: &str) -> (Duration, Duration) {
+    let before = cpu.read().unwrap();
+    let truth = actor.run(order);
+    (cpu.read().unwrap() - before, truth)
+}
+
+#[test]
+fn drained_reads_are_exact_in_short_windows() {
+    let mut actor = Actor::start();
+    let mut cpu = ServerCpu::attach(actor.pid()).unwrap();
+    assert_eq!(cpu.source(), CpuSource::ProcessClock);
+    let first = (cpu.read().unwrap(), actor.run("cpu"));
+    let mut errors = Vec::new();
+    for window in 0..50 {
+        let (measured, truth) = read_after(&mut cpu, &mut actor, &format!("burn {}", 5 + window % 10));
+        // The child reads and answers the command outside of its own account.
+        errors.push(measured.abs_diff(truth));
+    }
+    let last = (cpu.read().unwrap(), actor.run("cpu"));
+    assert_close("sum", last.0 - first.0, last.1 - first.1, 0.01, Duration::ZERO);
+    errors.sort();
+    assert!(errors[45] < MS, "{errors:?}");
+    assert!(cpu.rss_bytes() > 500_000);
+}
+
+#[test]
+fn the_task_clock_is_exact_while_threads_run() {
+    // Other load makes the reads of the two clocks lie apart.
+    let errors: Vec<u64> = (0..3).map(|_| Actor::start().count("meter-itself 50")).collect();
+    println!("{errors:?} millionths");
+    assert!(errors.iter().any(|error| *error < 10_000), "{errors:?}");
+}
+
+#[test]
+fn later_threads_and_processes_are_counted_by_both_sources() {
+    let mut actor = Actor::start();
+    let mut sources = vec![ServerCpu::attach(actor.pid()).unwrap()];
+    sources.extend(ServerCpu::attach_task_clock(actor.pid()));
+    for cpu in &mut sources {
+        let (measured, truth) = read_after(cpu, &mut actor, "threads 50");
+        assert!(measured >= truth.mul_f64(0.97) && measured < truth.mul_f64(1.2) + 5 * MS, "{measured:?} of {truth:?}");
+        actor.run("keep");
+        let before = cpu.read().unwrap();
+        actor.run("forward burn 100");
+        actor.run("reply");
+        // A process that it did not know is looked for at intervals.
+        wait_until("the child's time", || cpu.read().unwrap() - before >= 97 * MS);
+        let measured = cpu.read().unwrap() - before;
+        assert!(measured < 220 * MS, "{measured:?}");
+    }
+}
+
+#[test]
+fn a_server_that_spins_or_forks_gets_the_task_clock() {
+    if let Err(why) = ServerCpu::attach_task_clock(std::process::id()) {
+        println!("skipped: {why}");
+        return;
+    }
+    let (mut spinner, mut forker) = (Actor::start(), Actor::start());
+    let mut cpu = ServerCpu::attach(spinner.pid()).unwrap();
+    spinner.send("burn 60000");
+    let mut last = Duration::ZERO;
+    wait_until("the task clock", || {
+        let now = cpu.read().unwrap();
+        assert!(now >= last, "{now:?} after {last:?}");
+        last = now;
+        cpu.source() == CpuSource::TaskClock
+    });
+
+    let mut cpu = ServerCpu::attach(forker.pid()).unwrap();
+    forker.run("child 30");
+    wait_until("the task clock", || cpu.read().is_some() && cpu.source() == CpuSource::TaskClock);
+    let (measured, _) = read_after(&mut cpu, &mut forker, "child 50");
+    assert!(measured >= 49 * MS && measured < 150 * MS, "{measured:?}");
+    forker.child.kill().unwrap();
+    wait_until("the end", || cpu.read().is_none());
+}
+
+#[test]
+fn a_read_is_cheap() {
+    let mut actor = Actor::start();
+    let mut sources = vec![ServerCpu::attach(actor.pid()).unwrap()];
+    sources.extend(ServerCpu::attach_task_clock(actor.pid()));
+    let own = rustix::thread::gettid().as_raw_pid() as u32;
+    let mut lost = LostTime::attach(&[own], &[0]);
+    let mut times: Vec<Vec<Duration>> = vec![Vec::new(); 3];
+    for _ in 0..50 {
+        actor.run("burn 1");
+        thread::sleep(MS);
+        for (cpu, times) in sources.iter_mut().zip(&mut times) {
+            let begin = Instant::now();
+            cpu.read().unwrap();
+            times.push(begin.elapsed());
+        }
+        let begin = Instant::now();
+        lost.read();
+        times[2].push(begin.elapsed());
+    }
+    for times in times.iter_mut().filter(|times| !times.is_empty()) {
+        times.sort();
+        println!("median {:?}, ninth decile {:?}", times[25], times[45]);
+        assert!(times[25] < 500 * MS / 1000, "{times:?}");
+    }
+}
+
+#[test]
+fn pauses_of_everything_are_lost_time() {
+    let mut actor = Actor::start();
+    let quiet = actor.run("lost 300");
+    actor.send("lost 600");
+    let pid = Pid::from_raw(actor.pid() as i32).unwrap();
+    let mut paused = Duration::ZERO;
+    thread::sleep(50 * MS);
+    for _ in 0..10 {
+        kill_process(pid, Signal::STOP).unwrap();
+        let begin = Instant::now();
+        thread::sleep(15 * MS);
+        kill_process(pid, Signal::CONT).unwrap();
+        paused += begin.elapsed();
+        thread::sleep(15 * MS);
+    }
+    let lost = actor.run("sleep 1");
+    println!("quiet {quiet:?} of 300 ms, lost {lost:?} of {paused:?}");
+    assert!(lost > paused.mul_f64(0.7), "lost {lost:?} of {paused:?}, quiet {quiet:?}");
+    // The machine pauses by itself as well.
+    assert!(lost < paused + 2 * quiet + 100 * MS, "lost {lost:?} of {paused:?}, quiet {quiet:?}");
+}
+
+#[test]
+fn waiting_for_a_core_is_lost_time_unless_the_server_has_it() {
+    let core = rustix::thread::sched_getcpu();
+    let pin = move || {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(core);
+        rustix::thread::sched_setaffinity(None, &set).unwrap();
+    };
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let generator = thread::spawn(move || {
+        pin();
+        sender.send(rustix::thread::gettid().as_raw_pid() as u32).unwrap();
+        common::burn(200 * MS);
+    });
+    let tid = receiver.recv().unwrap();
+    let (mut lost, mut shared) = (LostTime::attach(&[tid], &[]), LostTime::attach(&[tid], &[core]));
+    let rival = thread::spawn(move || {
+        pin();
+        common::burn(200 * MS);
+    });
+    thread::sleep(200 * MS);
+    let (lost, shared) = (lost.read(), shared.read());
+    generator.join().unwrap();
+    rival.join().unwrap();
+    assert!(lost > 40 * MS && lost > 2 * shared, "{lost:?}, and {shared:?} with the server on this core");
+}
