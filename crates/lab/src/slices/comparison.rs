@@ -17,6 +17,20 @@ pub enum Figure {
     P99,
 }
 
+impl Figure {
+    pub const ALL: [Self; 6] = [Self::Rate, Self::Cost, Self::Mean, Self::P50, Self::P90, Self::P99];
+
+    /// The quantile of response times that the figure is, if it is one.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P99 => Some(0.99),
+            Self::Rate | Self::Cost | Self::Mean => None,
+        }
+    }
+}
+
 /// One figure of one target against the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
@@ -26,7 +40,7 @@ pub struct Ratio {
     /// 95 % interval, spread between starts included.
     pub low: f64,
     pub high: f64,
-    /// Wilcoxon's signed-rank test over the rounds.
+    /// Wilcoxon's signed-rank test over the rounds, or that of the interval with the spread between starts, whichever is larger.
     pub p: f64,
     /// The same, adjusted for all comparisons of the table (Holm).
     pub p_adjusted: f64,
@@ -43,9 +57,9 @@ pub enum Verdict {
     NoDifference,
     /// The interval excludes 1, after adjustment for the number of comparisons.
     Different,
-    /// Neither; about this many rounds would tell, if that can be said.
+    /// Neither; about this many rounds would tell, if more rounds can.
     CannotTell { rounds: Option<usize> },
-    /// The interval is wider than was asked for.
+    /// Neither, and the interval is wider than was asked for, or too many rounds do not count.
     Imprecise { rounds: Option<usize> },
     /// The generator was full in the slices of the faster target.
     ClientLimited,
@@ -75,7 +89,9 @@ pub enum Alarm {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetComparison {
     pub target: String,
-    /// Empty for the baseline.
+    /// Requests that failed, in rounds that do not count too.
+    pub failed: u64,
+    /// Empty for the baseline; figures of fewer than six rounds are left out.
     pub ratios: Vec<Ratio>,
     /// Merged over the counted rounds, in microseconds, with the 95 % interval of the ratio to the baseline's (bootstrap over
     /// rounds); absent without enough replies.
@@ -93,11 +109,19 @@ pub struct Merged {
     pub machines: bool,
 }
 
+impl TargetComparison {
+    pub fn ratio(&self, figure: Figure) -> Option<&Ratio> {
+        self.ratios.iter().find(|ratio| ratio.figure == figure)
+    }
+}
+
 /// All targets of one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadComparison {
     /// Settings of the load, as in the cells' ids; empty if there is only one.
     pub load: String,
+    /// Whether requests had a schedule: rates are those offered then.
+    pub open_loop: bool,
     pub baseline: String,
     /// Differences below this share do not matter.
     pub margin: f64,

@@ -1,0 +1,92 @@
+//! The spread between starts of a target: heap layout, hash seeds and ports differ from launch to launch, and no number of
+//! rounds of one start shows it.
+
+use super::within::{Within, Z};
+use crate::slices::comparison::{Figure, Ratio, Verdict};
+use crate::stats::hodges_lehmann::{normal_two_sided, p};
+use crate::stats::student::{two_sided, two_sided_quantile};
+use crate::stats::{CONFIDENCE, Interval};
+
+/// Variance of one figure between starts, beyond what rounds explain.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Between {
+    variance: f64,
+    /// Degrees of freedom of the variance; 0 with single starts only.
+    df: f64,
+    /// Student's t for them.
+    t: f64,
+}
+
+/// A difference with its whole interval, in logarithms.
+#[derive(Debug, Clone, Copy)]
+pub struct Widened {
+    estimate: f64,
+    interval: Interval,
+    p: f64,
+}
+
+impl Between {
+    /// Pooled over all targets and loads that have several starts.
+    pub fn pooled<'a>(all: impl Iterator<Item = &'a Within>) -> Self {
+        let (mut sum, mut df) = (0.0, 0.0);
+        for within in all.filter(|within| within.starts.len() > 1) {
+            let count = within.starts.len() as f64;
+            let mean = within.starts.iter().map(|(estimate, _)| estimate).sum::<f64>() / count;
+            let squares: f64 = within.starts.iter().map(|(estimate, _)| (estimate - mean).powi(2)).sum();
+            // Squared error of one start's estimate, from that of all rounds.
+            let fewer =
+                within.starts.iter().map(|(_, rounds)| within.rounds() as f64 / *rounds as f64).sum::<f64>() / count;
+            let explained = (within.half() / Z).powi(2) * fewer;
+            sum += squares - (count - 1.0) * explained;
+            df += count - 1.0;
+        }
+        let variance = if df > 0.0 { (sum / df).max(0.0) } else { 0.0 };
+        let t = if variance > 0.0 { two_sided_quantile(CONFIDENCE, df) } else { 0.0 };
+        Self { variance, df, t }
+    }
+
+    pub fn widen(&self, within: &Within) -> Widened {
+        let starts = within.starts.len() as f64;
+        let of_a_mean = if within.starts.len() > 1 { self.variance / starts } else { 0.0 };
+        let fixed = self.t * of_a_mean.sqrt();
+        let Interval { low, high } = within.interval;
+        let estimate = within.estimate;
+        let interval =
+            Interval { low: estimate - (estimate - low).hypot(fixed), high: estimate + (high - estimate).hypot(fixed) };
+        Widened { estimate, interval, p: self.p(within, of_a_mean, interval) }
+    }
+
+    /// The signed-rank p knows of no starts: at least that of a t whose 95 % interval is the whole one. Degrees of freedom after
+    /// Satterthwaite, those of the rounds taken as infinite.
+    fn p(&self, within: &Within, of_a_mean: f64, interval: Interval) -> f64 {
+        let half = if within.estimate > 0.0 { within.estimate - interval.low } else { interval.high - within.estimate };
+        let rounds = p(&within.centred);
+        if half <= 0.0 {
+            return rounds;
+        }
+        let distance = within.estimate.abs() / half;
+        let all = of_a_mean + (within.half() / Z).powi(2);
+        let df = if of_a_mean > 0.0 { self.df * (all / of_a_mean).powi(2) } else { f64::INFINITY };
+        let whole = match df < 1e4 {
+            true => two_sided(distance * two_sided_quantile(CONFIDENCE, df), df),
+            false => normal_two_sided(distance * 1.959_964),
+        };
+        rounds.max(whole)
+    }
+}
+
+impl Widened {
+    /// The verdict and the adjusted p follow once all comparisons are known.
+    pub fn ratio(&self, figure: Figure, rounds: usize) -> Ratio {
+        Ratio {
+            figure,
+            ratio: self.estimate.exp(),
+            low: self.interval.low.exp(),
+            high: self.interval.high.exp(),
+            p: self.p,
+            p_adjusted: self.p,
+            rounds,
+            verdict: Verdict::CannotTell { rounds: None },
+        }
+    }
+}
