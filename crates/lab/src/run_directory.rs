@@ -12,6 +12,7 @@
 //!   report.md, report.html, charts/   rendered from the above
 //! ```
 
+pub mod disturbance;
 pub mod machine_speed;
 mod records;
 
@@ -153,8 +154,7 @@ impl RunDirectory {
 
     /// Swaps the last archived attempt with the current one, if there is a current one.
     pub fn swap_archived(&self, cell: &str, repeat: u32) -> io::Result<()> {
-        let (present, archived) =
-            (self.trial(cell, repeat), self.archive_path(cell, repeat, self.archived_attempts(cell, repeat)));
+        let (present, archived) = (self.trial(cell, repeat), self.last_archived(cell, repeat));
         let spare = present.with_extension("swapped");
         if present.exists() {
             fs::rename(&present, &spare)?;
@@ -163,9 +163,9 @@ impl RunDirectory {
         if spare.exists() { fs::rename(&spare, &archived) } else { Ok(()) }
     }
 
-    pub fn archived_record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {
-        let archived = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat));
-        Directory::open(archived).read_json("trial.json").ok()
+    /// Directory of the last archived attempt.
+    pub fn last_archived(&self, cell: &str, repeat: u32) -> PathBuf {
+        self.archive_path(cell, repeat, self.archived_attempts(cell, repeat))
     }
 
     /// Repeats of a cell that have a directory, ascending.

@@ -146,7 +146,7 @@ pub fn concerns(report: &Report) -> Vec<String> {
     lines.extend(outliers(report));
     if report.repeated > 0 {
         lines.push(format!(
-            "repeated: {}; the attempt at the highest machine speed counts, the others are archived beside it",
+            "repeated: {}; the least disturbed attempt counts, the others are archived beside it",
             plural(report.repeated, "disturbed trial")
         ));
     }

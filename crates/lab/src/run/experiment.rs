@@ -5,7 +5,8 @@ use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use super::{Event, Observer, Request, TrialProgress};
 use crate::Error;
 use crate::plan::Target;
-use crate::run_directory::machine_speed::{SpeedBaseline, is_faster};
+use crate::run_directory::disturbance::Disturbance;
+use crate::run_directory::machine_speed::SpeedBaseline;
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome};
 use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
 use crate::system::poll::{every, poll};
@@ -13,6 +14,7 @@ use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lin
 use crate::system::{cgroup, ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{directory::Directory, verdict::Kind};
 use std::collections::{BTreeMap, btree_map::Entry};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, io, process::ExitStatus, sync::Arc};
@@ -216,30 +218,37 @@ impl<'a> Runner<'a> {
 
     /// Runs the trials of the first of these starts again; false if the user stopped the run.
     ///
-    /// An undisturbed attempt counts, else the one on the faster machine; the other is archived. The choice must not depend
-    /// on what was measured. Phases of one start stay together.
+    /// The less disturbed attempt counts, the other is archived. Phases of one start stay together.
     fn retry(&mut self, rest: &[Start]) -> Result<bool, Error> {
-        let trials: Vec<(&str, u32)> =
-            rest[0].1.iter().map(|trial| (self.schedule.cell(*trial).id(), trial.repeat)).collect();
-        for (cell, repeat) in &trials {
-            self.run_dir.archive_attempt(cell, *repeat)?;
+        let trials = rest[0].1;
+        let name = |trial: &ScheduledTrial| (self.schedule.cell(*trial).id(), trial.repeat);
+        for (cell, repeat) in trials.iter().map(name) {
+            self.run_dir.archive_attempt(cell, repeat)?;
         }
         let completed = self.run_next(rest)?;
-        let outcomes: Vec<Option<TrialOutcome>> =
-            trials.iter().map(|(cell, repeat)| self.run_dir.outcome(cell, *repeat)).collect();
-        let is_fine = outcomes
-            .iter()
-            .all(|now| matches!(now, Some(TrialOutcome::Done(result)) if result.verdict.kind != Kind::Disturbed));
-        let is_done = outcomes.iter().all(|now| matches!(now, Some(TrialOutcome::Done(_))));
-        let (cell, repeat) = trials[0];
-        let earlier = self.run_dir.archived_record(cell, repeat).and_then(|record| record.speed);
-        let now = self.run_dir.record(cell, repeat).and_then(|record| record.speed);
-        if !is_fine && (is_faster(earlier, now) || !is_done) {
-            for (cell, repeat) in &trials {
-                self.run_dir.swap_archived(cell, *repeat)?;
+        if !self.is_less_disturbed(trials)? {
+            for (cell, repeat) in trials.iter().map(name) {
+                self.run_dir.swap_archived(cell, repeat)?;
             }
         }
         Ok(completed)
+    }
+
+    /// Whether all of these trials have a result, and were disturbed less than in the last archived attempt.
+    fn is_less_disturbed(&self, trials: &[ScheduledTrial]) -> Result<bool, Error> {
+        let is_done = |trial: &ScheduledTrial| self.run_dir.is_done(self.schedule.cell(*trial).id(), trial.repeat);
+        let Some(experiment) = self.run_dir.experiment()?.filter(|_| trials.iter().all(is_done)) else {
+            return Ok(false);
+        };
+        let baseline = SpeedBaseline::of(self.run_dir, &experiment);
+        let disturbance = |dir: fn(&RunDirectory, &str, u32) -> PathBuf| {
+            let of = |trial: &ScheduledTrial| {
+                let cell = self.schedule.cell(*trial);
+                Disturbance::read(&dir(self.run_dir, cell.id(), trial.repeat), cell, &baseline)
+            };
+            trials.iter().filter_map(of).reduce(Disturbance::worse).unwrap_or_default()
+        };
+        Ok(disturbance(RunDirectory::trial).is_less_than(disturbance(RunDirectory::last_archived)))
     }
 
     /// Runs the trials of the first of these starts; false if the user stopped the run.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// A speed below this percentage of the best disturbs a trial. Quiet machines stay within a few percent; slow spells of
 /// virtual machines on shared cores are at 70 to 85.
-const SLOW_PERCENT: f64 = 90.0;
+pub const SLOW_PERCENT: f64 = 90.0;
 
 /// The fastest time for each set of cores.
 #[derive(Debug, Clone, Default)]
@@ -62,14 +62,6 @@ fn cores(cell: &Cell) -> String {
     format!("{}+{}", cell.placement.server, cell.placement.client)
 }
 
-/// Whether the first of two attempts ran on a faster machine. An attempt without a sample counts as slower.
-pub fn is_faster(one: Option<SpeedSample>, other: Option<SpeedSample>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one.worst() < other.worst(),
-        (one, _) => one.is_some(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +86,5 @@ mod tests {
         };
         let kinds = [Some(sample(6.7, 6.6)), Some(sample(7.0, 7.2)), Some(sample(6.6, 9.1)), None].map(kind);
         assert_eq!(kinds, [(Kind::Ok, 0), (Kind::Ok, 0), (Kind::Disturbed, 1), (Kind::Ok, 0)]);
-        assert!(is_faster(Some(sample(6.6, 6.7)), Some(sample(6.6, 9.1))));
-        assert!(is_faster(Some(sample(9.0, 9.0)), None) && !is_faster(None, None));
     }
 }

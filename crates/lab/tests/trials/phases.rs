@@ -79,7 +79,9 @@ fn a_disturbed_phase_is_repeated_with_all_of_its_start() {
     scene.plan = scene.plan.replace("retries = 0", "retries = 1").replace("repeats = 2", "repeats = 1");
     let disturbed = scene.home.path().join("disturbed.json");
     let template = fs::read_to_string(scene.home.path().join("template.json")).unwrap();
-    fs::write(&disturbed, template.replace("\"ok\"", "\"disturbed\"")).unwrap();
+    let template = template.replace("\"ok\"", "\"disturbed\"");
+    let template = template.replace("\"run_queue_wait_percent\":1.0", "\"run_queue_wait_percent\":30.0");
+    fs::write(&disturbed, template).unwrap();
     let once = format!(
         "{FIND_OUT}case $out in *phase=steady*) if [ ! -e {home}/seen ]; then touch {home}/seen; cp {home}/disturbed.json $out/result.json; exit; fi;; esac\n\
          cp {home}/template.json $out/result.json\n",
