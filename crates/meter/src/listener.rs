@@ -49,6 +49,13 @@ fn find_tcp(address: SocketAddr) -> Result<Listeners, String> {
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
 }
 
+/// The TCP addresses that any of these processes listens on, in ascending order.
+pub fn addresses_of(pids: &[u32]) -> Vec<SocketAddr> {
+    let sockets = pids.iter().flat_map(|pid| sockets_of(*pid).into_iter().flatten()).collect::<BTreeSet<String>>();
+    let own = listening().into_iter().filter(|(_, inode)| sockets.contains(&link(*inode)));
+    own.map(|(address, _)| address).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 /// `path` as the kernel lists it: as bound, with '@' for the zero byte of an abstract name.
 fn find_unix(path: &str) -> Result<Listeners, String> {
     // Num RefCount Protocol Flags Type St Inode Path; flag 0x10000 is __SO_ACCEPTCON.
@@ -143,23 +150,32 @@ fn parse_listening(line: &str) -> Option<(SocketAddr, u64)> {
 
 /// The processes that hold any of these sockets, and the number of inaccessible processes.
 fn holders(inodes: &BTreeSet<u64>) -> (BTreeSet<u32>, usize) {
-    let wanted: BTreeSet<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
+    let wanted: BTreeSet<String> = inodes.iter().map(|inode| link(*inode)).collect();
     let (mut holders, mut hidden) = (BTreeSet::new(), 0);
     for stat in Stat::all() {
-        let Ok(descriptors) = fs::read_dir(format!("/proc/{}/fd", stat.pid)) else {
+        let Some(mut links) = sockets_of(stat.pid) else {
             hidden += usize::from(!stat.ended);
             continue;
         };
         // Descriptors ascend, and listeners are older than connections: a match is found early.
-        let holds = descriptors
-            .flatten()
-            .filter_map(|d| fs::read_link(d.path()).ok())
-            .any(|link| link.to_str().is_some_and(|link| wanted.contains(link)));
-        if holds {
+        if links.any(|link| wanted.contains(&link)) {
             holders.insert(stat.pid);
         }
     }
     (holders, hidden)
+}
+
+/// What a descriptor of the socket with this inode links to.
+fn link(inode: u64) -> String {
+    format!("socket:[{inode}]")
+}
+
+/// What the descriptors of a process link to; `None` if it is gone or not accessible.
+fn sockets_of(pid: u32) -> Option<impl Iterator<Item = String>> {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+    Some(
+        descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok()?.into_os_string().into_string().ok()),
+    )
 }
 
 /// The holders without a holder above them. Several that share a parent with the same executable, as the workers of a

@@ -292,8 +292,15 @@ impl TrialContext<'_> {
             tick(0, "waiting for the target to listen");
             None
         });
-        let late = || format!("the target did not listen on 127.0.0.1:{port} within {timeout}");
-        listening.unwrap_or_else(|| Err(self.target_failed(late())))
+        listening.unwrap_or_else(|| {
+            let late = format!("the target did not listen on {address} within {timeout}");
+            let remedy = "use {listen} or {port} in its command";
+            let others: Vec<String> = target.listening().iter().map(SocketAddr::to_string).collect();
+            Err(self.target_failed(match others.as_slice() {
+                [] => late,
+                others => format!("{late}: it listens on {} instead: {remedy}", others.join(", ")),
+            }))
+        })
     }
 }
 

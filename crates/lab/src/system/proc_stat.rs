@@ -9,15 +9,21 @@ pub(crate) fn is_running(group: Pid) -> bool {
     if test_kill_process_group(group).is_err() {
         return false;
     }
-    let Ok(processes) = fs::read_dir("/proc") else { return true };
+    members(group).is_none_or(|mut members| members.next().is_some())
+}
+
+/// The processes of the group that still run; `None` if `/proc` cannot be read.
+pub(crate) fn members(group: Pid) -> Option<impl Iterator<Item = u32>> {
     let group = group.as_raw_nonzero().get().to_string();
-    processes.flatten().any(|process| {
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    Some(processes.filter_map(move |process| {
         let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
         // pid (name) state parent group ...; the name may contain anything, so fields are counted after its last bracket.
         let mut fields = stat.rsplit(") ").next().unwrap_or("").split(' ');
         let state = fields.next().unwrap_or("Z");
-        fields.nth(1) == Some(group.as_str()) && !matches!(state, "Z" | "X")
-    })
+        let is_member = fields.nth(1) == Some(group.as_str()) && !matches!(state, "Z" | "X");
+        process.file_name().to_str()?.parse().ok().filter(|_| is_member)
+    }))
 }
 
 /// Start time of a process in clock ticks since boot; `None` if there is no such process.

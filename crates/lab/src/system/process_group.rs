@@ -4,10 +4,11 @@
 //! time limit.
 
 use super::poll::{backoff, poll};
-use super::proc_stat::is_running;
+use super::proc_stat::{is_running, members};
 use super::process_registry::ProcessRegistry;
 use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::net::SocketAddr;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -87,6 +88,12 @@ impl ProcessGroup {
 
     pub fn is_running(&self) -> bool {
         is_running(self.id)
+    }
+
+    /// The TCP addresses that any process of the group listens on.
+    pub fn listening(&self) -> Vec<SocketAddr> {
+        let members: Vec<u32> = members(self.id).into_iter().flatten().collect();
+        brunt_meter::listener::addresses_of(&members)
     }
 
     /// Exit status of the program, once it has ended.

@@ -164,6 +164,7 @@ fn result() -> RunResult {
     }))
     .unwrap();
     result.requests.rate = 5000.0;
+    result.generator.run_queue_wait_percent = Some(1.0);
     result
 }
 
@@ -202,6 +203,18 @@ fn a_target_that_dies_or_never_listens_is_recorded_and_the_run_continues() {
     let read = report::read(&scene.out()).unwrap();
     assert_eq!((read.failed(), read.not_run), (6, 0));
     scene.assert_no_process_left(2);
+}
+
+#[test]
+fn a_target_that_listens_elsewhere_is_told_where() {
+    let mut scene = Scene::with_echo("", &["deaf"]);
+    // A port that was free a moment ago; another process may have taken it since.
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    scene.plan = scene.plan.replace("'{listen}'", &format!("'{address}'")) + "ready_timeout = '3s'\n";
+    scene.run().unwrap();
+    let failure = scene.failure("target=deaf");
+    let expected = format!("within 3s: it listens on {address} instead: use {{listen}} or {{port}} in its command");
+    assert!(failure.contains(&expected), "{failure}");
 }
 
 #[test]
