@@ -145,6 +145,23 @@ fn an_slo_that_never_holds_is_exit_code_3() {
 }
 
 #[test]
+fn a_load_whose_requests_all_fail_ends_the_search() {
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::start("http --service httpbin"));
+    let url = format!("http://{}/status/404", server.address);
+    let (stdout, stderr) = told(&find(home.path(), "--slo p99<90ms --step 300ms", &url, "-c 4").output().unwrap(), 1);
+    let error = stderr.lines().last().unwrap();
+    assert!(error.starts_with("error: every request of the load of 1k requests/s failed ("), "{stderr}");
+    assert!(error.contains("HTTP status 404"), "{stderr}");
+    assert_eq!(stdout, "");
+    assert_eq!(fs::read_dir(home.path().join("runs/find/steps")).unwrap().filter(is_step).count(), 1);
+}
+
+/// Whether it is the directory of a load.
+fn is_step(entry: &std::io::Result<fs::DirEntry>) -> bool {
+    entry.as_ref().unwrap().path().is_dir()
+}
+
+#[test]
 fn a_failing_load_ends_the_search_with_its_reason() {
     let home = tempfile::tempdir().unwrap();
     let (_, stderr) = told(&find(home.path(), "--slo p99<6ms --quiet", "tcp://127.0.0.1:9", "").output().unwrap(), 1);
@@ -154,6 +171,15 @@ fn a_failing_load_ends_the_search_with_its_reason() {
         find(home.path(), "--slo p99<6ms --quiet", "tcp://127.0.0.1:9", "-c 1 --conections 5").output().unwrap();
     let (_, stderr) = told(&typing, 2);
     assert!(stderr.starts_with("error: brunt load: unexpected argument '--conections'"), "{stderr}");
+    // Wrong usage leaves nothing behind.
+    let home = tempfile::tempdir().unwrap();
+    for (url, flags) in
+        [("tcp://127.0.0.1:9", "-c 1 --conections 5"), ("tpc://127.0.0.1:9", ""), ("tcp://127.0.0.1:9", "-c 0")]
+    {
+        let (_, stderr) = told(&find(home.path(), "--slo p99<6ms", url, flags).output().unwrap(), 2);
+        assert!(stderr.starts_with("error: brunt load: ") && stderr.lines().count() == 1, "{stderr}");
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "{url} {flags}");
+    }
 }
 
 #[test]

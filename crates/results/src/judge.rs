@@ -29,7 +29,8 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
     Verdict::of(issues.chain(disturbances(result, steal_percent)).collect())
 }
 
-fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = ValidityIssue> {
+/// Other work on the cores of the run; `steal_percent` as in [`judge`].
+pub fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = ValidityIssue> {
     let steal = steal_percent.filter(|p| *p > STEAL_PERCENT).map(|percent| ValidityIssue::Steal { percent });
     let waits =
         [("generator", result.generator.run_queue_wait_percent), ("server", result.server.run_queue_wait_percent)];

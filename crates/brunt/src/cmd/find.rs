@@ -1,10 +1,10 @@
 //! `brunt find`: finds the highest rate that meets an SLO. The result goes to stdout, everything else to stderr.
 
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::{current_binary, out_directory, registered, share, stdout};
+use super::{current_binary, load, out_directory, registered, share, stdout};
 use brunt_lab::Error;
 use brunt_lab::format::time;
-use brunt_lab::slo_search::{self, Attempt, Range, Request, SearchResult, SloOutcome, Step};
+use brunt_lab::slo_search::{self, Attempt, Range, Request, SloOutcome, Step};
 use brunt_results::{ExitCode, Rate, Slo, Span};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -21,8 +21,8 @@ Examples:
   brunt find --slo 'p99<6ms,errors<0.1%' tcp://127.0.0.1:7100 -c 100 --cores 0
   brunt find --slo 'p99.9<2ms' --from 10k --to 80k --step 5s tcp://127.0.0.1:7100 --arrival poisson
 
-Exit status: 0 found, 1 a load failed or the search was interrupted, 2 wrong usage, 3 no rate holds, or the generator was \
-the limit."
+Exit status: 0 the rate was found and confirmed, 1 a load failed, all its requests failed, or the search was interrupted, \
+2 wrong usage, 3 no rate holds, or the generator was the limit."
 )]
 pub struct Args {
     /// Bounds to meet: FIGURE<BOUND,... with p50, p99, p99.9, errors (errors<0.1%) and the other figures of
@@ -98,10 +98,7 @@ impl Args {
             return Ok(ExitCode::Failed);
         };
         stdout::print_as(self.json, &found, slo_search::text)?;
-        Ok(match found.end {
-            SearchResult::Holds { .. } | SearchResult::HoldsAtMost { .. } => ExitCode::Good,
-            SearchResult::GeneratorLimited { .. } | SearchResult::Never { .. } => ExitCode::Untrusted,
-        })
+        Ok(found.end.confirmed().map_or(ExitCode::Untrusted, |_| ExitCode::Good))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -122,7 +119,11 @@ impl Args {
                 "{word} after the URL: the search sets rate, duration and files of each load (--from, --to, --step, \
                  --confirm, --out, before the URL)"
             ))),
-            None => Ok(()),
+            None => {
+                let rate = ["-R".to_owned(), self.from.to_string()];
+                let words = std::iter::once(&self.url).chain(&rate).chain(&self.load);
+                load::check(&words.cloned().collect::<Vec<String>>())
+            }
         }
     }
 
@@ -140,7 +141,8 @@ impl Args {
                     SloOutcome::Breaks => "breaks",
                     SloOutcome::GeneratorLimited => "the generator was the limit",
                 };
-                writeln!(io::stderr(), "  {word}: p50 {}, p99 {}", time(step.p50_us), time(step.p99_us))
+                let why: String = step.broken.iter().map(|why| format!("; {why}")).collect();
+                writeln!(io::stderr(), "  {word}: p50 {}, p99 {}{why}", time(step.p50_us), time(step.p99_us))
             }
         };
     }

@@ -183,6 +183,21 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, Error> {
     line.args.measure(&mut output::Output::create(None, None)?)
 }
 
+/// Refuses arguments that `brunt load` would refuse, in one line; runs no script, connects to nothing and writes no files.
+pub(super) fn check(words: &[String]) -> Result<(), Error> {
+    let refused = |text: String| {
+        let line = text.lines().next().unwrap_or("wrong usage").to_owned();
+        Error::Usage(format!("brunt load: {}", line.strip_prefix("error: ").unwrap_or(&line)))
+    };
+    let line = Line::try_parse_from(words).map_err(|error| refused(error.render().to_string()))?;
+    let allowed = brunt_meter::environment::collect().cpus_allowed;
+    let options = options::options(&line.args, allowed.as_deref());
+    match options.and_then(|options| options::layout(&line.args, &options)) {
+        Err(Error::Usage(text)) => Err(refused(text)),
+        checked => checked.map(drop),
+    }
+}
+
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;

@@ -54,6 +54,16 @@ pub enum SearchResult {
     },
 }
 
+impl SearchResult {
+    /// The highest rate that holds, if the search found it and a long attempt confirmed it.
+    pub fn confirmed(self) -> Option<f64> {
+        match self {
+            Self::Holds { rate, .. } | Self::HoldsAtMost { rate } => Some(rate),
+            Self::GeneratorLimited { .. } | Self::Never { .. } => None,
+        }
+    }
+}
+
 /// Lowest rate to try, as a share of the first one.
 const LOWEST_SHARE: f64 = 1.0 / 16.0;
 /// Highest rate to try without a limit.

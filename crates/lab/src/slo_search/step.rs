@@ -2,6 +2,7 @@
 
 use super::{Attempt, Request, SloOutcome};
 use crate::Error;
+use crate::group::distinct;
 use crate::system::poll::{every, poll};
 use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
@@ -33,8 +34,10 @@ pub struct Step {
     /// Failed requests as a share, 0 to 1.
     pub errors: f64,
     pub verdict: Kind,
-    /// Violated conditions, one sentence each.
+    /// Violated conditions, and what else kept the rate from holding, one sentence each.
     pub broken: Vec<String>,
+    /// What to do about what else kept the rate from holding.
+    pub remedy: Vec<String>,
     #[serde(rename = "answer")]
     pub outcome: SloOutcome,
 }
@@ -68,6 +71,12 @@ impl LoadStep<'_> {
             _ => return Err(Error::Failed(format!("{} {}: {said}", self.name(), describe_exit(status)))),
         }
         let result = directory.read_result()?;
+        if let Some(how) = all_failed(&result) {
+            let (name, place) = (self.name(), self.dir.display());
+            return Err(Error::Failed(format!(
+                "every request of {name} failed ({how}), so no other rate is tried: {place}"
+            )));
+        }
         Ok((!result.interrupted).then(|| self.step(&result)))
     }
 
@@ -93,7 +102,7 @@ impl LoadStep<'_> {
     }
 
     fn step(&self, result: &RunResult) -> Step {
-        let (outcome, broken) = evaluate(result, &self.request.slo);
+        let Evaluation { outcome, broken, remedy } = evaluate(result, &self.request.slo);
         let (failed, completed) = (result.requests.failed as f64, result.requests.completed as f64);
         Step {
             dir: self.dir.clone(),
@@ -105,13 +114,32 @@ impl LoadStep<'_> {
             errors: if failed > 0.0 { failed / (failed + completed) } else { 0.0 },
             verdict: result.verdict.kind,
             broken,
+            remedy,
             outcome,
         }
     }
 }
 
-/// Missing the offered rate violates the SLO too. A limited generator does not: its lag only lengthens response times.
-pub(super) fn evaluate(result: &RunResult, slo: &Slo) -> (SloOutcome, Vec<String>) {
+/// How the requests failed, if all of them did.
+fn all_failed(result: &RunResult) -> Option<String> {
+    let failed = result.requests.failed.max(result.errors.total());
+    if result.requests.completed > 0 || failed == 0 {
+        return None;
+    }
+    let statuses = result.responses.iter().flat_map(|replies| replies.statuses.keys());
+    let replies: Vec<String> = statuses.map(|status| format!("HTTP status {status}")).collect();
+    Some(std::iter::once(result.errors.words()).chain(replies).collect::<Vec<_>>().join(", "))
+}
+
+pub(super) struct Evaluation {
+    pub(super) outcome: SloOutcome,
+    pub(super) broken: Vec<String>,
+    pub(super) remedy: Vec<String>,
+}
+
+/// Missing the offered rate violates the SLO too. A limited generator does not: its lag only lengthens response times. If the
+/// SLO is violated, other work on the cores is named with its remedy, as is the limit of the generator.
+pub(super) fn evaluate(result: &RunResult, slo: &Slo) -> Evaluation {
     let mut broken = slo.violations(result);
     broken.extend(judge::rate(result).as_ref().map(ValidityIssue::evidence));
     let (count, needed) = (result.latency.response.count, slo.min_requests());
@@ -124,10 +152,12 @@ pub(super) fn evaluate(result: &RunResult, slo: &Slo) -> (SloOutcome, Vec<String
         (false, None) => SloOutcome::Breaks,
         (false, Some(_)) => SloOutcome::GeneratorLimited,
     };
-    if outcome == SloOutcome::GeneratorLimited {
-        broken.extend(limited.as_ref().map(ValidityIssue::evidence));
-    }
-    (outcome, broken)
+    let disturbances = judge::disturbances(result, result.host.steal_percent);
+    let causes: Vec<ValidityIssue> =
+        if outcome == SloOutcome::Holds { Vec::new() } else { limited.into_iter().chain(disturbances).collect() };
+    broken.extend(causes.iter().map(ValidityIssue::evidence));
+    let remedy = distinct(causes.iter().map(|cause| cause.remedy().to_owned()));
+    Evaluation { outcome, broken, remedy }
 }
 
 #[cfg(test)]
@@ -147,16 +177,21 @@ mod tests {
     #[test]
     fn what_holds_what_breaks_and_whose_fault_it_is() {
         let slo: Slo = "p99<6ms".parse().unwrap();
-        let of = |result: &RunResult| evaluate(result, &slo).0;
+        let of = |result: &RunResult| evaluate(result, &slo).outcome;
         assert_eq!(of(&result(1000.0, 5000.0)), SloOutcome::Holds);
         assert_eq!(of(&result(1000.0, 7000.0)), SloOutcome::Breaks);
         assert_eq!(of(&result(800.0, 5000.0)), SloOutcome::Breaks);
         let mut late = result(1000.0, 7000.0);
         late.latency.lag.p99_us = Some(500.0);
         assert_eq!(of(&late), SloOutcome::GeneratorLimited);
-        assert!(evaluate(&late, &slo).1.iter().any(|why| why.contains("sent late")));
+        assert!(evaluate(&late, &slo).broken.iter().any(|why| why.contains("sent late")));
+        late.generator.run_queue_wait_percent = Some(40.0);
+        let Evaluation { broken, remedy, .. } = evaluate(&late, &slo);
+        assert!(broken.last().unwrap().contains("runnable without a core for 40 % of the time"), "{broken:?}");
+        assert!(remedy.len() == 2 && remedy[1].contains("stop other programs"), "{remedy:?}");
         late.latency.response.p99_us = Some(5000.0);
         assert_eq!(of(&late), SloOutcome::Holds);
+        assert!(evaluate(&late, &slo).broken.is_empty());
         let mut few = result(1000.0, 5000.0);
         few.latency.response.count = 999;
         assert_eq!(of(&few), SloOutcome::Breaks);

@@ -2,6 +2,7 @@
 
 use super::{SearchReport, SearchResult, SloOutcome, Step};
 use crate::format::{self, time};
+use crate::group::distinct;
 
 const HEADER: [&str; 7] = ["offered /s", "answered /s", "p50", "p99", "failed", "verdict", "SLO"];
 /// Index of the first text column.
@@ -11,13 +12,15 @@ pub fn text(found: &SearchReport) -> String {
     let mut steps: Vec<&Step> = found.steps.iter().collect();
     // Stable: steps of one rate stay in execution order.
     steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    let lines = format::table(&HEADER, |column| column < WORDS, steps.into_iter().map(row));
+    let confirmed = found.end.confirmed();
+    let lines = format::table(&HEADER, |column| column < WORDS, steps.into_iter().map(|step| row(step, confirmed)));
     format!("{}: the highest rate at which {} holds\n\n{lines}\n{}\n", found.url, found.slo, closing(found))
 }
 
-fn row(step: &Step) -> Vec<String> {
+/// `confirmed`: the rate that is the result of the search.
+fn row(step: &Step, confirmed: Option<f64>) -> Vec<String> {
     let word = match step.outcome {
-        SloOutcome::Holds if step.confirms => "holds, confirmed".to_owned(),
+        SloOutcome::Holds if step.confirms && confirmed == Some(step.rate) => "holds, confirmed".to_owned(),
         SloOutcome::Holds => "holds".to_owned(),
         SloOutcome::Breaks => format!("breaks: {}", step.broken.join("; ")),
         SloOutcome::GeneratorLimited => format!("generator-limited: {}", step.broken.join("; ")),
@@ -49,20 +52,27 @@ pub fn closing(found: &SearchReport) -> String {
             )
         }
         SearchResult::GeneratorLimited { rate: Some(highest), limited } => format!(
-            "{slo} holds at {} requests/s, confirmed; at {} the generator was the limit, so the target's own limit is not \
-             known: give the generator more cores (-t, --cores)",
+            "client-limited: {slo} holds at {} requests/s; at {} the generator was the limit, so the target's own limit is \
+             not known: {}",
             rate(highest),
-            rate(limited)
+            rate(limited),
+            remedy(found, limited)
         ),
         SearchResult::GeneratorLimited { rate: None, limited } => format!(
-            "client-limited: down to {} requests/s the generator was the limit, so nothing is known of the target: give the \
-             generator cores of its own (--cores)",
-            rate(limited)
+            "client-limited: down to {} requests/s the generator was the limit, so nothing is known of the target: {}",
+            rate(limited),
+            remedy(found, limited)
         ),
         SearchResult::Never { lowest } => {
             format!("{slo} does not hold at any rate down to {} requests/s; --from begins lower", rate(lowest))
         }
     }
+}
+
+/// What to do about the generator that was the limit at this rate.
+fn remedy(found: &SearchReport, limited: f64) -> String {
+    let steps = found.steps.iter().filter(|step| step.rate == limited && step.outcome == SloOutcome::GeneratorLimited);
+    distinct(steps.flat_map(|step| step.remedy.iter().map(String::as_str))).join("; ")
 }
 
 /// Three significant digits.
@@ -94,6 +104,7 @@ mod tests {
             errors: 0.0,
             verdict: Kind::Ok,
             broken: broken.iter().map(|why| (*why).to_owned()).collect(),
+            remedy: Vec::new(),
             outcome: if broken.is_empty() { SloOutcome::Holds } else { SloOutcome::Breaks },
         };
         let broken = ["p99<6ms: it was 8000.0 us"];
@@ -113,5 +124,33 @@ tcp://h:1: the highest rate at which p99<6ms holds
 p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit lies between them
 ";
         assert_eq!(page, expected);
+    }
+
+    #[test]
+    fn only_the_result_is_called_confirmed() {
+        let step = |(rate, confirms, outcome): (f64, bool, SloOutcome)| Step {
+            dir: "steps/01".into(),
+            rate,
+            confirms,
+            answered: rate,
+            p50_us: None,
+            p99_us: None,
+            errors: 0.0,
+            verdict: Kind::ClientLimited,
+            broken: Vec::new(),
+            remedy: vec!["stop other programs on these cores".to_owned()],
+            outcome,
+        };
+        let steps =
+            [(2e3, true, SloOutcome::Holds), (2e3, true, SloOutcome::GeneratorLimited), (1e3, true, SloOutcome::Holds)];
+        let page = |end| {
+            let steps = steps.map(step).to_vec();
+            text(&SearchReport { url: "tcp://h:1".into(), slo: "p99<6ms".into(), end, steps })
+        };
+        let limited = page(SearchResult::GeneratorLimited { rate: Some(1e3), limited: 2e3 });
+        assert!(!limited.contains("confirmed"), "{limited}");
+        assert!(limited.trim_end().ends_with("is not known: stop other programs on these cores"), "{limited}");
+        let holds = page(SearchResult::Holds { rate: 1e3, breaks: 2e3 });
+        assert_eq!(holds.matches("holds, confirmed").count(), 1, "{holds}");
     }
 }
