@@ -139,7 +139,9 @@ fn two_targets_of_a_plan_are_measured_in_turns_and_compared() {
     // The directory can be compared again.
     told(&compare(home.path(), &["runs/compare", "--targets", "c,a", "--allow-untrusted"]), 0);
     let (_, stderr) = told(&compare(home.path(), &["runs/compare", "--targets", "a,b"]), 2);
-    assert!(stderr.contains("no results of a target 'b'"), "{stderr}");
+    assert_eq!(stderr, "error: runs/compare has no results of a target 'b'; did you mean 'a'?\n");
+    let (_, stderr) = told(&compare(home.path(), &["runs/compare", "--targets", "a,nope"]), 2);
+    assert_eq!(stderr, "error: runs/compare has no results of a target 'nope'; known are a, c\n");
 }
 
 #[test]
@@ -149,7 +151,11 @@ fn a_rejected_plan_leaves_nothing_behind() {
     let output = compare(home.path(), &["--plan", "plan.toml", "--targets", "a,d"]);
     let (_, stderr) = told(&output, 2);
     assert!(stderr.contains("--only target=d selects nothing"), "{stderr}");
-    assert!(!home.path().join("runs/compare").exists());
+    let output = compare(home.path(), &["--plan", "plan.toml", "--targets", "a,b", "--", "--ony", "size=1"]);
+    let (_, stderr) = told(&output, 2);
+    assert!(stderr.starts_with("error: unexpected argument '--ony' found"), "{stderr}");
+    let left: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["plan.toml"]);
 }
 
 #[test]

@@ -252,6 +252,22 @@ fn a_failed_trial_is_exit_1_and_in_the_table_with_its_reason() {
 }
 
 #[test]
+fn a_trial_in_which_most_requests_fail_is_exit_1() {
+    let http = |path: &str| {
+        let target = "serve = { service = 'http', model = 'epoll', args = ['--service', 'httpbin'] }";
+        let scene = Scene::new(&format!("path = '{path}'\n[[target]]\nname = 'web'\n{target}\n"));
+        scene.command("plan.toml --quiet --repeat 1").output().unwrap()
+    };
+    let output = http("/status/404");
+    assert_code(&output, 1);
+    let (stdout, stderr) = told(&output);
+    assert!(stdout.contains("errors"), "{stdout}");
+    let line = "error: most requests failed in 1 trial, such as target=web repeat 1: ";
+    assert!(stderr.starts_with(line) && stderr.contains(" status)"), "{stderr}");
+    assert_code(&http("/status/200"), 0);
+}
+
+#[test]
 fn results_not_to_be_trusted_are_exit_3_when_asked_for() {
     let scene = Scene::new(ECHO).tester("client-limited", ":");
     let output = scene.fake("plan.toml --quiet").output().unwrap();

@@ -13,6 +13,7 @@ mod svg;
 mod tables;
 mod terminal;
 
+use crate::format::plural;
 use crate::plan::Style;
 use crate::run_directory::{Experiment, RunDirectory};
 use crate::schedule::SkippedCell;
@@ -90,6 +91,14 @@ impl Report {
 
     pub fn failed(&self) -> usize {
         self.rows.iter().map(|row| row.failures.len()).sum()
+    }
+
+    /// Names the trials in which most requests failed, if there are any.
+    pub fn failing(&self) -> Option<String> {
+        let failing = || self.rows.iter().flat_map(|row| row.failing.iter().map(move |trial| (row, trial)));
+        let (row, (repeat, how)) = failing().next()?;
+        let trials = plural(failing().count(), "trial");
+        Some(format!("most requests failed in {trials}, such as {} repeat {repeat}: {how}", row.cell.id()))
     }
 
     pub fn untrusted(&self) -> usize {

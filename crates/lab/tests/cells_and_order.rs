@@ -74,6 +74,17 @@ fn schedule(plan: &Plan, only: &[&str]) -> Result<Schedule, String> {
 }
 
 #[test]
+fn an_unknown_name_is_answered_with_each_known_name_once() {
+    let sweeps = "[[sweep]]\nbacklog = [1]\nworkers = [1]\n[[sweep]]\nbacklog = [2]\nworkers = [2]";
+    let target = "[[target]]\nname = 'a'\ncommand = ['sh', '{port}', '{backlog}', '{workers}']";
+    let plan = read("p", &format!("name = 'p'\n[load]\nconnections = 10\n{sweeps}\n{target}")).unwrap();
+    let error = schedule(&plan, &["unlike_any=1"]).unwrap_err();
+    let known: Vec<&str> = error.split_once("; known are ").unwrap().1.split(", ").collect();
+    assert_eq!(known.iter().collect::<BTreeSet<_>>().len(), known.len(), "{error}");
+    assert!(known.contains(&"backlog") && known.contains(&"workers"), "{error}");
+}
+
+#[test]
 fn only_combines_names_and_alternates_values() {
     let plan = plan("[sweep]\nsize = ['100B', '1KiB', '2KiB']\nclient_cores = ['1x']", &["a", "b"]);
     let ids = |only: &[&str]| -> BTreeSet<String> {

@@ -286,6 +286,11 @@ fn from_six_repeats_on_there_is_an_interval_and_outliers_are_named() {
     let row = text.lines().find(|line| line.trim_start().starts_with('x')).unwrap();
     assert!(row.contains(" 11 ") && row.contains(" 100.0 ") && row.contains("..100."), "{row}");
     assert!(text.contains("outliers (included in all figures): 1 repeat: target=x repeat 6 (60000 req/s"), "{text}");
+    // Far from the others, and 0.1 % from the median.
+    let home = tempfile::tempdir().unwrap();
+    let rates = [5.0, 5.0, 5.0, 5.0, 5.0, 5.005];
+    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), Style::Plain, None);
+    assert!(!text.contains("outlier"), "{text}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use brunt_lab::schedule::{Machine, Schedule};
 use brunt_lab::testers::Tester;
 use brunt_lab::{Error, report, terminal};
 use brunt_results::{ExitCode, Span};
-use clap::value_parser;
+use clap::{Parser, value_parser};
 use std::path::{Path, PathBuf};
 use std::{fs, io, io::Write as _};
 
@@ -36,8 +36,8 @@ Examples:
   brunt run ping-pong-peak --only target=brunt-uring,target=monoio --repeat 1 --duration 1s
   brunt run mine.toml --set size=4KiB --out runs/4k
 
-Exit status: 0 every trial has a result, 1 a trial failed or the run was ended early, 2 wrong usage or plan, 3 with \
---strict, if most results of some cell are not trustworthy (see the verdicts).")]
+Exit status: 0 every trial has a result, 1 a trial failed, most requests of a trial failed, or the run was ended early, \
+2 wrong usage or plan, 3 with --strict, if most results of some cell are not trustworthy (see the verdicts).")]
 pub struct Args {
     /// TOML file, or name of a built-in plan
     #[arg(value_name = "PLAN")]
@@ -100,16 +100,32 @@ enum Order {
     Abba,
 }
 
+/// A plan with the overrides of the command line, and what of it runs here.
+struct Planned {
+    plan: Plan,
+    text: String,
+    base: PathBuf,
+    machine: Machine,
+    schedule: Schedule,
+}
+
+/// Arguments of `brunt run` without the name of the command.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// Refuses arguments of `brunt run` that it would refuse; writes nothing.
+pub(super) fn check(words: &[String]) -> Result<(), Error> {
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    line.args.planned().map(drop)
+}
+
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let (plan, plan_text, base) = find_plan(&self.plan)?;
-        let plan = self.overridden(plan)?;
-        let machine = Machine::here()?;
-        let unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
-        let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
-        if self.order == Order::Abba {
-            schedule.reorder_abba(plan.seed);
-        }
+        let Planned { plan, text: plan_text, base, machine, schedule } = self.planned()?;
         let out = match self.out {
             None if self.resume => last_directory(Path::new("runs"), &plan.name),
             _ => out_directory(self.out.as_ref(), &plan.name)?,
@@ -151,6 +167,19 @@ impl Args {
         self.conclude(&request, &summary)
     }
 
+    /// Reads the plan and schedules it; writes nothing.
+    fn planned(&self) -> Result<Planned, Error> {
+        let (plan, text, base) = find_plan(&self.plan)?;
+        let plan = self.overridden(plan)?;
+        let machine = Machine::here()?;
+        let unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
+        let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
+        if self.order == Order::Abba {
+            schedule.reorder_abba(plan.seed);
+        }
+        Ok(Planned { plan, text, base, machine, schedule })
+    }
+
     fn overridden(&self, mut plan: Plan) -> Result<Plan, Error> {
         for pair in &self.set {
             let Some((name, value)) = pair.split_once('=') else {
@@ -182,8 +211,14 @@ impl Args {
             let command = request.command.join(" ");
             let _ = writeln!(stderr, "interrupted; finished trials are kept; continue with: {command}");
         }
+        let failing = report.failing();
+        if let Some(line) = &failing {
+            let _ = writeln!(stderr, "error: {line}");
+        }
         Ok(match () {
-            () if summary.interrupted || report.failed() > 0 || report.not_run > 0 => ExitCode::Failed,
+            () if failing.is_some() || summary.interrupted || report.failed() > 0 || report.not_run > 0 => {
+                ExitCode::Failed
+            }
             () if self.strict && report.untrusted() > 0 => ExitCode::Untrusted,
             () => ExitCode::Good,
         })

@@ -18,6 +18,8 @@ pub struct Row {
     /// Repeat and response p99 in microseconds, for repeats with enough requests.
     pub p99s_us: Vec<(u32, f64)>,
     pub failures: Vec<(u32, Failure)>,
+    /// Repeats in which most requests failed, and how many.
+    pub failing: Vec<(u32, String)>,
     pub figures: Figures,
     pub rates: BTreeMap<u32, f64>,
     /// Ratio of `rates` to those of the baseline row; see `compare_to_baseline`.
@@ -66,7 +68,7 @@ impl Row {
     pub fn new(cell: Cell, trials: Vec<(u32, TrialOutcome)>) -> Self {
         let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut verdicts, mut rates) = (BTreeMap::new(), BTreeMap::new());
-        let mut p99s_us = Vec::new();
+        let (mut p99s_us, mut failing) = (Vec::new(), Vec::new());
         for (repeat, kept) in trials {
             match kept {
                 TrialOutcome::Done(result) => {
@@ -75,6 +77,7 @@ impl Row {
                         doubts.push((repeat, result.verdict.clone()));
                     }
                     rates.insert(repeat, result.requests.rate);
+                    failing.extend(mostly_failed(&result).map(|how| (repeat, how)));
                     let response = &result.latency.response;
                     p99s_us.extend(supported(response, 0.99, response.p99_us).map(|p99_us| (repeat, p99_us)));
                     results.push(result);
@@ -83,14 +86,28 @@ impl Row {
             }
         }
         let (figures, done) = (Figures::of(&results), results.len());
-        Self { run: 0, cell, done, failures, figures, rates, p99s_us, against_baseline: None, verdicts, doubts }
+        Self {
+            run: 0,
+            cell,
+            done,
+            failures,
+            failing,
+            figures,
+            rates,
+            p99s_us,
+            against_baseline: None,
+            verdicts,
+            doubts,
+        }
     }
 
-    /// Repeats with outlying throughput. They count like all others.
+    /// Repeats with outlying throughput that also differs by a share that matters. They count like all others.
     pub fn outliers(&self) -> Vec<(u32, f64)> {
         let rates: Vec<(u32, f64)> = self.rates.iter().map(|(repeat, rate)| (*repeat, *rate)).collect();
         let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
-        outliers(&values).into_iter().map(|place| rates[place]).collect()
+        let middle = self.figures.rate.map_or(0.0, |rate| rate.median);
+        let matters = |(_, rate): &(u32, f64)| (rate - middle).abs() > RELEVANT_SHARE * middle;
+        outliers(&values).into_iter().map(|place| rates[place]).filter(matters).collect()
     }
 
     /// Whether fewer than half of the results have the verdict `ok`.
@@ -109,6 +126,23 @@ impl Row {
             [(_, only)] if self.failures.is_empty() => (*only).to_owned(),
             _ => words.iter().map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", "),
         }
+    }
+}
+
+/// Smallest distance of an outlier from the median, as a share of it: repeats that agree to 0.1 % are no concern, however
+/// closely the others agree.
+const RELEVANT_SHARE: f64 = 0.02;
+
+/// How many requests failed, if more than were answered, or if none was answered.
+fn mostly_failed(result: &RunResult) -> Option<String> {
+    let requests = &result.requests;
+    let failed = requests.failed.max(result.errors.total());
+    match requests.completed {
+        completed if failed > completed => {
+            Some(format!("{failed} of {} requests failed ({})", failed + completed, result.errors.words()))
+        }
+        0 if requests.unanswered > 0 => Some(format!("none of {} requests was answered", requests.unanswered)),
+        _ => None,
     }
 }
 

@@ -16,9 +16,8 @@ impl Selection {
     pub fn parse(words: &[String], plan: &Plan) -> Result<Self, String> {
         let custom = plan.custom_axes().map(|axis| axis.name.as_str());
         let phase = plan.phases.first().map(|_| PHASE);
-        let mut names: Vec<&str> =
-            std::iter::once("target").chain(NAMES.iter().copied()).chain(phase).chain(custom).collect();
-        names.dedup();
+        // Several sweeps may vary one name.
+        let names = distinct(std::iter::once("target").chain(NAMES.iter().copied()).chain(phase).chain(custom));
         let mut wanted: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for pair in words.iter().flat_map(|word| word.split(',')) {
             let Some((name, value)) = pair.split_once('=') else {

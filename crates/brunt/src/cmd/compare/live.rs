@@ -3,7 +3,7 @@
 
 use super::Args;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use crate::cmd::{current_binary, out_directory};
+use crate::cmd::{current_binary, out_directory, run};
 use brunt_lab::Error;
 use brunt_lab::system::poll::{every, poll};
 use brunt_lab::system::process_group::{Launch, ProcessGroup};
@@ -26,8 +26,6 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Runs the trials; returns their directory and the exit status of the run.
 pub(super) fn run(args: &Args, plan: &str, (a, b): &(String, String)) -> Result<(PathBuf, ExitCode), Error> {
     let out = out_directory(args.out.as_ref(), "compare")?;
-    fs::create_dir_all(&out)
-        .map_err(|e| io::Error::new(e.kind(), format!("cannot write to {}: {e}", out.display())))?;
     let repeats = args.repeat.unwrap_or(REPEATS).to_string();
     let only = format!("target={a},target={b}");
     let place = out.display().to_string();
@@ -37,6 +35,9 @@ pub(super) fn run(args: &Args, plan: &str, (a, b): &(String, String)) -> Result<
         words.push("--quiet".to_owned());
     }
     words.extend(args.run.iter().cloned());
+    run::check(&words[1..])?;
+    fs::create_dir_all(&out)
+        .map_err(|e| io::Error::new(e.kind(), format!("cannot write to {}: {e}", out.display())))?;
     let launch = Launch {
         program: current_binary()?,
         args: words,
