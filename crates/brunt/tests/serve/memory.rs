@@ -25,10 +25,10 @@ fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
 
 #[test]
 fn ten_thousand_silent_connections_cost_little() {
+    let _alone = alone();
     if !with_descriptors(CONNECTIONS, "memory::ten_thousand_silent_connections_cost_little") {
         return;
     }
-    let _alone = alone();
     // What the others cost is no promise.
     for model in ["uring", "epoll", "tokio"] {
         let flags = format!("--listen 127.0.0.1:{} --model {model}", free_port());
