@@ -26,18 +26,27 @@ pub fn measure(cores: &[usize], time: Duration) -> io::Result<CpuInterference> {
 }
 
 fn while_busy(time: Duration) -> CpuInterference {
+    let (mut sum, mut longest) = (Duration::ZERO, Duration::ZERO);
+    let wall = spin(time, MIN_GAP, |gap| {
+        sum += gap;
+        longest = longest.max(gap);
+    });
+    CpuInterference { percent: 100.0 * sum.as_secs_f64() / wall.as_secs_f64(), longest }
+}
+
+/// Reads the clock again and again for `time`; passes on each gap of at least `min_gap`. Returns how long it took.
+pub(crate) fn spin(time: Duration, min_gap: Duration, mut on_gap: impl FnMut(Duration)) -> Duration {
     let begin = Instant::now();
-    let (mut last, mut sum, mut longest) = (begin, Duration::ZERO, Duration::ZERO);
+    let mut last = begin;
     while last - begin < time {
         let now = Instant::now();
         let gap = now - last;
-        if gap >= MIN_GAP {
-            sum += gap;
-            longest = longest.max(gap);
+        if gap >= min_gap {
+            on_gap(gap);
         }
         last = now;
     }
-    CpuInterference { percent: 100.0 * sum.as_secs_f64() / (last - begin).as_secs_f64(), longest }
+    last - begin
 }
 
 #[cfg(test)]

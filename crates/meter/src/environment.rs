@@ -23,9 +23,9 @@ const SYSCTLS: [&str; 11] = [
     "vm.max_map_count",
 ];
 
-const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+pub(crate) const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Reads the current environment. Leaves `steal_percent` and `backend` to the caller.
+/// Reads the current environment. Leaves `steal_percent`, `backend` and `regime` to the caller.
 pub fn collect() -> Env {
     let mut absent = BTreeMap::new();
     let mut sysctls = BTreeMap::new();
@@ -54,6 +54,7 @@ pub fn collect() -> Env {
         sysctls,
         steal_percent: None,
         backend: None,
+        regime: None,
         absent,
     }
 }

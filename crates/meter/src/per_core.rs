@@ -24,6 +24,9 @@ pub(crate) fn on_each<P, T: Send>(
 }
 
 fn pin(core: usize) -> io::Result<()> {
+    if core >= CpuSet::MAX_CPU {
+        return Err(io::Error::other(format!("core {core} does not exist")));
+    }
     let mut set = CpuSet::new();
     set.set(core);
     Ok(sched_setaffinity(None, &set)?)

@@ -1,5 +1,6 @@
 //! `env.json`: machine and settings of a trial, and the reasons for absent figures.
 
+use crate::regime::Regime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +32,9 @@ pub struct Env {
     pub steal_percent: Option<f64>,
     /// Backend of the generator's runtime, with the reason if it is the fallback.
     pub backend: Option<String>,
+    /// What CPU time contains on this machine; of experiments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regime: Option<Regime>,
     /// The reason for each absent figure, by its name (`server.rss_bytes`).
     pub absent: BTreeMap<String, String>,
 }

@@ -13,6 +13,7 @@ pub mod exit;
 pub mod hlog;
 pub mod judge;
 pub mod latency;
+pub mod regime;
 pub mod result;
 pub mod series;
 pub mod state_dir;

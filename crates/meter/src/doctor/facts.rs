@@ -5,7 +5,8 @@ use crate::cpu_interference::{self, CpuInterference};
 use crate::environment;
 use crate::host::HostCpu;
 use crate::process::Tree;
-use brunt_results::env::Env;
+use crate::regime;
+use brunt_results::{env::Env, regime::Regime};
 use procfs::Current;
 use std::{collections::BTreeMap, fs, thread, time::Duration};
 
@@ -22,6 +23,8 @@ pub struct Facts {
     pub busy_cores: Option<f64>,
     /// Time lost by one busy core, and by the worst core with all of them busy.
     pub lost: Option<(CpuInterference, CpuInterference)>,
+    /// What CPU time contains, on the last allowed processor.
+    pub regime: Option<Regime>,
     /// CPU quota of this process's cgroup, in processors.
     pub quota_cores: Option<f64>,
     pub memory_limit_bytes: Option<u64>,
@@ -47,6 +50,7 @@ impl Facts {
             busy_cores: cpu
                 .and_then(|(before, after)| Some(after.busy_share_since(&before)? * env.cpus_online? as f64)),
             lost: lost(env, watch),
+            regime: allowed(env).and_then(|cores| regime::measure(*cores.last()?, watch).ok()),
             quota_cores: quota(
                 group("/sys/fs/cgroup/cpu.max"),
                 group("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
@@ -84,9 +88,12 @@ impl Facts {
 }
 
 fn lost(env: &Env, watch: Duration) -> Option<(CpuInterference, CpuInterference)> {
-    let allowed: brunt_results::Cores = env.cpus_allowed.as_deref()?.parse().ok()?;
-    let all = &allowed.0[..];
-    Some((cpu_interference::measure(&[*all.last()?], watch).ok()?, cpu_interference::measure(all, watch).ok()?))
+    let all = allowed(env)?;
+    Some((cpu_interference::measure(&[*all.last()?], watch).ok()?, cpu_interference::measure(&all, watch).ok()?))
+}
+
+fn allowed(env: &Env) -> Option<Vec<usize>> {
+    Some(env.cpus_allowed.as_deref()?.parse::<brunt_results::Cores>().ok()?.0)
 }
 
 /// CPU quota in processors, from `cpu.max` of cgroup v2 or the two files of v1.

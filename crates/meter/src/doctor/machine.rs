@@ -9,6 +9,8 @@ const STEAL_PERCENT: f64 = 1.0;
 const BUSY_CORES: f64 = 0.1;
 /// Time that a busy core may lose, in percent: more affects p99.9, ten times as much p99.
 const LOST_PERCENT: f64 = 0.1;
+/// Time that the machine may take from a spinning thread, in percent.
+const TAKEN_PERCENT: f64 = 1.0;
 const QUOTA_EFFECT: &str = "the kernel stops this cgroup for the rest of each period: pauses of up to 100 ms that the server \
                             does not cause";
 /// Clock sources that are read without a system call.
@@ -16,7 +18,7 @@ const FAST_CLOCKS: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page
 
 pub(super) fn examine(facts: &Facts) -> Vec<Finding> {
     let processors = [cores(facts), quota(facts), clock(facts), governor(facts), smt(facts)];
-    let others = [steal(facts), busy(facts), lost(facts), counters(facts)];
+    let others = [steal(facts), busy(facts), lost(facts), cpu_time(facts), counters(facts)];
     processors.into_iter().chain(others).collect()
 }
 
@@ -137,6 +139,29 @@ fn lost(facts: &Facts) -> Finding {
     Finding::good(subject, evidence).but(state, consequence).remedy(remedy)
 }
 
+fn cpu_time(facts: &Facts) -> Finding {
+    let subject = "CPU time";
+    let Some(regime) = &facts.regime else {
+        return Finding::unknown(
+            subject,
+            "not measured",
+            "CPU time may contain pauses of the machine, or leave out interrupts",
+        );
+    };
+    let tick = regime.tick_ms.map_or(String::new(), |tick| format!("; updated every {tick:.0} ms while a thread runs"));
+    let finding = Finding::good(subject, format!("{regime}{tick}"));
+    let taken = regime.billed_percent().max(regime.unbilled_percent);
+    if taken <= TAKEN_PERCENT {
+        return finding;
+    }
+    finding
+        .but(
+            State::Warn,
+            "CPU time a request changes with what the machine takes: compare only slices of one experiment",
+        )
+        .remedy("stop other programs (top -b -n1 -o %CPU | head -15), or use a dedicated machine")
+}
+
 fn counters(facts: &Facts) -> Finding {
     let subject = "hardware counters";
     match &facts.counters_missing {
@@ -155,6 +180,7 @@ fn counters(facts: &Facts) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_results::regime::Regime;
 
     fn state(change: impl FnOnce(&mut Facts), judge: fn(&Facts) -> Finding) -> State {
         let mut facts = Facts::default();
@@ -193,6 +219,12 @@ mod tests {
         assert_eq!(state(|facts| facts.lost = Some((loses(0.3), loses(0.2))), lost), State::Warn);
         assert_eq!(state(|facts| facts.lost = Some((loses(0.02), loses(0.05))), lost), State::Good);
         assert_eq!(state(|_| (), lost), State::Unknown);
+        let takes =
+            |lost_percent, unbilled_percent| Some(Regime { lost_percent, unbilled_percent, ..Regime::default() });
+        assert_eq!(state(|facts| facts.regime = takes(0.3, 0.0), cpu_time), State::Good);
+        assert_eq!(state(|facts| facts.regime = takes(3.0, 0.1), cpu_time), State::Warn);
+        assert_eq!(state(|facts| facts.regime = takes(3.0, 3.0), cpu_time), State::Warn);
+        assert_eq!(state(|_| (), cpu_time), State::Unknown);
         assert_eq!(state(|facts| facts.counters_missing = Some("no".to_owned()), counters), State::Warn);
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Invariant: a lower bound. A pause is seen from the moment at which the sleep should have ended.
 
+use crate::schedstat::scheduled;
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -53,12 +54,12 @@ impl Shared {
     fn watch(&self) {
         // Without it, waiting for a core could not be told from a gap.
         let Ok(schedstat) = File::open("/proc/thread-self/schedstat") else { return };
-        let Some(mut waited) = super::lost_time::run_queue_wait(&schedstat) else { return };
+        let Some(mut waited) = scheduled(&schedstat).map(|times| times.wait) else { return };
         while !self.stop.load(Ordering::Relaxed) {
             let begin = Instant::now();
             thread::sleep(SLEEP);
             let late = begin.elapsed().saturating_sub(SLEEP);
-            let Some(now) = super::lost_time::run_queue_wait(&schedstat) else { return };
+            let Some(now) = scheduled(&schedstat).map(|times| times.wait) else { return };
             let gap = late.saturating_sub(now.saturating_sub(waited));
             waited = now;
             if gap >= MIN_GAP {

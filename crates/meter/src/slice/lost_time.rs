@@ -4,10 +4,10 @@
 use super::gaps::Gaps;
 use crate::host::HostCpu;
 use crate::sampling_budget::SamplingBudget;
+use crate::schedstat::scheduled;
 use rustix::thread::{Pid, sched_getaffinity};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -90,10 +90,6 @@ impl Steal {
     }
 }
 
-/// Time runnable without a core, of an open `schedstat`; `None` if the thread has ended, or without CONFIG_SCHED_INFO.
-pub(super) fn run_queue_wait(schedstat: &File) -> Option<Duration> {
-    let mut text = [0; 64];
-    let length = schedstat.read_at(&mut text, 0).ok()?;
-    let text = std::str::from_utf8(&text[..length]).ok()?;
-    Some(Duration::from_nanos(text.split(' ').nth(1)?.parse().ok()?))
+fn run_queue_wait(schedstat: &File) -> Option<Duration> {
+    scheduled(schedstat).map(|times| times.wait)
 }
