@@ -1,6 +1,7 @@
 //! Processes and limits of the machine that trials run on.
 
 pub mod cgroup;
+pub mod freezer;
 pub mod poll;
 pub mod ports;
 pub(crate) mod proc_stat;

@@ -1,5 +1,6 @@
-//! A control group that limits the memory of a target and its children, where this machine permits one. Unlike RLIMIT_AS
-//! it does not count reserved address space; the kernel kills a process of a group that exceeds its limit.
+//! A control group that limits the memory of a target and its children, where this machine permits one, and groups that are
+//! frozen. Unlike RLIMIT_AS a limit does not count reserved address space; the kernel kills a process of a group that exceeds
+//! its limit.
 //!
 //! Invariant: only groups created here are changed. A group is removed on drop; those of a killed run by the next run,
 //! which finds the creator in the group's name.
@@ -59,7 +60,7 @@ pub fn unsupported_reason() -> Option<String> {
 
 /// Removes the groups that killed runs left, and kills their processes.
 pub fn remove_orphans() {
-    for (root, own, _) in hierarchies() {
+    for (root, own, _) in hierarchies(MEMORY).into_iter().chain(hierarchies(FREEZER)) {
         for parent in upwards(&root, &own) {
             let groups = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
             groups.filter(|group| is_orphan(group)).for_each(|group| remove(&group));
@@ -68,6 +69,10 @@ pub fn remove_orphans() {
 }
 
 fn remove(path: &Path) {
+    // A frozen process does not end, not even by SIGKILL in version 1.
+    for version in [Version::One, Version::Two] {
+        thaw(path, version);
+    }
     poll(REMOVE_TIMEOUT, every(5), || {
         if fs::remove_dir(path).is_ok() || !path.exists() {
             return Some(());
@@ -80,9 +85,49 @@ fn remove(path: &Path) {
     });
 }
 
+/// Lets the processes of a group run again.
+pub(super) fn thaw(group: &Path, version: Version) {
+    let (file, word) = match version {
+        Version::One => ("freezer.state", "THAWED"),
+        Version::Two => ("cgroup.freeze", "0"),
+    };
+    if group.join(file).exists() {
+        let _ = fs::write(group.join(file), word);
+    }
+}
+
+/// A new group that can be frozen, below our own; with our own, where processes started here are. `None` if there can be none.
+pub(super) fn freezer_group(version: Version) -> Option<(PathBuf, PathBuf)> {
+    let (_, own, _) = hierarchies(FREEZER).into_iter().find(|(.., found)| *found == version)?;
+    let group = make(&own).ok()?;
+    let file = match version {
+        Version::One => "freezer.state",
+        Version::Two => "cgroup.freeze",
+    };
+    if group.join(file).exists() {
+        return Some((own, group));
+    }
+    let _ = fs::remove_dir(group);
+    None
+}
+
+/// Whether these processes are in our own group of version 2.
+pub(super) fn is_in_own_v2_group(pids: Vec<u32>) -> bool {
+    let group = |pid: &str| {
+        let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned))
+    };
+    let own = group("self");
+    own.is_some() && pids.iter().all(|pid| group(&pid.to_string()) == own)
+}
+
+/// Controllers of version 1.
+const MEMORY: &str = "memory";
+const FREEZER: &str = "freezer";
+
 /// Version of the kernel's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
+pub(super) enum Version {
     One,
     Two,
 }
@@ -113,7 +158,7 @@ impl Version {
 /// The parent for new groups, as close to our own group as possible; tried by creating one.
 fn place() -> Result<(PathBuf, Version), String> {
     let mut why = "no control groups with memory are mounted".to_owned();
-    for (root, own, version) in hierarchies() {
+    for (root, own, version) in hierarchies(MEMORY) {
         for parent in upwards(&root, &own) {
             match make(parent) {
                 Ok(probe) => {
@@ -136,13 +181,13 @@ fn upwards<'a>(root: &'a Path, own: &'a Path) -> impl Iterator<Item = &'a Path> 
     own.ancestors().take_while(move |group| group.starts_with(root))
 }
 
-fn hierarchies() -> Vec<(PathBuf, PathBuf, Version)> {
+fn hierarchies(controller: &str) -> Vec<(PathBuf, PathBuf, Version)> {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-    own_groups(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+    own_groups(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), controller)
 }
 
-/// Each mounted hierarchy that may limit memory: its root, our group in it, its version.
-fn own_groups(mounts: &str, groups: &str) -> Vec<(PathBuf, PathBuf, Version)> {
+/// Each mounted hierarchy that may have the controller: its root, our group in it, its version.
+fn own_groups(mounts: &str, groups: &str, controller: &str) -> Vec<(PathBuf, PathBuf, Version)> {
     let hierarchy = |line: &str| {
         // 36 35 0:30 /root/of/mount /mount/point options - type source options: proc_pid_mountinfo(5)
         let (front, back) = line.split_once(" - ")?;
@@ -150,13 +195,13 @@ fn own_groups(mounts: &str, groups: &str) -> Vec<(PathBuf, PathBuf, Version)> {
         let (top, point) = (front.next()?, PathBuf::from(front.next()?));
         let (kind, options) = (back.next()?, back.nth(1)?);
         let version = match kind {
-            "cgroup" if options.split(',').any(|option| option == "memory") => Version::One,
+            "cgroup" if options.split(',').any(|option| option == controller) => Version::One,
             "cgroup2" => Version::Two,
             _ => return None,
         };
         let own = groups.lines().find_map(|line| {
             let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-            let named = controllers.split(',').any(|controller| controller == "memory");
+            let named = controllers.split(',').any(|name| name == controller);
             (if version == Version::One { named } else { controllers.is_empty() }).then_some(path)
         })?;
         // In a container the own path may lie outside the mount.
@@ -207,14 +252,14 @@ mod tests {
              32 20 0:28 /docker/x {point} rw - cgroup2 cgroup2 rw\n\
              33 20 0:29 / / rw - ext4 /dev/sda rw\n"
         );
-        let found = own_groups(&mounts, "4:memory:/job\n2:cpu:/\n0::/not/under/the/mount\n");
+        let found = own_groups(&mounts, "4:memory:/job\n2:cpu:/\n0::/not/under/the/mount\n", MEMORY);
         let path = |name: &str| home.path().join(name);
         assert_eq!(
             found,
             [(path("one"), path("one/job"), Version::One), (home.path().into(), home.path().into(), Version::Two)]
         );
-        assert_eq!(own_groups("", "0::/"), []);
-        assert_eq!(own_groups("nonsense - \n", "nonsense"), []);
+        assert_eq!(own_groups("", "0::/", MEMORY), []);
+        assert_eq!(own_groups("nonsense - \n", "nonsense", MEMORY), []);
     }
 
     #[test]
