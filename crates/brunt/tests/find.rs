@@ -182,6 +182,93 @@ fn a_failing_load_ends_the_search_with_its_reason() {
     }
 }
 
+/// A folder with a plan of two targets and two loads.
+fn plan(load: &str, targets: [(&str, &str); 2]) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let mut plan =
+        format!("name = 'scene'\n[load]\nwarmup = '0s'\n{load}\n[sweep]\nconnections = [2, 4]\nrate = ['max', '5k']\n");
+    for (name, serve) in targets {
+        plan += &format!("[[target]]\nname = '{name}'\nserve = {{ {serve}, model = 'epoll' }}\n");
+    }
+    fs::write(home.path().join("plan.toml"), plan).unwrap();
+    home
+}
+
+fn find_planned(home: &Path, flags: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.current_dir(home).env("BRUNT_STATE_DIR", "state").args(["find", "--plan", "plan.toml"]);
+    command.args(flags.split_whitespace()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn a_target_of_a_plan_is_started_for_each_load() {
+    let home = plan("size = '1KiB'", [("a", "service = 'echo'"), ("b", "service = 'echo'")]);
+    let slo = "--slo p50<900ms --from 20 --to 40 --step 600ms --confirm 1s";
+    let flags = format!("{slo} --target b --only connections=4");
+    let (stdout, _) = told(&find_planned(home.path(), &flags).output().unwrap(), 0);
+    assert!(stdout.starts_with("scene, target=b,connections=4: the highest rate at which p50<900ms holds"), "{stdout}");
+    assert!(stdout.contains("holds at 40.0 requests/s") && stdout.contains("holds, confirmed"), "{stdout}");
+    let steps: Vec<_> = fs::read_dir(home.path().join("runs/find/steps")).unwrap().filter(is_step).collect();
+    assert!(steps.len() >= 3);
+    let mut pids = std::collections::BTreeSet::new();
+    for step in &steps {
+        let result = fs::read(step.as_ref().unwrap().path().join("result.json")).unwrap();
+        let result: serde_json::Value = serde_json::from_slice(&result).unwrap();
+        assert_eq!((&result["load"]["request_bytes"], &result["load"]["connections"]), (&1024.into(), &4.into()));
+        pids.insert(result["server"]["pid"].as_u64().unwrap());
+    }
+    assert_eq!(pids.len(), steps.len());
+    // Refusals write nothing.
+    for (flags, error) in [
+        ("--target c", "--target 'c' is not in the plan; did you mean 'a'?"),
+        ("--target b", "scene has 2 loads for this target: select one with --only, such as --only connections=2"),
+        ("--target b --tester foo", "--tester: 'foo'"),
+        ("--target b tcp://127.0.0.1:9", "the argument '--plan <PLAN>' cannot be used with"),
+    ] {
+        let (_, stderr) = told(&find_planned(home.path(), &format!("{slo} {flags}")).output().unwrap(), 2);
+        assert!(stderr.starts_with(&format!("error: {error}")), "{flags}: {stderr}");
+    }
+    let (_, stderr) = told(&find_planned(home.path(), &format!("{flags} --tester wrk")).output().unwrap(), 1);
+    assert!(stderr.contains("nothing can be run here"), "{stderr}");
+    assert!(!home.path().join("runs/find-2").exists());
+}
+
+/// A tester that answers every request, above 3,000 a second in 20 ms, in the format of fortio.
+const FORTIO: &str = r#"#!/bin/bash
+while [ $# -gt 0 ]; do case $1 in -qps) qps=${2%.*};; -t) t=${2%ms};; esac; shift; done
+n=$((qps * t / 1000)); s=0.001; [ $qps -gt 3000 ] && s=0.02
+p() { printf '{"Percentile":%s,"Value":%s}' $1 $s; }
+printf '{"ActualDuration":%s,"RetCodes":{"200":%s},"SocketCount":4,' $((t * 1000000)) $n
+printf '"DurationHistogram":{"Count":%s,"Max":%s,"Sum":1,"Avg":%s,' $n $s $s
+printf '"Percentiles":[%s,%s,%s]}}' $(p 50) $(p 90) $(p 99)
+"#;
+
+#[test]
+fn any_tester_that_holds_a_rate_finds_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = plan("path = '/'", [("a", "service = 'http'"), ("b", "service = 'http'")]);
+    let place = home.path().join("fortio");
+    fs::write(&place, FORTIO).unwrap();
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", home.path().display());
+    let find = |slo: &str| {
+        let flags = "--target a --only connections=4 --tester fortio --step 50ms --confirm 60ms --quiet";
+        find_planned(home.path(), &format!("--slo {slo} {flags}")).env("PATH", &path).output().unwrap()
+    };
+    let (stdout, _) = told(&find("p99<6ms"), 0);
+    assert!(
+        stdout.contains("\nfortio starts its clock when it sends: all times, those of the SLO too, are service"),
+        "{stdout}"
+    );
+    let found: serde_json::Value =
+        serde_json::from_slice(&fs::read(home.path().join("runs/find/find.json")).unwrap()).unwrap();
+    let (rate, breaks) = (found["end"]["rate"].as_f64().unwrap(), found["end"]["breaks"].as_f64().unwrap());
+    assert!(rate <= 3001.0 && breaks > 3000.0 && breaks < 1.05 * rate, "{found:#}");
+    let (_, stderr) = told(&find("p99.9<6ms"), 1);
+    assert!(stderr.contains("fortio did not report the figure of p99.9<6ms: use another, or tester brunt"), "{stderr}");
+}
+
 #[test]
 fn sigint_stops_the_running_load() {
     let (home, server) = (tempfile::tempdir().unwrap(), Server::start("echo"));

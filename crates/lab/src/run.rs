@@ -1,5 +1,6 @@
 //! Runs experiments. Events are the only interface between the runner and what shows its progress.
 
+pub(crate) mod build;
 pub mod experiment;
 mod nginx;
 pub mod preflight;

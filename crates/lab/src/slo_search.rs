@@ -3,10 +3,12 @@
 //! `search` selects the rates and is pure; `step` runs one load as a process; `text` formats the result.
 
 mod search;
+mod source;
 mod step;
 mod text;
 
 pub use search::{Attempt, Range, Search, SearchResult, SloOutcome};
+pub use source::{LoadSource, PlannedTarget};
 pub use step::{LoadStep, Step};
 pub use text::{closing, text};
 
@@ -18,9 +20,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 #[derive(Debug, Clone)]
 pub struct Request {
-    pub brunt: PathBuf,
-    pub url: String,
-    pub flags: Vec<String>,
+    pub source: LoadSource,
     pub slo: Slo,
     pub range: Range,
     pub step: Span,
@@ -32,7 +32,11 @@ pub struct Request {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct SearchReport {
+    /// The target as typed, or the cell of the plan.
     pub url: String,
+    /// What the times of the steps are, if not response times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<String>,
     pub slo: String,
     pub end: SearchResult,
     /// In execution order.
@@ -54,6 +58,11 @@ pub fn run(
     let steps_dir = Directory::create(request.out.join("steps"))?;
     let (ledger, _) = ProcessRegistry::open(&steps_dir.path().join("running.json"))?;
     let ledger = Arc::new(ledger);
+    if let LoadSource::Planned(planned) = &request.source
+        && !planned.build(&request.out.join("build.log"), &ledger, stop)?
+    {
+        return Ok(None);
+    }
     let mut search = Search::new(request.range);
     let mut steps: Vec<Step> = Vec::new();
     let end = loop {
@@ -73,7 +82,10 @@ pub fn run(
             return Ok(None);
         }
     };
-    let found = SearchReport { url: request.url.clone(), slo: request.slo.to_string(), end, steps };
+    let times = request.source.tester().filter(|_| request.source.starts_at_send()).map(|tester| {
+        format!("{} starts its clock when it sends: all times, those of the SLO too, are service times", tester.name)
+    });
+    let found = SearchReport { url: request.source.name(), times, slo: request.slo.to_string(), end, steps };
     directory.write_json("find.json", &found)?;
     Ok(Some(found))
 }

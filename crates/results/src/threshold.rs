@@ -126,6 +126,11 @@ impl Slo {
         violations
     }
 
+    /// The first condition on a figure that the result does not have.
+    pub fn unrecorded(&self, result: &RunResult) -> Option<&Threshold> {
+        self.conditions.iter().find(|condition| condition.value(result).0.is_none())
+    }
+
     /// Requests needed for the highest percentile in a condition: n (1 - q) >= 10.
     pub fn min_requests(&self) -> u64 {
         let beyond = |condition: &Threshold| share_beyond(&condition.figure).unwrap_or(0.5);

@@ -1,25 +1,32 @@
 //! `brunt find`: finds the highest rate that meets an SLO. The result goes to stdout, everything else to stderr.
 
+mod planned;
+
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{current_binary, load, out_directory, registered, share, stdout};
 use brunt_lab::Error;
 use brunt_lab::format::time;
-use brunt_lab::slo_search::{self, Attempt, Range, Request, SloOutcome, Step};
+use brunt_lab::slo_search::{self, Attempt, LoadSource, Range, Request, SloOutcome, Step};
 use brunt_results::{ExitCode, Rate, Slo, Span};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+const PLANNED: &str = "Target of a plan";
+
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "brunt find [OPTIONS] --slo SLO URL [LOAD FLAGS]",
+    override_usage = "brunt find [OPTIONS] --slo SLO URL [LOAD FLAGS]\n       \
+                      brunt find [OPTIONS] --slo SLO --plan PLAN --target NAME",
     after_help = "\
 Doubles the rate until the SLO is violated, then bisects until the gap is at most --precision, and confirms the highest \
 rate that held with a longer load. A rate is rejected after two violations. Each load is a brunt load with the flags after \
-the URL.
+the URL; or, with --plan, a load of the plan on a target that is started anew for it, as a trial of brunt run.
 
 Examples:
   brunt find --slo 'p99<6ms,errors<0.1%' tcp://127.0.0.1:7100 -c 100 --cores 0
   brunt find --slo 'p99.9<2ms' --from 10k --to 80k --step 5s tcp://127.0.0.1:7100 --arrival poisson
+  brunt find --slo 'p99<2ms' --plan quick --target epoll
+  brunt find --slo 'p99<20ms' --plan web.toml --target nginx --only connections=100 --tester oha
 
 Exit status: 0 the rate was found and confirmed, 1 a load failed, all its requests failed, or the search was interrupted, \
 2 wrong usage, 3 no rate holds, or the generator was the limit."
@@ -57,9 +64,22 @@ pub struct Args {
     #[arg(long)]
     quiet: bool,
 
+    /// TOML file, or name of a built-in plan, with the target and its load
+    #[arg(long, value_name = "PLAN", help_heading = PLANNED, requires = "target", conflicts_with = "url")]
+    plan: Option<String>,
+    /// Target of the plan
+    #[arg(long, value_name = "NAME", help_heading = PLANNED, requires = "plan")]
+    target: Option<String>,
+    /// The load, if the plan has several: NAME=VALUE,...
+    #[arg(long, value_name = "CELLS", help_heading = PLANNED, requires = "plan")]
+    only: Vec<String>,
+    /// Makes the load: brunt, fortio, hey, h2load, oha [default: the plan's]
+    #[arg(long, value_name = "TESTER", help_heading = PLANNED, requires = "plan")]
+    tester: Option<String>,
+
     /// Target, as for brunt load
-    #[arg(value_name = "URL")]
-    url: String,
+    #[arg(value_name = "URL", required_unless_present = "plan")]
+    url: Option<String>,
     /// Flags for brunt load: connections, cores, size, ...
     #[arg(value_name = "LOAD FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
     load: Vec<String>,
@@ -77,16 +97,29 @@ const SHORT_FLAGS: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         self.check()?;
+        let out = out_directory(self.out.as_ref(), "find")?;
+        let source = match (&self.plan, &self.url) {
+            (Some(plan), _) => LoadSource::Planned(Box::new(planned::target(self, plan, &out)?)),
+            (None, url) => LoadSource::Url {
+                brunt: current_binary()?,
+                url: url.clone().unwrap_or_default(),
+                flags: self.load.clone(),
+            },
+        };
+        if let LoadSource::Planned(planned) = &source
+            && let [_, ..] = planned.target().build.as_slice()
+            && !self.quiet
+        {
+            let _ = writeln!(io::stderr(), "building {}: {}", planned.target().name, planned.target().build.join(" "));
+        }
         let request = Request {
-            brunt: current_binary()?,
-            url: self.url.clone(),
-            flags: self.load.clone(),
+            source,
             slo: self.slo.clone(),
             range: Range { from: self.from.0, to: self.to.map(|to| to.0), precision: self.precision },
             step: self.step,
             confirm: self.confirm,
             seed: self.seed,
-            out: out_directory(self.out.as_ref(), "find")?,
+            out,
         };
         // A second signal is ignored: exiting at once would leave a load running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
@@ -121,8 +154,8 @@ impl Args {
             ))),
             None => {
                 let rate = ["-R".to_owned(), self.from.to_string()];
-                let words = std::iter::once(&self.url).chain(&rate).chain(&self.load);
-                load::check(&words.cloned().collect::<Vec<String>>())
+                let words = |url| std::iter::once(url).chain(&rate).chain(&self.load).cloned().collect::<Vec<String>>();
+                self.url.as_ref().map_or(Ok(()), |url| load::check(&words(url)))
             }
         }
     }

@@ -226,7 +226,7 @@ impl Args {
 }
 
 /// The built-in plan of this name, otherwise that of a file; its text, and the folder that its relative paths start from.
-fn find_plan(name: &str) -> Result<(Plan, String, PathBuf), Error> {
+pub(super) fn find_plan(name: &str) -> Result<(Plan, String, PathBuf), Error> {
     let (name, text, base) = match builtin::text(name) {
         // Built-in plans are also files in this folder of a clone; their relative paths are the same either way.
         Some(text) => (&*format!("{name}.toml"), text.to_owned(), Path::new("experiments")),
@@ -253,7 +253,7 @@ fn plan_file(name: &str) -> Result<String, Error> {
 }
 
 /// Reason why io_uring is unavailable; `None` if it is available.
-fn no_uring() -> Option<String> {
+pub(super) fn no_uring() -> Option<String> {
     match brunt_runtime::Runtime::builder().env_prefix("BRUNT").build() {
         Ok(probe) if probe.backend() == brunt_runtime::BackendKind::Uring => None,
         Ok(probe) => Some(probe.fallback_reason().unwrap_or("no reason was given").to_owned()),
@@ -262,7 +262,7 @@ fn no_uring() -> Option<String> {
 }
 
 /// This command line, with the bare name of the program.
-fn command() -> Vec<String> {
+pub(super) fn command() -> Vec<String> {
     let mut words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(program) = words.first_mut() {
         let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());

@@ -1,6 +1,6 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
 
-use super::preflight::{folder, program};
+use super::build::build;
 use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use super::{Event, Observer, Request, TrialProgress};
 use crate::Error;
@@ -9,15 +9,13 @@ use crate::run_directory::disturbance::Disturbance;
 use crate::run_directory::machine_speed::SpeedBaseline;
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome};
 use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
-use crate::system::poll::{every, poll};
-use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
 use crate::system::{cgroup, ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{directory::Directory, verdict::Kind};
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{fs, io, process::ExitStatus, sync::Arc};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
@@ -146,34 +144,14 @@ impl<'a> Runner<'a> {
     /// The reason if the build has failed.
     fn build_one(&mut self, target: &Target) -> Result<Option<String>, Interrupted> {
         self.observer.on_event(&Event::Building { target: &target.name, command: target.build.join(" ") });
-        let why = match self.run_build(target) {
-            Ok((_, None)) => return Err(Interrupted),
-            Ok((_, Some(status))) if status.success() => return Ok(None),
-            Ok((command, Some(status))) => {
-                let log = self.run_dir.build_log(&target.name);
-                let (tail, how) = (last_lines(&log, 5).join(" | "), describe_exit(status));
-                format!("the build '{command}' {how}: {tail} (all of it: {})", log.display())
-            }
-            Err(e) => format!("the build cannot be started: {e}"),
+        let log = self.run_dir.build_log(&target.name);
+        let why = match build(target, &self.request.base, &log, &self.registry, self.stop) {
+            None => return Err(Interrupted),
+            Some(Ok(())) => return Ok(None),
+            Some(Err(why)) => why,
         };
         self.observer.on_event(&Event::BuildFailed { target: &target.name, why: &why });
         Ok(Some(why))
-    }
-
-    /// The command line of the build, and its status unless the user stopped the run.
-    fn run_build(&self, target: &Target) -> io::Result<(String, Option<ExitStatus>)> {
-        let stdout = fs::File::create(self.run_dir.build_log(&target.name))?;
-        let dir = std::path::absolute(folder(target, &self.request.base))?;
-        let (program, args) = (program(&target.build[0], &dir), target.build[1..].to_vec());
-        let stderr = stdout.try_clone()?;
-        let launch = Launch { dir: Some(dir), ..Launch::new(program, args, stdout, stderr) };
-        let command = launch.words().join(" ");
-        let mut process = ProcessGroup::start(launch, &self.registry)?;
-        let status = poll(Duration::MAX, every(20), || match process.ended() {
-            None if self.stop.load(Ordering::Relaxed) => Some(None),
-            status => status.map(Some),
-        });
-        Ok((command, status.flatten()))
     }
 
     /// Runs these trials; false if the user stopped the run.

@@ -1,6 +1,7 @@
 //! One step of a search: a load process and the evaluation of its result.
 
-use super::{Attempt, Request, SloOutcome};
+use super::source::PlannedLoad;
+use super::{Attempt, LoadSource, Request, SloOutcome};
 use crate::Error;
 use crate::group::distinct;
 use crate::system::poll::{every, poll};
@@ -10,8 +11,9 @@ use brunt_results::directory::Directory;
 use brunt_results::verdict::{Kind, ValidityIssue};
 use brunt_results::{Rate, RunResult, Slo, Span, judge};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs::File, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs::File, sync::Arc, time::Duration};
 
 #[derive(Debug)]
 pub struct LoadStep<'a> {
@@ -48,10 +50,47 @@ const GRACE: Duration = Duration::from_secs(120);
 impl LoadStep<'_> {
     /// Runs the load; `None` if it was interrupted.
     pub fn run(&self, ledger: &Arc<ProcessRegistry>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
+        let result = match &self.request.source {
+            LoadSource::Url { brunt, url, flags } => self.run_load(brunt, self.args(url, flags), ledger, stop)?,
+            LoadSource::Planned(planned) => {
+                let (number, rate, dir) = (self.number, self.next.rate, self.dir.as_path());
+                let load = PlannedLoad { number, rate, window: self.window(), seed: self.seed(), dir };
+                let failed = |error: Error| Error::Failed(format!("{}: {error}", self.name()));
+                planned.load(&load, ledger, stop).map_err(failed)?
+            }
+        };
+        let Some(mut result) = result.filter(|result| !result.interrupted) else { return Ok(None) };
+        if let Some(how) = all_failed(&result) {
+            let (name, place) = (self.name(), self.dir.display());
+            return Err(Error::Failed(format!(
+                "every request of {name} failed ({how}), so no other rate is tried: {place}"
+            )));
+        }
+        if self.request.source.starts_at_send() {
+            result.latency.response = result.latency.service.clone();
+        }
+        let external = self.request.source.tester();
+        if let Some((tester, missing)) = external.zip(self.request.slo.unrecorded(&result)) {
+            let name = tester.name;
+            return Err(Error::Failed(format!(
+                "{name} did not report the figure of {missing}: use another, or tester brunt"
+            )));
+        }
+        Ok(Some(self.step(&result)))
+    }
+
+    /// Runs `brunt load`.
+    fn run_load(
+        &self,
+        brunt: &Path,
+        args: Vec<String>,
+        ledger: &Arc<ProcessRegistry>,
+        stop: &AtomicBool,
+    ) -> Result<Option<RunResult>, Error> {
         let directory = Directory::create(&self.dir)?;
         let log = self.dir.join("load.log");
         let (stdout, stderr) = (File::create(self.dir.join("load.txt"))?, File::create(&log)?);
-        let launch = Launch::new(self.request.brunt.clone(), self.args(), stdout, stderr);
+        let launch = Launch::new(brunt.to_owned(), args, stdout, stderr);
         let mut load = ProcessGroup::start(launch, ledger)?;
         let limit = self.window() * 2 + GRACE;
         let ended = poll(limit, every(20), || match load.ended() {
@@ -70,26 +109,23 @@ impl LoadStep<'_> {
             Some(2) => return Err(Error::Usage(format!("brunt load: {said}"))),
             _ => return Err(Error::Failed(format!("{} {}: {said}", self.name(), describe_exit(status)))),
         }
-        let result = directory.read_result()?;
-        if let Some(how) = all_failed(&result) {
-            let (name, place) = (self.name(), self.dir.display());
-            return Err(Error::Failed(format!(
-                "every request of {name} failed ({how}), so no other rate is tried: {place}"
-            )));
-        }
-        Ok((!result.interrupted).then(|| self.step(&result)))
+        Ok(Some(directory.read_result()?))
     }
 
     fn name(&self) -> String {
         format!("the load of {} requests/s", Rate(self.next.rate))
     }
 
-    fn args(&self) -> Vec<String> {
+    fn seed(&self) -> u64 {
+        self.request.seed.wrapping_add(self.number as u64 - 1)
+    }
+
+    fn args(&self, url: &str, flags: &[String]) -> Vec<String> {
         let window = Span(self.window()).to_string();
-        let seed = (self.request.seed.wrapping_add(self.number as u64 - 1)).to_string();
+        let seed = self.seed().to_string();
         let own = ["-R", &Rate(self.next.rate).to_string(), "-d", &window, "--seed", &seed];
         let last = ["--out", &self.dir.display().to_string(), "--quiet", "--allow-untrusted"];
-        let words = ["load".to_owned(), self.request.url.clone()].into_iter().chain(self.request.flags.iter().cloned());
+        let words = ["load".to_owned(), url.to_owned()].into_iter().chain(flags.iter().cloned());
         words.chain(own.iter().chain(&last).map(|word| (*word).to_owned())).collect()
     }
 

@@ -14,7 +14,8 @@ pub fn text(found: &SearchReport) -> String {
     steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
     let confirmed = found.end.confirmed();
     let lines = format::table(&HEADER, |column| column < WORDS, steps.into_iter().map(|step| row(step, confirmed)));
-    format!("{}: the highest rate at which {} holds\n\n{lines}\n{}\n", found.url, found.slo, closing(found))
+    let times = found.times.as_ref().map_or(String::new(), |times| format!("{times}\n"));
+    format!("{}: the highest rate at which {} holds\n{times}\n{lines}\n{}\n", found.url, found.slo, closing(found))
 }
 
 /// `confirmed`: the rate that is the result of the search.
@@ -111,7 +112,7 @@ mod tests {
         let steps = [(1e3, false, &[][..]), (16e3, false, &broken), (12.5e3, false, &[]), (12.5e3, true, &[])];
         let steps = steps.map(step).to_vec();
         let end = SearchResult::Holds { rate: 12_500.0, breaks: 13_100.0 };
-        let page = text(&SearchReport { url: "tcp://h:1".into(), slo: "p99<6ms".into(), end, steps });
+        let page = text(&SearchReport { url: "tcp://h:1".into(), times: None, slo: "p99<6ms".into(), end, steps });
         let expected = "\
 tcp://h:1: the highest rate at which p99<6ms holds
 
@@ -145,7 +146,7 @@ p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit l
             [(2e3, true, SloOutcome::Holds), (2e3, true, SloOutcome::GeneratorLimited), (1e3, true, SloOutcome::Holds)];
         let page = |end| {
             let steps = steps.map(step).to_vec();
-            text(&SearchReport { url: "tcp://h:1".into(), slo: "p99<6ms".into(), end, steps })
+            text(&SearchReport { url: "tcp://h:1".into(), times: None, slo: "p99<6ms".into(), end, steps })
         };
         let limited = page(SearchResult::GeneratorLimited { rate: Some(1e3), limited: 2e3 });
         assert!(!limited.contains("confirmed"), "{limited}");

@@ -1,0 +1,122 @@
+//! What makes the loads of a search: `brunt load` on a running server, or any tester that holds a rate on a target of a plan,
+//! which is started anew for each load as for a trial of `brunt run`.
+
+use crate::Error;
+use crate::plan::settings::Amount;
+use crate::plan::{Target, tester::Capabilities};
+use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
+use crate::run::{Request, build::build};
+use crate::schedule::{Cell, Schedule, skipped_lines};
+use crate::system::{ports::Ports, process_registry::ProcessRegistry};
+use brunt_results::{RunResult, Span};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, atomic::AtomicBool};
+use std::time::Duration;
+
+#[derive(Debug, Clone)]
+pub enum LoadSource {
+    /// `brunt load` with these flags.
+    Url {
+        brunt: PathBuf,
+        url: String,
+        flags: Vec<String>,
+    },
+    Planned(Box<PlannedTarget>),
+}
+
+impl LoadSource {
+    /// The target as typed, or the cell of the plan.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Url { url, .. } => url.clone(),
+            Self::Planned(planned) => format!("{}, {}", planned.run.plan.name, planned.cell.id()),
+        }
+    }
+
+    /// The external tester, if one makes the loads.
+    pub(super) fn tester(&self) -> Option<&'static Capabilities> {
+        match self {
+            Self::Url { .. } => None,
+            Self::Planned(planned) => planned.cell.settings.external_tester(),
+        }
+    }
+
+    /// Whether the times of a result begin when a request is sent: service times.
+    pub(super) fn starts_at_send(&self) -> bool {
+        self.tester().is_some_and(|tester| !tester.corrects_coordinated_omission)
+    }
+}
+
+/// One load of a plan on one target; the search sets its rate and duration.
+#[derive(Debug, Clone)]
+pub struct PlannedTarget {
+    run: Request,
+    cell: Cell,
+}
+
+impl PlannedTarget {
+    /// The only cell of a schedule; an error if there are several, or if it cannot run here.
+    pub fn new(run: Request, schedule: &Schedule) -> Result<Self, Error> {
+        match schedule.selected().as_slice() {
+            [cell] => Ok(Self { cell: (*cell).clone(), run }),
+            [] => {
+                let mut lines = skipped_lines(&schedule.skipped);
+                lines.extend(schedule.filtered_line());
+                Err(Error::Failed(format!("nothing can be run here\n{}", lines.join("\n"))))
+            }
+            [first, others @ ..] => {
+                let (name, count) = (&run.plan.name, others.len() + 1);
+                let first = first.combination();
+                Err(Error::Usage(format!(
+                    "{name} has {count} loads for this target: select one with --only, such as --only {first}"
+                )))
+            }
+        }
+    }
+
+    pub fn target(&self) -> &Target {
+        let target = self.run.plan.targets.iter().find(|target| target.name == self.cell.target);
+        target.expect("cells are made of the plan's own targets")
+    }
+
+    /// Builds the target, if its plan says how; false if the user stopped it.
+    pub(super) fn build(&self, log: &Path, ledger: &Arc<ProcessRegistry>, stop: &AtomicBool) -> Result<bool, Error> {
+        if self.target().build.is_empty() {
+            return Ok(true);
+        }
+        match build(self.target(), &self.run.base, log, ledger, stop) {
+            None => Ok(false),
+            Some(built) => built.map(|()| true).map_err(Error::Failed),
+        }
+    }
+
+    /// Runs one load; `None` if it was interrupted.
+    pub(super) fn load(
+        &self,
+        load: &PlannedLoad,
+        ledger: &Arc<ProcessRegistry>,
+        stop: &AtomicBool,
+    ) -> Result<Option<RunResult>, Error> {
+        let mut cell = self.cell.clone();
+        cell.settings.rate = Some(Amount::Total(load.rate));
+        cell.settings.duration = Span(load.window);
+        let trials = vec![TrialSpec { cell: &cell, number: load.number, dir: load.dir.to_owned() }];
+        let group = TrialGroup { trials, target: self.target(), repeat: 1, seed: load.seed };
+        let runner = TrialRunner { request: &self.run, registry: ledger, stop };
+        match runner.run(&group, &mut Ports::default(), &mut |_, _| ())?.pop() {
+            Some(TrialStatus::Done(result)) => Ok(Some(*result)),
+            Some(TrialStatus::Failed(failure)) => Err(Error::Failed(failure.line())),
+            Some(TrialStatus::Interrupted) | None => Ok(None),
+        }
+    }
+}
+
+/// One load of a [`PlannedTarget`].
+pub(super) struct PlannedLoad<'a> {
+    /// Counted from 1.
+    pub(super) number: usize,
+    pub(super) rate: f64,
+    pub(super) window: Duration,
+    pub(super) seed: u64,
+    pub(super) dir: &'a Path,
+}
