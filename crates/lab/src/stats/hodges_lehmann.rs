@@ -206,7 +206,7 @@ mod tests {
     fn the_published_example() {
         // Hollander and Wolfe 1999, table 3.1: depression scale factor before and after a tranquilizer.
         let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
-        let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
+        let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.140, 1.29];
         let change: Vec<f64> = std::iter::zip(before, after).map(|(before, after)| after - before).collect();
         let found = centre(&change, 1.959_964).unwrap();
         let round = |value: f64| (value * 1e3).round() / 1e3;

@@ -22,6 +22,11 @@ pub struct Machine {
     burst_in: f64,
     burst_left: f64,
     burst_share: f64,
+    /// Share of the noise of cost, spells included.
+    noise: f64,
+    /// A pause of this length at the end of every period, in seconds.
+    pulse: Option<(f64, f64)>,
+    now: f64,
 }
 
 impl Machine {
@@ -40,7 +45,20 @@ impl Machine {
             burst_in,
             burst_left: 0.0,
             burst_share: 0.0,
+            noise: 1.0,
+            pulse: None,
+            now: 0.0,
         }
+    }
+
+    /// With this share of the noise of cost.
+    pub fn with_noise(self, noise: f64) -> Self {
+        Self { noise, ..self }
+    }
+
+    /// With a pause of some length at the end of every period, in seconds.
+    pub fn with_pulse(self, period: f64, length: f64) -> Self {
+        Self { pulse: Some((period, length)), ..self }
     }
 
     /// Goes on by a step: factor of cost, time that pauses take, time that bursts take.
@@ -63,6 +81,13 @@ impl Machine {
             paused = self.chance.between(0.001, 0.01);
             self.pause_in = self.chance.wait(1.0 / 3.0);
         }
+        let begin = self.now;
+        self.now += STEP;
+        if let Some((period, length)) = self.pulse
+            && (self.now / period + 1e-6).floor() > (begin / period + 1e-6).floor()
+        {
+            paused = (paused + length).min(STEP);
+        }
         self.burst_in -= STEP;
         if self.burst_in <= 0.0 {
             (self.burst_left, self.burst_share) = (self.chance.between(0.1, 1.5), self.chance.between(0.2, 0.8));
@@ -70,13 +95,13 @@ impl Machine {
         }
         self.burst_left -= STEP;
         let taken = if self.burst_left > 0.0 { self.burst_share * (STEP - paused) } else { 0.0 };
-        ((self.spell + self.slow_wander + self.fast_wander).exp(), paused, taken)
+        ((self.noise * (self.spell + self.slow_wander + self.fast_wander)).exp(), paused, taken)
     }
 
     /// One slice of a target with this much CPU time a request. Pauses are those of a hypervisor: they cannot be seen, and are
     /// billed to no one.
     pub fn slice(&mut self, target: &str, cost: f64) -> Slice {
-        let own = (0.02 * self.chance.normal()).exp() * cost;
+        let own = (0.02 * self.noise * self.chance.normal()).exp() * cost;
         let (mut cpu, mut replies, mut completed, mut lost) = (0.0, 0.0, 0.0, 0.0);
         for step in 0..LEAD_STEPS + WINDOW_STEPS {
             let (factor, paused, taken) = self.step();
@@ -156,9 +181,8 @@ impl Experiment {
         slices
     }
 
-    pub fn load(&self, seed: u64) -> SlicedLoad {
-        let slices = self.slices(&mut Machine::new(seed));
-        SlicedLoad { slices, ..SlicedLoad::default() }
+    pub fn load(&self, mut machine: Machine) -> SlicedLoad {
+        SlicedLoad { slices: self.slices(&mut machine), ..SlicedLoad::default() }
     }
 
     pub fn compare(&self, loads: &[SlicedLoad], margin: f64) -> Vec<LoadComparison> {
@@ -166,8 +190,8 @@ impl Experiment {
         compare(loads, &self.names(), "base", Settings { margin, precision })
     }
 
-    pub fn run(&self, seed: u64, margin: f64) -> LoadComparison {
-        self.compare(&[self.load(seed)], margin).remove(0)
+    pub fn run(&self, machine: Machine, margin: f64) -> LoadComparison {
+        self.compare(&[self.load(machine)], margin).remove(0)
     }
 }
 

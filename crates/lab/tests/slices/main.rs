@@ -1,6 +1,10 @@
-//! The comparison of slices in simulation, where the truth is known, and on recorded slices with their labels drawn anew. All
-//! random draws are seeded.
+//! The comparison of slices: in simulation, where the truth is known, on recorded slices with their labels drawn anew, and on
+//! slices made for one answer each. All random draws are seeded.
 
+mod answers;
 mod chance;
 mod coverage;
+mod doubts;
 mod machine;
+mod placebo;
+mod recipe;
