@@ -94,7 +94,7 @@ impl Tester {
         let mut args: Vec<String> = self.lead.iter().cloned().chain([cell.url(port)?]).collect();
         args.extend(valued.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten());
         args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned()));
-        args.extend(["--quiet".to_owned(), "--allow-untrusted".to_owned()]);
+        args.extend(["--quiet".to_owned(), "--accept-any-result".to_owned()]);
         Ok(args)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{http::Http, measure::collector::Totals, options::Options, schedule::Arrival};
 use brunt_results::result::{self, RunResult};
-use brunt_results::{judge, series::Second};
+use brunt_results::{LatencySummary, judge, series::Second};
 use brunt_runtime::BackendKind;
 use std::time::Duration;
 
@@ -51,6 +51,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             completed: counters.completed,
             failed: counters.failed,
             unanswered: counters.unanswered,
+            abandoned: counters.abandoned,
             rate: if measured_s > 0.0 { counters.completed as f64 / measured_s } else { 0.0 },
             offered_rate: options.rate,
             waited: open.then_some(counters.waited),
@@ -69,6 +70,12 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
         },
         ..RunResult::new("brunt")
     };
+    // Times of requests that no reply has ended are no response times.
+    let without_reply = counters.abandoned + counters.errors.timeout;
+    if counters.completed == 0 && result.latency.response.count <= without_reply {
+        let count = result.latency.response.count;
+        result.latency.response = LatencySummary { count, ..LatencySummary::default() };
+    }
     result.verdict = judge::judge(&result, None);
     result
 }

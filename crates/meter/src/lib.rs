@@ -11,6 +11,7 @@ pub mod counters;
 pub mod cpu_interference;
 pub mod doctor;
 pub mod environment;
+mod exit_watch;
 pub mod generator;
 pub mod host;
 pub mod listener;

@@ -5,6 +5,7 @@
 
 use crate::absent;
 use crate::counters::{Counters, Event, Reading};
+use crate::exit_watch::ExitWatch;
 use crate::network::{self, Network};
 use crate::process::{Snapshot, Switches, Tree, Usage, Window};
 use crate::sampling_budget::Sampler;
@@ -20,6 +21,7 @@ pub struct ServerMeter {
     rss_start_bytes: u64,
     rss_anon_start_bytes: Option<u64>,
     last_sample: Snapshot,
+    exit_watch: ExitWatch,
     open: Option<Open>,
     stopped: Option<Stopped>,
 }
@@ -59,12 +61,29 @@ impl ServerMeter {
         let network = Network::of(&tree.pids());
         let rss_start_bytes = last_sample.rss_bytes;
         let rss_anon_start_bytes = tree.rss_anon_bytes();
+        let exit_watch = ExitWatch::of(pids);
         let (open, stopped) = (None, None);
-        Ok(Self { pid, tree, counters, network, rss_start_bytes, rss_anon_start_bytes, last_sample, open, stopped })
+        Ok(Self {
+            pid,
+            tree,
+            counters,
+            network,
+            rss_start_bytes,
+            rss_anon_start_bytes,
+            last_sample,
+            exit_watch,
+            open,
+            stopped,
+        })
     }
 
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// One of the attached processes that has exited; their children are not considered.
+    pub fn exited(&self) -> Option<u32> {
+        self.exit_watch.exited()
     }
 
     /// Opens the measured window now; opening again restarts it.

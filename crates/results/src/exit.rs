@@ -6,7 +6,7 @@
 pub enum ExitCode {
     /// The command succeeded.
     Good = 0,
-    /// The run failed: the target did not answer, a file could not be written, a tool is missing.
+    /// The run failed: the target did not answer, a file could not be written, a tool is missing. Or requests failed.
     Failed = 1,
     /// The command line or the plan is wrong; nothing was run.
     Usage = 2,

@@ -1,7 +1,7 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
-use crate::result::RunResult;
-use crate::verdict::{ValidityIssue, Verdict};
+use crate::result::{RunResult, WrongReply};
+use crate::verdict::{FailureCause, ValidityIssue, Verdict};
 
 /// Largest acceptable lag, as a share of the response time, both at the 99th percentile.
 pub const LAG_SHARE: f64 = 0.05;
@@ -24,9 +24,14 @@ pub const RUN_QUEUE_PERCENT: f64 = 5.0;
 
 /// The verdict on a result; `steal_percent` is that of the host over the window, where known.
 pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
-    let checks = [errors, lag, generator_cpu, ceiling, rate, samples];
+    Verdict::of(issues(result, steal_percent))
+}
+
+/// The issues of a result, in no order.
+pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIssue> {
+    let checks = [errors, lag, generator_cpu, ceiling, missed_rate, samples];
     let issues = checks.into_iter().filter_map(|check| check(result));
-    Verdict::of(issues.chain(disturbances(result, steal_percent)).collect())
+    issues.chain(disturbances(result, steal_percent)).collect()
 }
 
 /// Other work on the cores of the run; `steal_percent` as in [`judge`].
@@ -40,9 +45,18 @@ pub fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iter
 }
 
 fn errors(result: &RunResult) -> Option<ValidityIssue> {
-    let e = &result.errors;
-    let failed = e.total().max(result.requests.failed);
-    (failed > 0).then_some(ValidityIssue::Errors { failed, completed: result.requests.completed, kinds: e.words() })
+    let (errors, completed, failed) = (&result.errors, result.requests.completed, result.failures());
+    let wrong = result.first_wrong_reply.clone();
+    let cause = match &wrong {
+        Some(wrong) if wrong.got == WrongReply::TLS => FailureCause::Tls,
+        _ if errors.connect > 0 => FailureCause::Connect,
+        _ if completed == 0 && errors.total() == errors.timeout => FailureCause::NoReply,
+        _ => FailureCause::Other,
+    };
+    let kinds = result.failure_words();
+    // Without other failures, what a target that answers leaves unanswered is a missed rate.
+    let is_failure = failed > result.abandoned_failures() || completed == 0;
+    (failed > 0 && is_failure).then_some(ValidityIssue::Errors { failed, completed, kinds, cause, wrong })
 }
 
 /// Whether the generator sent late through its own fault.
@@ -78,6 +92,11 @@ fn server_is_saturated(result: &RunResult) -> bool {
     let is_out_of_cores =
         server.cpu_percent().zip(cores).is_some_and(|(all, cores)| all >= FULL_PERCENT * cores as f64);
     is_out_of_cores || server.busiest_thread_percent.is_some_and(|percent| percent >= FULL_PERCENT)
+}
+
+/// As [`rate`], unless connections failed or nothing was answered: no lower rate would help.
+fn missed_rate(result: &RunResult) -> Option<ValidityIssue> {
+    rate(result).filter(|_| result.errors.connect == 0 && result.requests.completed > 0)
 }
 
 /// Whether the offered rate was not reached.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "not published")]
 
+pub mod acceptance;
 pub mod calibration;
 pub mod directory;
 pub mod drift;

@@ -34,6 +34,9 @@ pub struct RunResult {
     pub latency: Latency,
     /// Errors by kind.
     pub errors: Errors,
+    /// The first reply that was not as expected; absent if there was none.
+    #[serde(default)]
+    pub first_wrong_reply: Option<WrongReply>,
     /// Connections of the whole run.
     pub connections: Connections,
     /// TLS handshakes of the whole run; absent without TLS.
@@ -62,6 +65,24 @@ impl RunResult {
             tester: tester.to_owned(),
             ..Self::default()
         }
+    }
+
+    /// Abandoned requests that have failed: those of an open loop, and of a target that answered none.
+    pub fn abandoned_failures(&self) -> u64 {
+        let requests = &self.requests;
+        if requests.offered_rate.is_some() || requests.completed == 0 { requests.abandoned } else { 0 }
+    }
+
+    /// Requests and connections that failed, [`Self::abandoned_failures`] included.
+    pub fn failures(&self) -> u64 {
+        self.errors.total().max(self.requests.failed) + self.abandoned_failures()
+    }
+
+    /// The failures by kind, as `3 timeout, 1 unanswered`; empty if there are none.
+    pub fn failure_words(&self) -> String {
+        let unanswered = Some(self.abandoned_failures()).filter(|count| *count > 0);
+        let words = [Some(self.errors.words()), unanswered.map(|count| format!("{count} unanswered"))];
+        words.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -99,6 +120,9 @@ pub struct Requests {
     pub failed: u64,
     /// Without an answer when the window closed.
     pub unanswered: u64,
+    /// Intended inside the window and without an answer when the run ended, at most a second after the window.
+    #[serde(default)]
+    pub abandoned: u64,
     /// `completed` per second of the window.
     pub rate: f64,
     /// Requests per second of the schedule; absent in a closed loop.
@@ -133,6 +157,9 @@ pub struct Errors {
     pub protocol: u64,
     /// The reply was well formed and reported a failure, as by an HTTP status.
     pub status: u64,
+    /// The reply was well formed and its body was not the required one.
+    #[serde(default)]
+    pub mismatch: u64,
 }
 
 impl Errors {
@@ -142,13 +169,14 @@ impl Errors {
     }
 
     /// The counts by name of the kind.
-    pub fn by_kind(&self) -> [(&'static str, u64); 5] {
+    pub fn by_kind(&self) -> [(&'static str, u64); 6] {
         [
             ("connect", self.connect),
             ("timeout", self.timeout),
             ("reset", self.reset),
             ("protocol", self.protocol),
             ("status", self.status),
+            ("mismatch", self.mismatch),
         ]
     }
 
@@ -157,6 +185,22 @@ impl Errors {
         let happened = self.by_kind().into_iter().filter(|(_, count)| *count > 0);
         happened.map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// A reply that was not as expected.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WrongReply {
+    /// Kind of the error: `protocol` or `mismatch`.
+    pub kind: String,
+    /// What was expected.
+    pub expected: String,
+    /// What came; bytes are shortened.
+    pub got: String,
+}
+
+impl WrongReply {
+    /// `got` of a reply that is TLS, as a server with TLS sends to a client without it.
+    pub const TLS: &str = "a TLS record";
 }
 
 /// Connections of the whole run.

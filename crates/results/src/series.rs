@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// that end in `_per_s` are means since the previous sample, and absent in seconds without a sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
-    /// Seconds since the load began, at the end of this interval.
+    /// Seconds since the load began, at the end of this interval, which begins where the one before ends or with the load.
     pub at_s: f64,
     /// Whether the second lies before the measured window.
     pub warmup: bool,

@@ -17,7 +17,7 @@ pub struct Threshold {
 
 const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, cost (the \
                        server's CPU time for a request, as in cost>20us), failed, errors (share of the requests, as in \
-                       errors>0.1%)";
+                       errors>0.1%); unanswered requests of an open loop have failed";
 
 impl FromStr for Threshold {
     type Err = String;
@@ -53,6 +53,11 @@ impl Threshold {
         self.message_unless(true, result)
     }
 
+    /// Whether it says how many failures are too many, and so that fewer are acceptable.
+    pub fn limits_failures(&self) -> bool {
+        self.is_above && matches!(&*self.figure, "errors" | "failed")
+    }
+
     fn message_unless(&self, wanted: bool, result: &RunResult) -> Option<String> {
         let (value, unit) = self.value(result);
         let Some(value) = value else {
@@ -66,7 +71,7 @@ impl Threshold {
     }
 
     fn value(&self, result: &RunResult) -> (Option<f64>, &'static str) {
-        let (completed, failed) = (result.requests.completed as f64, result.requests.failed as f64);
+        let (completed, failed) = (result.requests.completed as f64, result.failures() as f64);
         match self.figure.as_str() {
             "rate" => (Some(result.requests.rate), "requests/s"),
             "cost" => (result.server.cpu_us_per_request, "us"),
@@ -119,9 +124,9 @@ impl Slo {
     pub fn violations(&self, result: &RunResult) -> Vec<String> {
         let mut violations: Vec<String> =
             self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
-        let failed = result.requests.failed.max(result.errors.total());
+        let failed = result.failures();
         if failed > 0 && !self.conditions.iter().any(|condition| matches!(&*condition.figure, "errors" | "failed")) {
-            violations.push(format!("no errors: {failed} of the requests failed ({})", result.errors.words()));
+            violations.push(format!("no errors: {failed} of the requests failed ({})", result.failure_words()));
         }
         violations
     }
@@ -170,6 +175,13 @@ mod tests {
         assert_eq!("p50<1ms,p99.9<9ms".parse::<Slo>().unwrap().min_requests(), 10_000);
         let slo: Slo = "p99<6ms".parse().unwrap();
         assert!(slo.violations(&result(Some(1.0), 0)).is_empty());
+        let mut unanswered = result(Some(1.0), 0);
+        unanswered.requests.abandoned = 20;
+        assert!(slo.violations(&unanswered).is_empty(), "in flight at the end of a closed loop");
+        unanswered.requests.offered_rate = Some(1000.0);
+        assert!(slo.violations(&unanswered)[0].contains("20 unanswered"));
+        let bound = |text: &str| text.parse::<Threshold>().unwrap().crossed(&unanswered).is_some();
+        assert!(bound("failed>19") && !bound("failed>20") && bound("errors>0.1%") && !bound("errors>0.2%"));
         assert!(slo.violations(&result(Some(1.0), 1))[0].contains("1 timeout"));
     }
 

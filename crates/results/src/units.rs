@@ -81,7 +81,7 @@ unit!(Count, "a count such as 100, 20k or 1M", |text| whole(scaled(text, &DECIMA
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_in_units(f, self.0.into(), &[("M", 1_000_000), ("k", 1_000), ("", 1)])
+        write_in_units(f, self.0.into(), &[("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000), ("", 1)])
     }
 }
 
@@ -129,19 +129,20 @@ impl fmt::Display for Span {
     }
 }
 
-/// Requests or connections per second: `500`, `20k`, `0.5`, `20k/s`.
+/// Requests or connections per second, up to 10^15: `500`, `20k`, `0.5`, `1G`, `20k/s`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate(pub f64);
 
-unit!(Rate, "a rate per second above zero such as 500, 20k or 1M", |text| {
+unit!(Rate, "a rate per second above zero such as 500, 20k, 1M or 1G", |text| {
     let value = scaled(text.trim().strip_suffix("/s").unwrap_or(text), &DECIMAL)?;
-    (value > 0.0 && value <= 1e9).then_some(value)
+    (value > 0.0 && value <= 1e15).then_some(value)
 });
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
+            r if r >= 1e9 && r % 1e9 == 0.0 => write!(f, "{}G", r / 1e9),
             r if r >= 1e6 && r % 1e6 == 0.0 => write!(f, "{}M", r / 1e6),
             r if r >= 1e3 && r % 1e3 == 0.0 => write!(f, "{}k", r / 1e3),
             r => write!(f, "{r}"),
@@ -205,6 +206,8 @@ mod tests {
         assert_eq!("1.5s".parse(), Ok(Span(Duration::from_millis(1500))));
         assert_eq!("2m".parse(), Ok(Span(Duration::from_secs(120))));
         assert_eq!("20k/s".parse(), Ok(Rate(20_000.0)));
+        assert_eq!("10G".parse(), Ok(Rate(1e10)));
+        assert_eq!(Rate(1e10).to_string(), "10G");
         assert_eq!("0,2-3".parse(), Ok(Cores(vec![0, 2, 3])));
         assert_eq!("3,1,2,2".parse::<Cores>().unwrap().to_string(), "1-3");
         for (error, value) in [

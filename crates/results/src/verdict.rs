@@ -2,14 +2,18 @@
 //!
 //! Each issue is a type that carries its evidence and has a remedy, so a report cannot print a warning without a reason.
 
+use crate::result::WrongReply;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::{cmp::Reverse, str::FromStr};
 
 /// One reason not to trust a result, with its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValidityIssue {
+    /// The server's process exited, `after_s` seconds after the load began.
+    ServerExited { pid: u32, after_s: f64 },
     /// Requests or connections failed; `kinds` counts them, as `3 timeout, 1 reset`.
-    Errors { failed: u64, completed: u64, kinds: String },
+    Errors { failed: u64, completed: u64, kinds: String, cause: FailureCause, wrong: Option<WrongReply> },
     /// The generator sent late through its own fault.
     Lag { lag_p99_us: f64, response_p99_us: f64 },
     /// A thread of the generator was saturated, not counting spinning, and no thread of the server was; 100 is one core.
@@ -33,10 +37,22 @@ pub enum ValidityIssue {
     SlowMachine { percent: f64 },
 }
 
+/// What is known of the cause of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureCause {
+    /// The target speaks TLS, the generator did not.
+    Tls,
+    /// Connections could not be opened.
+    Connect,
+    /// The target accepted connections and sent no reply.
+    NoReply,
+    Other,
+}
+
 impl ValidityIssue {
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Errors { .. } => Kind::Errors,
+            Self::ServerExited { .. } | Self::Errors { .. } => Kind::Errors,
             Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } => Kind::ClientLimited,
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
@@ -48,8 +64,12 @@ impl ValidityIssue {
     /// The evidence, as one sentence.
     pub fn evidence(&self) -> String {
         match self {
-            Self::Errors { failed, completed, kinds } => {
-                format!("{failed} of {} requests failed ({kinds})", failed + completed)
+            Self::ServerExited { pid, after_s } => format!("server pid {pid} exited after {after_s:.1} s"),
+            Self::Errors { failed, completed, kinds, wrong, .. } => {
+                let wrong = wrong.as_ref().map_or(String::new(), |wrong| {
+                    format!("; the first {}: {} instead of {}", wrong.kind, wrong.got, wrong.expected)
+                });
+                format!("{failed} of {} requests failed ({kinds}){wrong}", failed + completed)
             }
             Self::Lag { lag_p99_us, response_p99_us } => {
                 format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us")
@@ -86,7 +106,13 @@ impl ValidityIssue {
     /// What to do about it, as one sentence.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::Errors { .. } => "look at the target's log; with a timeout, lower the rate or raise --timeout",
+            Self::ServerExited { .. } => "look at its log for the reason",
+            Self::Errors { cause, .. } => match cause {
+                FailureCause::Tls => "the target speaks TLS: use https://",
+                FailureCause::Connect => "the target refused connections: see whether it still runs, and its log",
+                FailureCause::NoReply => "the target answered nothing: check the port and the protocol of the URL",
+                FailureCause::Other => "look at the target's log; with a timeout, lower the rate or raise --timeout",
+            },
             Self::Lag { .. } => "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
             Self::GeneratorCpu { .. } => {
                 "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request"
@@ -144,6 +170,41 @@ impl Kind {
             Self::Errors => "errors",
         }
     }
+
+    /// All kinds, from best to worst.
+    pub const ALL: [Self; 7] = [
+        Self::Ok,
+        Self::TooFewSamples,
+        Self::Disturbed,
+        Self::NotStationary,
+        Self::RateMissed,
+        Self::ClientLimited,
+        Self::Errors,
+    ];
+
+    /// Whether it doubts the figures. `errors` does not: the requests did fail.
+    pub fn is_doubt(self) -> bool {
+        !matches!(self, Self::Ok | Self::Errors)
+    }
+}
+
+/// The word of a doubt.
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kind = Self::ALL.into_iter().find(|kind| kind.word() == text);
+        match kind {
+            Some(kind) if kind.is_doubt() => Ok(kind),
+            Some(Self::Errors) => {
+                Err("errors are no doubt: say how many are acceptable, as in --fail-if 'errors>0.1%'".to_owned())
+            }
+            _ => {
+                let words: Vec<&str> = Self::ALL.into_iter().filter(|kind| kind.is_doubt()).map(Self::word).collect();
+                Err(format!("'{text}' is none of {}", words.join(", ")))
+            }
+        }
+    }
 }
 
 /// All issues of one result, worst first.
@@ -151,6 +212,9 @@ impl Kind {
 pub struct Verdict {
     /// Name of the worst issue, or `ok`.
     pub kind: Kind,
+    /// The name of each issue; empty in results of older versions.
+    #[serde(default)]
+    pub kinds: Vec<Kind>,
     /// The evidence, one sentence per issue.
     pub why: Vec<String>,
     /// What to do, one sentence per issue.
@@ -159,7 +223,8 @@ pub struct Verdict {
 
 impl Verdict {
     pub fn of(mut issues: Vec<ValidityIssue>) -> Self {
-        issues.sort_by_key(|issue| std::cmp::Reverse(issue.kind()));
+        // The exit of the server explains what follows it.
+        issues.sort_by_key(|issue| (Reverse(issue.kind()), !matches!(issue, ValidityIssue::ServerExited { .. })));
         let mut verdict = Self::default();
         issues.iter().for_each(|issue| verdict.add(issue));
         verdict
@@ -169,6 +234,7 @@ impl Verdict {
     pub fn add(&mut self, issue: &ValidityIssue) {
         let worst = issue.kind() > self.kind;
         let at = if worst { 0 } else { self.why.len() };
+        self.kinds.insert(at.min(self.kinds.len()), issue.kind());
         self.why.insert(at, issue.evidence());
         self.remedy.insert(at, issue.remedy().to_owned());
         self.kind = self.kind.max(issue.kind());
@@ -177,5 +243,15 @@ impl Verdict {
     /// Whether the figures can be trusted.
     pub fn is_ok(&self) -> bool {
         self.kind == Kind::Ok
+    }
+
+    /// Whether requests or connections failed.
+    pub fn has_failures(&self) -> bool {
+        self.kind == Kind::Errors
+    }
+
+    /// The kinds of its doubts.
+    pub fn doubts(&self) -> impl Iterator<Item = Kind> {
+        self.kinds.iter().copied().chain([self.kind]).filter(|kind| kind.is_doubt())
     }
 }

@@ -17,13 +17,16 @@ mod summary;
 mod tls;
 
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
-use super::{report_crossed, stdout};
+use super::stdout;
 use brunt_lab::Error;
 use brunt_meter::ServerMeter;
-use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
+use brunt_results::acceptance::Acceptance;
+use brunt_results::verdict::{Kind, ValidityIssue, Verdict};
+use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, drift, env::Env, judge};
 use brunt_runtime::net::Address;
 use clap::{Parser, ValueEnum};
-use std::{io, path::PathBuf};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 const LOAD: &str = "Load";
 
@@ -32,8 +35,9 @@ const LOAD: &str = "Load";
     after_help = "Without -R or --rate-per-core each connection sends its next request when the previous one is answered \
                   (closed loop). At saturation its latency depends only on the number of connections (Little's law). \
                   Ctrl-C ends the run early and prints the results so far.\n\n\
-                  Exit status: 0 good, 1 the run failed, 2 wrong usage, 3 the result is not trustworthy (see the \
-                  verdict), 99 a --fail-if bound was crossed."
+                  Exit status: 0 good; 1 the run failed, or requests failed and no --fail-if bound on errors or failed \
+                  accepts them; 2 wrong usage; 3 the result is not trustworthy (see the verdict); 99 a --fail-if bound \
+                  was crossed."
 )]
 pub struct Args {
     #[arg(value_name = "URL", required = true, help = format!("Target: {}", address::SCHEMES))]
@@ -106,17 +110,24 @@ pub struct Args {
     /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing existing ones
     #[arg(long, value_name = "DIR", help_heading = "Result")]
     out: Option<PathBuf>,
-    /// Exit with 99 if this bound is crossed, for example 'p99>5ms' or 'rate<10k'; may be repeated
+    /// Exit with 99 if this bound is crossed, for example 'p99>5ms', 'rate<10k' or 'errors>0.1%'; may be repeated. Fewer
+    /// failures than a bound on errors or failed are accepted
     #[arg(long, value_name = "BOUND", help_heading = "Result")]
     fail_if: Vec<Threshold>,
-    /// Exit with 0 even if the result is not trustworthy
+    /// Doubts that do not make the exit status 3: too-few-samples, disturbed, not-stationary, rate-missed, client-limited
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', help_heading = "Result")]
+    allow: Vec<Kind>,
+    /// Accept every doubt, but no failures
     #[arg(long, help_heading = "Result")]
     allow_untrusted: bool,
+    /// Exit with 0 if there is a result, whatever it says: for programs that read it
+    #[arg(long, hide = true)]
+    accept_any_result: bool,
     /// Also measure the generator's own maximum rate, after the run, against a null target, and store it: this and
     /// later runs of the same load are judged by it (3 s)
     #[arg(long, help_heading = "Result")]
     calibrate: bool,
-    /// No progress on stderr
+    /// No progress and no notes on stderr
     #[arg(long, help_heading = "Result")]
     quiet: bool,
 
@@ -157,6 +168,8 @@ pub(super) struct Measured {
     late_error: Option<io::Error>,
     /// Exit reason of a generator process whose death ended the load.
     lost: Option<String>,
+    /// The server exited, and requests failed.
+    server_exited: bool,
 }
 
 impl Measured {
@@ -218,7 +231,7 @@ impl Args {
         }
         match measured.late_error {
             Some(error) => Err(error.into()),
-            None => Ok(self.conclude(result)),
+            None => Ok(self.conclude(&measured)),
         }
     }
 
@@ -227,6 +240,11 @@ impl Args {
         let mut env = brunt_meter::environment::collect();
         let mut options = options::options(self, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
+        if !self.quiet
+            && let Some(note) = options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref())
+        {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
         let layout = options::layout(self, &options)?;
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
@@ -245,6 +263,7 @@ impl Args {
         };
         let report = report.map_err(|error| Error::Failed(error.to_string()))?;
         let mut result = report.result;
+        let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
         let (absent, series_error) = observer.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),
@@ -261,10 +280,8 @@ impl Args {
             env.absent.insert("steal_percent".to_owned(), why);
         }
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
-        result.verdict = judge::judge(&result, env.steal_percent);
-        if let Some(issue) = brunt_results::drift::check(&report.seconds) {
-            result.verdict.add(&issue);
-        }
+        let server_exited = server_exit.is_some();
+        result.verdict = verdict(&result, env.steal_percent, drift::check(&report.seconds), server_exit);
 
         output.write(&env, &report.hlog, &result)?;
         Ok(Measured {
@@ -276,6 +293,7 @@ impl Args {
             script,
             late_error: series_error.or(not_calibrated),
             lost: report.lost,
+            server_exited,
         })
     }
 
@@ -290,13 +308,40 @@ impl Args {
         })
     }
 
-    fn conclude(&self, result: &RunResult) -> ExitCode {
-        match () {
-            () if report_crossed(self.fail_if.iter().filter_map(|bound| bound.crossed(result))) => ExitCode::Threshold,
-            () if !result.verdict.is_ok() && !self.allow_untrusted => ExitCode::Untrusted,
-            () => ExitCode::Good,
+    fn conclude(&self, measured: &Measured) -> ExitCode {
+        if self.accept_any_result {
+            return ExitCode::Good;
+        }
+        let mut acceptance = Acceptance { bounds: self.fail_if.clone(), doubts: self.allow.clone() };
+        if self.allow_untrusted {
+            acceptance.allow_all();
+        }
+        let (code, reasons) = acceptance.conclude(&measured.result);
+        for reason in reasons {
+            let _ = writeln!(io::stderr(), "{reason}");
+        }
+        // No bound on the requests accepts the end of the server.
+        match code {
+            ExitCode::Good | ExitCode::Untrusted if measured.server_exited => ExitCode::Failed,
+            code => code,
         }
     }
+}
+
+/// The verdict on a result, on its course over time and on the exit of the server, which explains a missed rate and a drift.
+fn verdict(
+    result: &RunResult,
+    steal_percent: Option<f64>,
+    drift: Option<ValidityIssue>,
+    server_exit: Option<ValidityIssue>,
+) -> Verdict {
+    let mut issues = judge::issues(result, steal_percent);
+    issues.extend(drift);
+    if server_exit.is_some() {
+        issues.retain(|issue| !matches!(issue.kind(), Kind::RateMissed | Kind::NotStationary));
+    }
+    issues.extend(server_exit);
+    Verdict::of(issues)
 }
 
 /// Processes that listen on the addresses. All or none: a subset would give a wrong sum.

@@ -40,6 +40,55 @@ fn an_untrusted_result_is_exit_3_unless_allowed() {
     assert!(stdout.contains("p99 needs 1000 requests"), "{stdout}");
     let allowed = load(&target.url(), &format!("{flags} --allow-untrusted")).output().unwrap();
     assert_code(&allowed, &[0]);
+    let every = "too-few-samples,disturbed,not-stationary,rate-missed,client-limited";
+    for (kinds, code) in [(every, 0), ("rate-missed", 3)] {
+        assert_code(&load(&target.url(), &format!("{flags} --allow {kinds}")).output().unwrap(), &[code]);
+    }
+    let errors = load(&target.url(), &format!("{flags} --allow disturbed,errors")).output().unwrap();
+    assert_code(&errors, &[2]);
+    assert!(String::from_utf8_lossy(&errors.stderr).contains("--fail-if 'errors>0.1%'"), "{}", told(&errors));
+}
+
+#[test]
+fn failed_requests_are_exit_1_unless_a_bound_accepts_them() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let failing = target.http("/status/404");
+    for (flags, code) in [
+        ("--allow-untrusted", 1),
+        ("--allow-untrusted --fail-if p50>10s", 1),
+        ("--allow-untrusted --fail-if failed>60", 0),
+        ("--allow-untrusted --fail-if failed>40", 99),
+        ("--fail-if failed>60", 3),
+        ("--accept-any-result --fail-if failed>40", 0),
+    ] {
+        let output = load(&failing, &format!("-n 50 --warmup 0s -c 2 --quiet --no-meter {flags}")).output().unwrap();
+        assert_code(&output, &[code]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let said = stderr.starts_with("error: 50 of 50 requests failed (50 status); ") && stderr.contains("--fail-if");
+        assert_eq!(said, code == 1, "{stderr}");
+        assert_eq!(json_verdict(&output), "errors", "{}", told(&output));
+    }
+}
+
+/// The verdict on the page of a run.
+fn json_verdict(output: &std::process::Output) -> String {
+    let page = String::from_utf8_lossy(&output.stdout);
+    page.lines().find_map(|line| line.trim().strip_prefix("verdict")).unwrap_or_default().trim().to_owned()
+}
+
+#[test]
+fn more_threads_than_cores_are_noted() {
+    let _alone = alone();
+    let target = Target::start();
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let run = |threads: usize| {
+        let output =
+            load(&target.url(), &format!("-t {threads} -n 1000 --warmup 0s --allow-untrusted")).output().unwrap();
+        assert_code(&output, &[0]);
+        String::from_utf8_lossy(&output.stderr).contains(&format!("note: -t {threads} on {cores} core"))
+    };
+    assert!(run(cores + 1) && !run(cores));
 }
 
 #[test]
@@ -138,19 +187,42 @@ fn a_second_ctrl_c_does_not_wait_for_a_stopped_target() {
 fn a_target_killed_in_the_middle_is_errors_and_the_run_ends_on_time() {
     let _alone = alone();
     let mut target = Target::start();
-    let run = Running::start(load(&target.url(), "-R 500 -d 4s --warmup 0s -c 8 --json - --quiet"));
+    let run = Running::start(load(&target.url(), "-R 500 -d 4s --warmup 0s -c 8 --json - --quiet --allow-untrusted"));
     target.until_asked();
     pass(Duration::from_millis(1200), "some part of the window");
     signal(target.pid(), "KILL");
     let began = run.began;
     let output = run.end();
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
-    assert_code(&output, &[3]);
+    assert_code(&output, &[1]);
     let result = json(&output);
     assert_eq!(result["verdict"]["kind"], "errors", "{}", told(&output));
+    let why: Vec<&str> = result["verdict"]["why"].as_array().unwrap().iter().filter_map(|why| why.as_str()).collect();
+    let after =
+        why[0].strip_prefix(&format!("server pid {} exited after ", target.pid())).unwrap_or_else(|| panic!("{why:?}"));
+    let after: f64 = after.strip_suffix(" s").unwrap().parse().unwrap();
+    assert!((1.1..4.0).contains(&after), "{after}");
+    assert!(why[1].contains(" unanswered)") && why.iter().all(|why| !why.contains("offered")), "{why:?}");
     let lost = number(&result, "errors.reset") + number(&result, "errors.connect");
     assert!(lost >= 8.0, "each connection was lost: {}", told(&output));
     assert!(number(&result, "requests.completed") > 0.0, "{}", told(&output));
     // A server that has exited has no cost.
     assert_eq!(result["server"]["cpu_us_per_request"], serde_json::Value::Null);
+}
+
+#[test]
+fn requests_that_a_killed_target_leaves_unanswered_cross_a_bound_on_errors() {
+    let _alone = alone();
+    let mut target = Target::start();
+    let flags = "-R 500 -d 3s --warmup 0s -c 8 --json - --quiet --allow-untrusted --fail-if errors>20%";
+    let run = Running::start(load(&target.url(), flags));
+    target.until_asked();
+    pass(Duration::from_millis(700), "some part of the window");
+    signal(target.pid(), "KILL");
+    let output = run.end();
+    assert_code(&output, &[99]);
+    let result = json(&output);
+    // Those with an error alone would not.
+    let share = number(&result, "requests.failed") / 1500.0;
+    assert!(share < 0.2 && number(&result, "requests.abandoned") > 500.0, "{}", told(&output));
 }

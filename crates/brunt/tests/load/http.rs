@@ -81,7 +81,7 @@ fn flags_change_requests_and_checks() {
     let reused = run("--reuse 10", "");
     assert!((10.0..=12.0).contains(&number(&reused, "connections.opened")), "{reused:#}");
     for (more, kind) in
-        [("--expect-status 404", "status"), ("--expect-length 7B", "protocol"), ("--expect-body x", "protocol")]
+        [("--expect-status 404", "status"), ("--expect-length 7B", "mismatch"), ("--expect-body x", "mismatch")]
     {
         let result = run(more, "");
         assert_eq!(number(&result, &format!("errors.{kind}")), 100.0, "{more}");

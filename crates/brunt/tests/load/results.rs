@@ -5,12 +5,13 @@ use serde_json::Value;
 use std::fs;
 
 /// Every key of the contract in `docs/`, as paths.
-const KEYS: [&str; 47] = [
+const KEYS: [&str; 50] = [
     "schema",
     "measurement_revision",
     "tester",
     "interrupted",
     "verdict.kind",
+    "verdict.kinds",
     "verdict.why",
     "verdict.remedy",
     "load.url",
@@ -19,6 +20,7 @@ const KEYS: [&str; 47] = [
     "requests.completed",
     "requests.failed",
     "requests.unanswered",
+    "requests.abandoned",
     "requests.rate",
     "requests.offered_rate",
     "latency.response.count",
@@ -36,6 +38,7 @@ const KEYS: [&str; 47] = [
     "errors.reset",
     "errors.protocol",
     "errors.status",
+    "errors.mismatch",
     "connections.opened",
     "connections.peak",
     "bytes.sent",

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 /// The sentences of a verdict, with its name.
 fn verdict(output: &Output) -> (String, String) {
-    assert_code(output, &[3]);
+    let is_errors = json(output)["verdict"]["kind"] == "errors";
+    assert_code(output, if is_errors { &[1] } else { &[3] });
     let verdict: Value = json(output)["verdict"].clone();
     assert_eq!(verdict["why"].as_array().unwrap().len(), verdict["remedy"].as_array().unwrap().len());
     (verdict["kind"].as_str().unwrap().to_owned(), verdict["why"].to_string())
@@ -29,6 +30,52 @@ fn errors_of_a_server_that_answers_with_500() {
     assert!(kind == "errors" && why.contains("50 of 50 requests failed (50 status)"), "{kind}: {why}");
     let (_, why) = verdict(&run(&target.http("/"), "-n 50 -c 2"));
     assert!(!why.contains("failed"), "{why}");
+}
+
+#[test]
+fn errors_of_a_port_that_accepts_and_never_answers() {
+    let silent = listen();
+    let address = silent.local_addr().unwrap();
+    for url in [format!("tcp://{address}"), format!("http://{address}/")] {
+        for (flags, failed) in [("-R 100 -c 4", "50 of 50"), ("-c 4", "4 of 4")] {
+            let output = load(&url, &format!("{flags} -d 500ms --warmup 0s --quiet --no-meter")).output().unwrap();
+            assert_code(&output, &[1]);
+            let page = String::from_utf8_lossy(&output.stdout);
+            let row =
+                |name: &str| page.lines().find(|line| line.trim().starts_with(name)).unwrap_or_default().to_owned();
+            assert!(row("response").chars().all(|c| !c.is_ascii_digit()), "{page}");
+            assert!(row("errors").ends_with(" unanswered"), "{page}");
+            assert!(page.contains(&format!("{failed} requests failed")) && page.contains("answered nothing"), "{page}");
+            assert!(!page.contains("lower -R") && !page.contains("Little"), "{page}");
+        }
+    }
+}
+
+#[test]
+fn errors_of_a_port_with_tls_name_the_scheme() {
+    let listener = listen();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 512];
+            let _ = stream.read(&mut request);
+            // A fatal alert: unexpected_message.
+            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, 10]);
+        }
+    });
+    let output = run(&url, "-n 10 -c 2 -d 2s --warmup 0s --no-meter");
+    let (_, why) = verdict(&output);
+    assert!(why.contains("the first protocol: a TLS record instead of an HTTP/1 reply"), "{why}");
+    assert_eq!(json(&output)["verdict"]["remedy"][0], "the target speaks TLS: use https://");
+}
+
+#[test]
+fn errors_of_bodies_that_are_not_the_required_ones_show_the_first() {
+    let target = Target::start_web();
+    let output = run(&target.http("/found"), "-n 50 -c 2 --warmup 0s --no-meter --expect-body lost");
+    let (_, why) = verdict(&output);
+    assert!(why.contains("50 of 50 requests failed (50 mismatch)"), "{why}");
+    assert!(why.contains("the first mismatch: a body of 10 B, 'GET /found' instead of one with 'lost'"), "{why}");
 }
 
 #[test]

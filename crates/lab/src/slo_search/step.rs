@@ -124,7 +124,7 @@ impl LoadStep<'_> {
         let window = Span(self.window()).to_string();
         let seed = self.seed().to_string();
         let own = ["-R", &Rate(self.next.rate).to_string(), "-d", &window, "--seed", &seed];
-        let last = ["--out", &self.dir.display().to_string(), "--quiet", "--allow-untrusted"];
+        let last = ["--out", &self.dir.display().to_string(), "--quiet", "--accept-any-result"];
         let words = ["load".to_owned(), url.to_owned()].into_iter().chain(flags.iter().cloned());
         words.chain(own.iter().chain(&last).map(|word| (*word).to_owned())).collect()
     }
@@ -139,7 +139,7 @@ impl LoadStep<'_> {
 
     fn step(&self, result: &RunResult) -> Step {
         let Evaluation { outcome, broken, remedy } = evaluate(result, &self.request.slo);
-        let (failed, completed) = (result.requests.failed as f64, result.requests.completed as f64);
+        let (failed, completed) = (result.failures() as f64, result.requests.completed as f64);
         Step {
             dir: self.dir.clone(),
             rate: self.next.rate,
@@ -158,13 +158,12 @@ impl LoadStep<'_> {
 
 /// How the requests failed, if all of them did.
 fn all_failed(result: &RunResult) -> Option<String> {
-    let failed = result.requests.failed.max(result.errors.total());
-    if result.requests.completed > 0 || failed == 0 {
+    if result.requests.completed > 0 || result.failures() == 0 {
         return None;
     }
     let statuses = result.responses.iter().flat_map(|replies| replies.statuses.keys());
     let replies: Vec<String> = statuses.map(|status| format!("HTTP status {status}")).collect();
-    Some(std::iter::once(result.errors.words()).chain(replies).collect::<Vec<_>>().join(", "))
+    Some(std::iter::once(result.failure_words()).chain(replies).collect::<Vec<_>>().join(", "))
 }
 
 pub(super) struct Evaluation {

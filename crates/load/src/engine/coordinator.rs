@@ -265,6 +265,7 @@ impl<'s> Coordinator<'s> {
         let measured = Duration::from_nanos(close.saturating_sub(open));
         let mut result = report::result(&shared.options, measured, &totals);
         result.interrupted = self.interrupted || self.lost.is_some();
+        result.first_wrong_reply = shared.wrong_reply.get().cloned();
         let (opened, peak) = shared.connecting.counts();
         result.connections = Connections { opened, peak, connect_rate_per_s: self.connect_rate };
         let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());

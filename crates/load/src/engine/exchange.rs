@@ -6,7 +6,7 @@
 use super::conversation::{self, Conversation, Step};
 use super::transport::Socket;
 use super::worker::{Core, Protocol, Worker};
-use super::{connect, scheduler::Action};
+use super::{connect, scheduler::Action, wrong_reply};
 use crate::measure::recorder::Failure;
 use brunt_runtime::net::RecvBuf;
 use std::{future::poll_fn, io, ops::Deref, rc::Rc, task::Context};
@@ -169,7 +169,10 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
             Reply::Incomplete => return Step::Receive,
             // A reply before the end of its request is wrong, even if it matches.
             Reply::Complete(reply) if self.written == core.protocol.request_len(&self.state) => reply,
-            Reply::Complete(_) | Reply::Wrong => return Step::End(Failure::Protocol),
+            Reply::Complete(_) | Reply::Wrong => {
+                wrong_reply::note_protocol(&self.worker.shared, "the bytes that were sent", &bytes);
+                return Step::End(Failure::Protocol);
+            }
         };
         self.answered = true;
         if !core.scheduler.record_reply(self.index, now, reply, |_| ()) {

@@ -12,3 +12,4 @@ pub(crate) mod shared;
 pub(crate) mod thread;
 pub(crate) mod transport;
 pub(crate) mod worker;
+pub(crate) mod wrong_reply;

@@ -5,12 +5,13 @@
 use super::hosts::Hosts;
 use crate::measure::{handshakes::Handshakes, recorder::Budget};
 use crate::options::Options;
+use brunt_results::result::WrongReply;
 use brunt_runtime::CancellationToken;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 use std::{io, iter};
 
@@ -223,6 +224,8 @@ pub struct Shared {
     pub close: Arc<AtomicU64>,
     pub budget: Option<Arc<Budget>>,
     handshakes: Mutex<Handshakes>,
+    /// The first reply that was not as expected.
+    pub wrong_reply: OnceLock<WrongReply>,
     /// Why the run has no result, although the load had begun.
     broken: Mutex<Option<String>>,
     /// `start`, `open` and `close` are set.
@@ -244,6 +247,7 @@ impl Shared {
             close: Arc::new(AtomicU64::new(u64::MAX)),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
             handshakes: Mutex::default(),
+            wrong_reply: OnceLock::new(),
             broken: Mutex::default(),
             go: CancellationToken::new(),
             release: CancellationToken::new(),

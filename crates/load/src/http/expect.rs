@@ -8,9 +8,9 @@ use std::str::FromStr;
 pub struct Expect {
     /// Any other status is a failure of kind `status`.
     pub statuses: Statuses,
-    /// Length of every body, without chunk framing; else a failure of kind `protocol`.
+    /// Length of every body, without chunk framing; else a failure of kind `mismatch`.
     pub length: Option<u64>,
-    /// Text in every body; else a failure of kind `protocol`. The search costs some instructions a byte, and bodies that
+    /// Text in every body; else a failure of kind `mismatch`. The search costs some instructions a byte, and bodies that
     /// arrive in pieces are kept until complete.
     pub body: Option<Vec<u8>>,
 }
@@ -23,10 +23,10 @@ impl Expect {
             return Err(Failure::Status);
         }
         if self.length.is_some_and(|expected| expected != length) {
-            return Err(Failure::Protocol);
+            return Err(Failure::Mismatch);
         }
         match &self.body {
-            Some(text) if !contains(body, text) => Err(Failure::Protocol),
+            Some(text) if !contains(body, text) => Err(Failure::Mismatch),
             _ => Ok(()),
         }
     }
@@ -107,11 +107,11 @@ mod tests {
         assert_eq!((check(&any, 200), check(&any, 399)), (Ok(()), Ok(())));
         assert_eq!((check(&any, 199), check(&any, 400)), (Err(Failure::Status), Err(Failure::Status)));
         let length = |length| Expect { length: Some(length), ..Expect::default() };
-        assert_eq!((check(&length(12), 200), check(&length(13), 200)), (Ok(()), Err(Failure::Protocol)));
+        assert_eq!((check(&length(12), 200), check(&length(13), 200)), (Ok(()), Err(Failure::Mismatch)));
         let words = |words: &str| Expect { body: Some(words.into()), ..Expect::default() };
-        for (text, result) in [("world", Ok(())), ("", Ok(())), ("word", Err(Failure::Protocol))] {
+        for (text, result) in [("world", Ok(())), ("", Ok(())), ("word", Err(Failure::Mismatch))] {
             assert_eq!(check(&words(text), 200), result, "{text}");
         }
-        assert_eq!(check(&words("longer than the whole body"), 200), Err(Failure::Protocol));
+        assert_eq!(check(&words("longer than the whole body"), 200), Err(Failure::Mismatch));
     }
 }

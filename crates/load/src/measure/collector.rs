@@ -229,9 +229,11 @@ impl Collector {
         for (intended, count) in unsent.iter().flat_map(|schedule| schedule.rest(close)) {
             self.totals.counters.unanswered += count;
             if intended >= open {
+                drain.counters.abandoned += count;
                 drain.latency.response.saturating_record_n(close - intended, count);
             }
         }
+        self.totals.counters.abandoned = drain.counters.abandoned;
         self.totals.latency.add(&drain.latency);
         drain.start_ns = close_ns;
         self.log(&drain);

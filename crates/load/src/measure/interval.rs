@@ -28,6 +28,8 @@ pub struct Counters {
     pub waited: u64,
     /// Requests in flight at the end of the window.
     pub unanswered: u64,
+    /// Requests intended inside the window and without a reply at the end of the drain.
+    pub abandoned: u64,
     /// Errors by kind, those of connections without a request included.
     pub errors: Errors,
     pub bytes: Bytes,
@@ -42,11 +44,13 @@ impl Counters {
         self.failed += other.failed;
         self.waited += other.waited;
         self.unanswered += other.unanswered;
+        self.abandoned += other.abandoned;
         self.errors.connect += other.errors.connect;
         self.errors.timeout += other.errors.timeout;
         self.errors.reset += other.errors.reset;
         self.errors.protocol += other.errors.protocol;
         self.errors.status += other.errors.status;
+        self.errors.mismatch += other.errors.mismatch;
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
         self.replies.add(&other.replies);

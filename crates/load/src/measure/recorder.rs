@@ -5,7 +5,7 @@
 //!   (warm-up or window) in which it ends: a request of the warm-up that ends in the window is a completion of the window
 //!   without a latency.
 //! - A request in flight at the end of the window is unanswered. Its response time, recorded at its reply during the drain
-//!   or else at the end of the drain, is at least the time it has waited.
+//!   or else at the end of the drain, is at least the time it has waited. Without a reply it is also abandoned.
 //! - A timeout is a failure and also a response time, of the timeout's length: leaving it out would flatter the target.
 //! - Any other failure is in the error histogram alone: a fast refusal must not improve a percentile.
 //!
@@ -26,6 +26,7 @@ pub enum Failure {
     Reset,
     Protocol,
     Status,
+    Mismatch,
 }
 
 /// Limit of completions over all threads, which ends the window.
@@ -224,7 +225,7 @@ impl Recorder {
         self.advance(now_ns);
         self.outstanding -= 1;
         if self.current.phase == Phase::Drain {
-            return self.late(now_ns, intended_ns);
+            return self.abandon(now_ns, intended_ns);
         }
         self.fail(now_ns, failure, intended_ns, due_ns);
     }
@@ -254,21 +255,31 @@ impl Recorder {
             Failure::Reset => &mut errors.reset,
             Failure::Protocol => &mut errors.protocol,
             Failure::Status => &mut errors.status,
+            Failure::Mismatch => &mut errors.mismatch,
         } += 1;
     }
 
     /// Ends the drain. Requests still unanswered, given by intended time, have waited at least until now.
     pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = u64>) {
-        unanswered.for_each(|intended_ns| self.late(now_ns, intended_ns));
+        unanswered.for_each(|intended_ns| self.abandon(now_ns, intended_ns));
         self.end_interval(now_ns);
     }
 
     #[cold]
     #[inline(never)]
     fn late(&mut self, now_ns: u64, intended_ns: u64) {
-        if intended_ns >= self.open_ns && intended_ns < self.links.close.load(Relaxed) {
+        if self.is_of_window(intended_ns) {
             self.current.response.record(now_ns - intended_ns);
         }
+    }
+
+    fn abandon(&mut self, now_ns: u64, intended_ns: u64) {
+        self.late(now_ns, intended_ns);
+        self.current.counters.abandoned += u64::from(self.is_of_window(intended_ns));
+    }
+
+    fn is_of_window(&self, intended_ns: u64) -> bool {
+        intended_ns >= self.open_ns && intended_ns < self.links.close.load(Relaxed)
     }
 
     /// Spends one completion; false if none was left. The last one closes the window behind itself.

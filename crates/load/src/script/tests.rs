@@ -197,7 +197,7 @@ fn report() {
         load: Load { measured_s: 2.0, ..Load::default() },
         requests: Requests { completed: 996, ..Requests::default() },
         bytes: Bytes { received: 5_000_000_000, ..Bytes::default() },
-        errors: Errors { connect: 1, reset: 2, protocol: 3, status: 4, timeout: 5 },
+        errors: Errors { connect: 1, reset: 2, protocol: 3, status: 4, timeout: 5, ..Errors::default() },
         ..RunResult::default()
     };
     wrk.done(&result, &Numbers::of_times(&nanos), &Numbers::of_rates([10, 20])).unwrap();

@@ -123,14 +123,18 @@ fn length_and_text_of_bodies_are_checked() {
         let mut http = get(address);
         http.expect = expect;
         let result = run(&some(20, http)).result;
-        assert_eq!(result.errors.total(), result.errors.protocol);
+        assert_eq!(result.errors.total(), result.errors.mismatch);
         assert_eq!(result.connections.opened, 2, "a connection is as good as its framing");
-        (result.requests.completed, result.errors.protocol)
+        let wrong = result
+            .first_wrong_reply
+            .map_or(String::new(), |wrong| format!("{}: {} instead of {}", wrong.kind, wrong.got, wrong.expected));
+        (result.requests.completed, result.errors.mismatch, wrong)
     };
     let words = |words: &str| Expect { body: Some(words.into()), ..Expect::default() };
     let length = |length| Expect { length: Some(length), ..Expect::default() };
-    assert_eq!(check(length(12)), (20, 0));
-    assert_eq!(check(length(11)), (0, 20));
-    assert_eq!(check(words("o, w")), (20, 0));
-    assert_eq!(check(words("World")), (0, 20));
+    assert_eq!(check(length(12)), (20, 0, String::new()));
+    assert_eq!(check(words("o, w")), (20, 0, String::new()));
+    let got = "mismatch: a body of 12 B, 'hello, world' instead of";
+    assert_eq!(check(length(11)), (0, 20, format!("{got} a body of 11 B")));
+    assert_eq!(check(words("World")), (0, 20, format!("{got} one with 'World'")));
 }

@@ -138,11 +138,11 @@ fn rows_equal_those_of_ab() {
 #[test]
 fn pages_of_ab_are_parsed_to_the_same_result() {
     let mut result = result(900, 2.0);
-    result.errors = Errors { reset: 30, timeout: 10, connect: 5, protocol: 60, status: 100 };
+    result.errors = Errors { reset: 30, timeout: 10, connect: 5, protocol: 60, status: 100, ..Errors::default() };
     result.responses.as_mut().unwrap().statuses.insert("500".into(), 100);
     let page = page("ab -c 20 -n 1000 -e /x/t.csv http://h:81/p?q", &result).1;
     let parsed = parse_output("ab", &page.text, &page.files[0].1);
-    assert_eq!(parsed.errors, Errors { reset: 40, connect: 5, protocol: 20, status: 100, timeout: 0 });
+    assert_eq!(parsed.errors, Errors { reset: 40, connect: 5, protocol: 20, status: 100, ..Errors::default() });
     assert!((parsed.times.p99_us.unwrap() - 990.0).abs() < 1.0 && parsed.received == Some(900 * 159));
     assert_eq!(page.files[0].0, std::path::Path::new("/x/t.csv"));
     assert!(page.text.contains("Server Port:            81\n") && page.text.contains("Document Path:          /p?q\n"));

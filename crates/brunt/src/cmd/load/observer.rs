@@ -3,9 +3,11 @@
 use super::progress::Progress;
 use brunt_load::Observer;
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
+use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, directory::SeriesWriter, series::Second};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::time::Instant;
+use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
 
 #[derive(Debug)]
 pub(super) struct LoadObserver {
@@ -17,6 +19,10 @@ pub(super) struct LoadObserver {
     series_error: Option<io::Error>,
     stop: Arc<AtomicBool>,
     progress: Progress,
+    /// When the load began.
+    started: Instant,
+    /// The process of the server that exited before the end of the window, and when that was noticed.
+    exited: Cell<Option<(u32, Instant)>>,
 }
 
 impl LoadObserver {
@@ -35,6 +41,22 @@ impl LoadObserver {
             series_error: None,
             stop,
             progress,
+            started: Instant::now(),
+            exited: Cell::new(None),
+        }
+    }
+
+    /// The exit of the server before the end of the window, if it exited.
+    pub(super) fn server_exit(&self) -> Option<ValidityIssue> {
+        let (pid, at) = self.exited.get()?;
+        Some(ValidityIssue::ServerExited { pid, after_s: at.duration_since(self.started).as_secs_f64() })
+    }
+
+    fn look_for_exit(&self) {
+        if self.exited.get().is_none()
+            && let Some(pid) = self.server.as_ref().and_then(ServerMeter::exited)
+        {
+            self.exited.set(Some((pid, Instant::now())));
         }
     }
 
@@ -77,6 +99,7 @@ impl LoadObserver {
 
 impl Observer for LoadObserver {
     fn started(&mut self, threads: &[u32]) {
+        self.started = Instant::now();
         self.generator = Some(GeneratorMeter::attach(threads));
     }
 
@@ -103,12 +126,14 @@ impl Observer for LoadObserver {
     }
 
     fn window_closed(&mut self) {
+        self.look_for_exit();
         self.generator.iter_mut().for_each(GeneratorMeter::stop);
         self.host.stop();
         self.server.iter_mut().for_each(ServerMeter::stop);
     }
 
     fn wants_stop(&self) -> bool {
+        self.look_for_exit();
         self.stop.load(Ordering::Relaxed)
     }
 }

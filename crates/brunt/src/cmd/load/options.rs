@@ -4,6 +4,7 @@
 //! defaults depend on other flags.
 
 use super::address::{self, Protocol, Url};
+use super::format::plural;
 use super::{Args, Arrival, first_given, usage};
 use brunt_lab::Error;
 use brunt_load::{Options, Target};
@@ -20,6 +21,8 @@ const DURATION: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const MOST_THREADS: u64 = 1024;
 const MOST_CONNECTIONS: u64 = 100_000_000;
+/// No machine sends or connects faster.
+const MOST_RATE: Rate = Rate(10e6);
 const MESSAGE: Size = Size(100);
 const LARGEST_MESSAGE: Size = Size(1 << 30);
 
@@ -125,6 +128,17 @@ fn is_local(address: &Address) -> bool {
     address.tcp().is_none_or(|address| brunt_meter::listener::is_local(address.ip()))
 }
 
+/// A note on more threads than cores that they may run on, where these are known.
+pub(super) fn too_many_threads(threads: usize, allowed: Option<&str>) -> Option<String> {
+    let cores = allowed?.parse::<Cores>().ok()?.count();
+    (threads > cores).then(|| {
+        format!(
+            "-t {threads} on {}: threads that wait for a core send late; -t {cores} is enough",
+            plural(cores as u64, "core")
+        )
+    })
+}
+
 fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Error> {
     match (args.threads, &args.cores) {
         (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
@@ -165,6 +179,15 @@ fn connections(args: &Args, threads: u64) -> Result<u64, Error> {
 }
 
 fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
+    for (flag, rate, times) in [
+        ("-R", args.rate, 1.0),
+        ("--rate-per-core", args.rate_per_core, threads),
+        ("--connect-rate", args.connect_rate, 1.0),
+    ] {
+        if let Some(rate) = rate.filter(|rate| rate.0 * times > MOST_RATE.0) {
+            return usage(format!("{flag} {rate}: at most {MOST_RATE} per second"));
+        }
+    }
     match (args.rate, args.rate_per_core) {
         (Some(all), Some(each)) => usage(format!("--rate {all} and --rate-per-core {each}: give one of them")),
         (None, None) if args.arrival.is_some() => {
@@ -303,7 +326,9 @@ mod tests {
             ("tcp://127.0.0.1:7100 --size 0", "--size 0B"),
             ("tcp://127.0.0.1:7100 --size 2GiB", "--size 2GiB|1GiB"),
             ("tcp://127.0.0.1:7100 -t 5k", "-t 5k|1024"),
-            ("tcp://127.0.0.1:7100 -c 1G", "-c 1000M|100M"),
+            ("tcp://127.0.0.1:7100 -R 10G", "-R 10G|10M"),
+            ("tcp://127.0.0.1:7100 -t 4 --rate-per-core 5M", "--rate-per-core 5M|10M"),
+            ("tcp://127.0.0.1:7100 -c 1G", "-c 1G|100M"),
         ] {
             match parsed_line(line) {
                 Err(Error::Usage(why)) => {

@@ -114,7 +114,7 @@ fn requests(rows: &mut Rows, result: &RunResult) {
         "requests",
         &format!("{completed} completed, {failed} failed, {unanswered} unanswered at the end{waited}"),
     );
-    let errors = result.errors.words();
+    let errors = result.failure_words();
     rows.row("errors", if errors.is_empty() { "none" } else { &errors });
     if let Some(responses) = &result.responses {
         rows.row("replies", &replies(responses, result.bytes.received));

@@ -52,7 +52,7 @@ pub struct TimeSeries {
     repeat: u32,
     /// End of the warm-up, in seconds since the load began.
     warm: f64,
-    /// End of each second, in seconds since the load began.
+    /// Middle of each second, in seconds since the load began: a figure stands for the whole of it.
     at: Vec<f64>,
     rate: Vec<Option<f64>>,
     /// Response p99 of the second, in microseconds.
@@ -88,7 +88,7 @@ pub fn time_series(row: &Row, store: &RunDirectory) -> Option<TimeSeries> {
     let series = TimeSeries {
         repeat,
         warm: significant(warm, 5),
-        at: kept.iter().map(|(line, _)| significant(line.at_s, 4)).collect(),
+        at: kept.iter().map(|(line, length)| significant(line.at_s - length / 2.0, 5)).collect(),
         rate: list(&kept, 5, |line, length| Some(line.completed? as f64 / length)),
         p99: list(&kept, 4, |line, _| line.p99_us),
         cpu: list(&kept, 4, |line, _| Some(line.server_cpu_user_percent? + line.server_cpu_system_percent?)),

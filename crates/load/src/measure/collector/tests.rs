@@ -84,7 +84,7 @@ fn log_and_result_are_the_window_and_its_unanswered_requests() {
     assert_eq!(totals.seconds.len(), 3);
     // Failures of the window, failures to connect of the whole run (the drain records none, it only has them here).
     assert_eq!((totals.counters.failed, totals.counters.errors.timeout, totals.counters.errors.connect), (4, 4, 6));
-    assert_eq!(totals.counters.unanswered, 2);
+    assert_eq!((totals.counters.unanswered, totals.counters.abandoned), (2, 2));
     // Window 2, 2, 3, 3; drain 4, 4; unsent since 2.5 s and 2.75 s until 3 s.
     assert_eq!(totals.latency.response.len(), 8);
     assert_eq!(totals.latency.response.max() / MS, 500);

@@ -93,6 +93,8 @@ fn unanswered_requests_have_waited_until_the_end() {
     let mut intervals = run.end(14 * S + S / 2, &[11 * S, 13 * S + S / 2]);
     let window = of_phase(&mut intervals, Phase::Window);
     assert_eq!((total(&window, |c| c.completed), total(&window, |c| c.unanswered)), (0, 3));
+    let drain = of_phase(&mut intervals, Phase::Drain);
+    assert_eq!((total(&drain, |c| c.completed), total(&drain, |c| c.abandoned)), (0, 1));
     // The one intended in the warm-up leaves no latency.
     assert_eq!(millis([&mut of_phase(&mut intervals, Phase::Drain)[0].response]), [1000, 1100]);
 }

@@ -6,6 +6,7 @@
 use super::{End, HttpProtocol, Outgoing, Partial, Reply, ReplyFields, Taken};
 use crate::engine::conversation::{self, Conversation, Step};
 use crate::engine::worker::{Core, Worker};
+use crate::engine::wrong_reply;
 use crate::{engine::scheduler::Action, http::Flow, measure::recorder::Failure};
 use brunt_tls::Transport;
 use brunt_wire::http1::client::{Connection, Event, SentRequest, WholeResponse};
@@ -201,6 +202,9 @@ impl<'w> HttpConversation<'w> {
             return Taken::End(End::Lost(Failure::Protocol));
         }
         let checked = core.protocol.expect.check(reply.status, reply.length, reply.body);
+        if checked == Err(Failure::Mismatch) {
+            wrong_reply::note_mismatch(&self.worker.shared, &core.protocol.expect, reply.length, reply.body);
+        }
         let (status, length) = (reply.status, reply.length);
         if !core.scheduler.record_reply(self.index, now, checked, |counters| counters.replies.record(status, length)) {
             return Taken::End(End::Lost(Failure::Timeout));
@@ -339,6 +343,9 @@ impl<T: Transport> Conversation<HttpProtocol, T> for HttpConversation<'_> {
         now: u64,
     ) -> Step<End> {
         let taken = self.take(core, &bytes, now);
+        if matches!(taken, Taken::End(End::Lost(Failure::Protocol))) {
+            wrong_reply::note_protocol(&self.worker.shared, "an HTTP/1 reply", &bytes);
+        }
         self.step(taken)
     }
 
