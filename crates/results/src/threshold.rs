@@ -17,7 +17,7 @@ pub struct Threshold {
 
 const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, cost (the \
                        server's CPU time for a request, as in cost>20us), failed, errors (share of the requests, as in \
-                       errors>0.1%); unanswered requests of an open loop have failed";
+                       errors>0.1%)";
 
 impl FromStr for Threshold {
     type Err = String;

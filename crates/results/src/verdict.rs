@@ -67,7 +67,8 @@ impl ValidityIssue {
             Self::ServerExited { pid, after_s } => format!("server pid {pid} exited after {after_s:.1} s"),
             Self::Errors { failed, completed, kinds, wrong, .. } => {
                 let wrong = wrong.as_ref().map_or(String::new(), |wrong| {
-                    format!("; the first {}: {} instead of {}", wrong.kind, wrong.got, wrong.expected)
+                    let noun = if wrong.kind == "protocol" { " error" } else { "" };
+                    format!("; the first {}{noun}: {} instead of {}", wrong.kind, wrong.got, wrong.expected)
                 });
                 format!("{failed} of {} requests failed ({kinds}){wrong}", failed + completed)
             }

@@ -17,7 +17,10 @@ fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
     assert_code(&output, &[0]);
     let result = json(&output);
     assert_eq!(result["requests"]["completed"], 500);
-    assert_eq!(result["errors"], json!({"connect": 0, "timeout": 0, "reset": 0, "protocol": 0, "status": 0}));
+    assert_eq!(
+        result["errors"],
+        json!({"connect": 0, "timeout": 0, "reset": 0, "protocol": 0, "status": 0, "mismatch": 0})
+    );
     assert_eq!(result["responses"], json!({"statuses": {"200": 500}, "body_bytes": 500 * "GET /hello".len()}));
     assert_eq!(result["load"]["request_bytes"], Value::Null);
     assert_eq!(result["load"]["url"], target.http("/hello"));
@@ -119,11 +122,11 @@ fn several_hosts_share_the_connections_and_are_metered_together() {
 }
 
 #[test]
-fn the_page_has_a_row_of_replies_and_a_failing_server_is_not_trusted() {
+fn the_page_has_a_row_of_replies_and_a_failing_server_is_a_failure() {
     let _alone = alone();
     let target = Target::start_web();
     let output = load(&target.http("/status/500"), "-n 200 -c 2 --warmup 0s --no-meter").output().unwrap();
-    assert_code(&output, &[3]);
+    assert_code(&output, &[1]);
     let page = told(&output);
     assert!(page.contains("replies     200 with status 500; "), "{page}");
     assert!(page.contains("errors      200 status"), "{page}");

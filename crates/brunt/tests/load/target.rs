@@ -142,10 +142,10 @@ fn web(stream: TcpStream) {
             (false, None) => "keep-alive",
             _ => "close",
         };
-        let reply = format!(
-            "HTTP/1.1 {status} Said\r\nConnection: {connection}\r\nContent-Length: {}\r\n\r\n{text}",
-            text.len()
-        );
+        let length = text.len();
+        let text = if method == "HEAD" { "" } else { &text };
+        let reply =
+            format!("HTTP/1.1 {status} Said\r\nConnection: {connection}\r\nContent-Length: {length}\r\n\r\n{text}");
         if out.write_all(reply.as_bytes()).is_err() || connection == "close" {
             return;
         }

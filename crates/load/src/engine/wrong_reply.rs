@@ -7,6 +7,13 @@ use brunt_results::result::WrongReply;
 /// Most bytes of a reply that are shown.
 const SHOWN: usize = 60;
 
+/// Notes received bytes that are no valid HTTP/1 reply to the request, or more than that.
+#[cold]
+pub fn note_http(shared: &Shared, bytes: &[u8]) {
+    let is_http = bytes.starts_with(b"HTTP/1");
+    note_protocol(shared, if is_http { "a valid reply without excess bytes" } else { "an HTTP/1 reply" }, bytes);
+}
+
 /// Notes received bytes that are no reply to the request.
 #[cold]
 #[inline(never)]

@@ -344,7 +344,7 @@ impl<T: Transport> Conversation<HttpProtocol, T> for HttpConversation<'_> {
     ) -> Step<End> {
         let taken = self.take(core, &bytes, now);
         if matches!(taken, Taken::End(End::Lost(Failure::Protocol))) {
-            wrong_reply::note_protocol(&self.worker.shared, "an HTTP/1 reply", &bytes);
+            wrong_reply::note_http(&self.worker.shared, &bytes);
         }
         self.step(taken)
     }
