@@ -60,6 +60,15 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// Rejects the length of a slice.
+pub fn slice(lead: Duration, window: Duration) -> Result<(), LoadError> {
+    ensure!(
+        !window.is_zero() && window <= MAX_RUN && lead <= MAX_RUN,
+        "a slice of {window:?} after a lead of {lead:?} cannot be made: give a window of more than 0s, and both up to a year"
+    );
+    Ok(())
+}
+
 fn requests_fit(target: &Target, rate: Option<f64>) -> Result<(), LoadError> {
     match target {
         Target::Echo { size, .. } => ensure!(*size > 0, "a message of 0 bytes has no reply: give --size at least 1B"),

@@ -42,6 +42,8 @@ pub enum LoadError {
     /// The source of the requests has failed; its message, on one line.
     #[error("{0}")]
     Script(String),
+    #[error("interrupted before all connections were open")]
+    Interrupted,
     /// A process of the load has failed; which one and how, on one line.
     #[error("{0}")]
     Process(String),

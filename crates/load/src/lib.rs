@@ -19,6 +19,7 @@ mod report;
 mod run;
 pub mod schedule;
 pub mod script;
+pub mod session;
 
 pub use error::LoadError;
 pub use local_addrs::{LocalAddrs, LocalAddrsError};
@@ -27,3 +28,4 @@ pub use options::{Options, Target};
 pub use report::Report;
 pub use run::run;
 pub use schedule::Arrival;
+pub use session::Session;

@@ -1,6 +1,7 @@
 //! Options of a run: the flags of `brunt load`, resolved.
 
-use crate::{http::Http, local_addrs::LocalAddrs, schedule::Arrival};
+use crate::schedule::{Arrival, Schedule, Share};
+use crate::{http::Http, local_addrs::LocalAddrs};
 use brunt_runtime::net::Address;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -107,4 +108,16 @@ pub struct Options {
     /// Whether echo replies are compared byte by byte.
     pub verify: bool,
     pub seed: u64,
+}
+
+impl Options {
+    /// The part of load thread `thread`.
+    pub(crate) fn share(&self, thread: usize) -> Share {
+        Share { thread, threads: self.threads.len(), connections: self.connections }
+    }
+
+    /// The intended times of a thread's requests; `None` in a closed loop.
+    pub(crate) fn schedule(&self, seed: u64, share: Share) -> Option<Schedule> {
+        Some(Schedule::new(self.arrival, self.rate?, seed, share))
+    }
 }

@@ -32,21 +32,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
     let (cores, thread_cpu_percent) = by_core(&options.threads, &percents);
     let open = options.rate.is_some();
     let mut result = RunResult {
-        load: result::Load {
-            url: options.url.clone(),
-            protocol: Some(target.protocol().to_owned()),
-            mode: if open { "open" } else { "closed" }.to_owned(),
-            arrival: open.then(|| match options.arrival {
-                Arrival::Constant => "constant".to_owned(),
-                Arrival::Poisson => "poisson".to_owned(),
-            }),
-            request_bytes: target.request_bytes(),
-            vary: target.http().and_then(Http::variants).map(u64::from),
-            connections: options.connections as u64,
-            measured_s,
-            warmup_s: options.warmup.as_secs_f64(),
-            seed: options.seed,
-        },
+        load: load(options, measured_s),
         requests: result::Requests {
             completed: counters.completed,
             failed: counters.failed,
@@ -78,6 +64,27 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
     }
     result.verdict = judge::judge(&result, None);
     result
+}
+
+/// What was asked for, and the length of the window.
+pub fn load(options: &Options, measured_s: f64) -> result::Load {
+    let target = &options.target;
+    let open = options.rate.is_some();
+    result::Load {
+        url: options.url.clone(),
+        protocol: Some(target.protocol().to_owned()),
+        mode: if open { "open" } else { "closed" }.to_owned(),
+        arrival: open.then(|| match options.arrival {
+            Arrival::Constant => "constant".to_owned(),
+            Arrival::Poisson => "poisson".to_owned(),
+        }),
+        request_bytes: target.request_bytes(),
+        vary: target.http().and_then(Http::variants).map(u64::from),
+        connections: options.connections as u64,
+        measured_s,
+        warmup_s: options.warmup.as_secs_f64(),
+        seed: options.seed,
+    }
 }
 
 /// Cores of the threads and the CPU use of each; the sum for threads that share a core, as those of several processes may.

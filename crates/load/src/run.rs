@@ -6,7 +6,7 @@
 use crate::engine::coordinator::Coordinator;
 use crate::engine::shared::{Clock, Shared};
 use crate::engine::thread::{Channels, Message};
-use crate::schedule::{Schedule, Share};
+use crate::schedule::Schedule;
 use crate::{check, protocol};
 use crate::{error::LoadError, measure::interval::Interval, observer::Observer, options::Options, report::Report};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -75,20 +75,37 @@ pub(crate) fn start_threads<'s>(
     numbers: Range<usize>,
     out: Sender<(usize, Message)>,
 ) -> Result<Threads<'s>, LoadError> {
-    let options = &shared.options;
     let mut threads = Threads { handles: Vec::new(), spares: Vec::new() };
     for number in numbers {
-        let (spare, incoming) = mpsc::channel();
+        let (spare, work) = thread_work(shared, number, &out);
         threads.spares.push(spare);
-        let channels = Channels { out: out.clone(), spare: incoming };
-        let (core, share, schedule) = (options.threads[number], share(options, number), schedule(options, number));
-        let shared = Arc::clone(shared);
-        let thread = Builder::new()
-            .name(format!("load-{number}"))
-            .spawn_scoped(scope, move || protocol::run_thread(&shared, share, core, schedule, &channels));
-        threads.handles.push(thread.map_err(|error| LoadError::Thread { thread: number, core, error })?);
+        let thread = thread_builder(number).spawn_scoped(scope, work);
+        threads.handles.push(thread.map_err(|error| LoadError::Thread {
+            thread: number,
+            core: shared.options.threads[number],
+            error,
+        })?);
     }
     Ok(threads)
+}
+
+pub(crate) fn thread_builder(number: usize) -> Builder {
+    Builder::new().name(format!("load-{number}"))
+}
+
+/// What the thread of this number runs, and where its emptied intervals are returned.
+pub(crate) fn thread_work(
+    shared: &Arc<Shared>,
+    number: usize,
+    out: &Sender<(usize, Message)>,
+) -> (Sender<Box<Interval>>, impl FnOnce() -> Option<Schedule> + Send + 'static) {
+    let options = &shared.options;
+    let (core, share) = (options.threads[number], options.share(number));
+    let schedule = options.schedule(options.seed, share);
+    let (spare, incoming) = mpsc::channel();
+    let channels = Channels { out: out.clone(), spare: incoming };
+    let shared = Arc::clone(shared);
+    (spare, move || protocol::run_thread(&shared, share, core, schedule, &channels))
 }
 
 impl Threads<'_> {
@@ -99,17 +116,8 @@ impl Threads<'_> {
     }
 }
 
-pub(crate) fn share(options: &Options, thread: usize) -> Share {
-    Share { thread, threads: options.threads.len(), connections: options.connections }
-}
-
-/// The schedule of a thread; `None` in a closed loop.
-fn schedule(options: &Options, thread: usize) -> Option<Schedule> {
-    Some(Schedule::new(options.arrival, options.rate?, options.seed, share(options, thread)))
-}
-
 pub(crate) fn schedules(options: &Options) -> Vec<Schedule> {
-    (0..options.threads.len()).filter_map(|thread| schedule(options, thread)).collect()
+    (0..options.threads.len()).filter_map(|thread| options.schedule(options.seed, options.share(thread))).collect()
 }
 
 /// Ends the load threads when dropped.

@@ -3,7 +3,7 @@
 use super::connect_pacer::ConnectPacer;
 use super::worker::{Protocol, Worker};
 use brunt_runtime::time;
-use std::{cell::RefCell, io, rc::Rc, time::Duration};
+use std::{cell::Cell, cell::RefCell, io, rc::Rc, time::Duration};
 
 /// Concurrent attempts of one thread: enough for a thousand connections per second at a round trip of 100 ms, too few to
 /// overflow a listener's queue.
@@ -14,13 +14,14 @@ const CONCURRENT_TOTAL: usize = 1024;
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// Longest pause: a dead target costs little CPU time, and a restarted one is soon found.
 const LAST_PAUSE: Duration = Duration::from_millis(500);
+/// The same in a session: a slice must show that its target is dead, and a pause may reach into the next one.
+const LAST_PAUSE_OF_SESSION: Duration = Duration::from_millis(20);
 
 /// Starts opening all connections of this thread. Each becomes a task.
 pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
     worker.shared.connecting.begin(worker.clock.now());
-    let concurrent = (CONCURRENT_TOTAL / worker.share.threads).clamp(1, CONCURRENT);
     let pacer = Rc::new(RefCell::new(ConnectPacer::default()));
-    for _ in 0..concurrent.min(worker.share.own()) {
+    for _ in 0..concurrent(worker).min(worker.share.own()) {
         let (worker, pacer) = (Rc::clone(worker), Rc::clone(&pacer));
         brunt_runtime::spawn(async move {
             while let Some(index) = next(&worker) {
@@ -28,6 +29,11 @@ pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
             }
         });
     }
+}
+
+/// Attempts of this thread at a time.
+fn concurrent<P>(worker: &Worker<P>) -> usize {
+    (CONCURRENT_TOTAL / worker.share.threads).clamp(1, CONCURRENT)
 }
 
 fn next<P>(worker: &Worker<P>) -> Option<usize> {
@@ -48,20 +54,61 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<Connect
     if let Some(due) = due {
         time::sleep_until(clock.instant(due)).await;
     }
-    let began_ns = clock.now();
-    let (link, error) = match open(worker, index as u32).await {
-        Ok(link) => (Some(link), None),
-        Err(error) => (None, Some(error)),
+    let error = open_timed(worker, pacer, index as u32).await.err();
+    worker.shared.connecting.settle(clock.now(), worker.host(index as u32), error);
+}
+
+/// Makes one attempt to open connection `index`, which becomes a task in either case.
+async fn open_timed<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<ConnectPacer>, index: u32) -> io::Result<()> {
+    let began_ns = worker.clock.now();
+    let (link, result) = match open(worker, index).await {
+        Ok(link) => (Some(link), Ok(())),
+        Err(error) => (None, Err(error)),
     };
-    let now_ns = clock.now();
+    let now_ns = worker.clock.now();
     pacer.borrow_mut().ended(now_ns, now_ns - began_ns);
-    brunt_runtime::spawn(P::keep_open(Rc::clone(worker), index as u32, link));
-    worker.shared.connecting.settle(now_ns, worker.host(index as u32), error);
+    brunt_runtime::spawn(P::keep_open(Rc::clone(worker), index, link));
+    result
+}
+
+/// Opens the connections of this thread that were lost since the last window, with one attempt each, and waits for them. Starts
+/// no attempt after a timeout's time: the rest stays closed. Returns the number of failed attempts.
+pub async fn reopen<P: Protocol>(worker: &Rc<Worker<P>>) -> u32 {
+    let began_ns = worker.clock.now();
+    let until_ns = began_ns + worker.shared.options.timeout.as_nanos() as u64;
+    let gap_ns = worker.shared.options.connect_rate.map(|rate| 1e9 / rate * worker.share.threads as f64);
+    let pacer = Rc::new(RefCell::new(ConnectPacer::default()));
+    let (begun, failed) = (Rc::new(Cell::new(0u32)), Rc::new(Cell::new(0u32)));
+    let attempt = || {
+        let (worker, pacer) = (Rc::clone(worker), Rc::clone(&pacer));
+        let (begun, failed) = (Rc::clone(&begun), Rc::clone(&failed));
+        brunt_runtime::spawn(async move {
+            while worker.clock.now() < until_ns {
+                let Some(index) = worker.take_lost() else { return };
+                let due = match gap_ns {
+                    Some(gap_ns) => Some(began_ns + (gap_ns * f64::from(begun.replace(begun.get() + 1))) as u64),
+                    None => pacer.borrow_mut().due(worker.clock.now()),
+                };
+                if let Some(due) = due {
+                    time::sleep_until(worker.clock.instant(due)).await;
+                }
+                let result = open_timed(&worker, &pacer, index).await;
+                failed.set(failed.get() + u32::from(result.is_err()));
+            }
+        })
+    };
+    let lost = worker.lost.borrow().len();
+    let attempts: Vec<_> = (0..concurrent(worker).min(lost)).map(|_| attempt()).collect();
+    for attempt in attempts {
+        // Fails only if it panicked, which the runtime has printed.
+        let _ = attempt.await;
+    }
+    failed.get()
 }
 
 /// Opens a lost connection again; retries until the window is over (`None`).
 pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<P::Link> {
-    while pause(worker, failures).await {
+    while pause(worker, index, failures).await {
         if let Ok(link) = open(worker, index).await {
             return Some(link);
         }
@@ -69,12 +116,22 @@ pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u
     None
 }
 
-/// Pauses after another failure; `failures` counts those in a row. Returns false when the window is over.
-pub async fn pause<P>(worker: &Worker<P>, failures: &mut u32) -> bool {
+/// Pauses after another failure of connection `index`; `failures` counts those in a row. Returns false when the window is over:
+/// the connection's task ends.
+pub async fn pause<P>(worker: &Worker<P>, index: u32, failures: &mut u32) -> bool {
     let pause = FIRST_PAUSE * (1 << (*failures).min(16));
     *failures += 1;
-    time::sleep(pause.min(LAST_PAUSE)).await;
-    !worker.shared.is_closed()
+    if worker.shared.commands.is_some() && worker.shared.is_closed() {
+        worker.give_up(index);
+        return false;
+    }
+    let longest = if worker.shared.commands.is_some() { LAST_PAUSE_OF_SESSION } else { LAST_PAUSE };
+    time::sleep(pause.min(longest)).await;
+    let goes_on = !worker.shared.is_closed();
+    if !goes_on {
+        worker.give_up(index);
+    }
+    goes_on
 }
 
 async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {

@@ -60,6 +60,16 @@ pub struct Coordinator<'s> {
     lost: Option<String>,
 }
 
+/// Load threads whose connections are open.
+pub struct Opened {
+    pub messages: Receiver<(usize, Message)>,
+    /// Returns emptied intervals to each thread.
+    pub spares: Vec<Sender<Box<Interval>>>,
+    /// Kernel thread ids.
+    pub tids: Vec<u32>,
+    pub connect_rate: Option<f64>,
+}
+
 impl<'s> Coordinator<'s> {
     /// A coordinator of threads that were just started, in this process or in others; `spares` are those of this one.
     pub fn new(
@@ -90,6 +100,12 @@ impl<'s> Coordinator<'s> {
         let took_ns = self.shared.connecting.took_ns().filter(|_| opened > 0);
         self.connect_rate = took_ns.map(|took| opened as f64 / took as f64 * 1e9);
         result
+    }
+
+    /// What a session keeps of connecting; `None` if the observer wanted to stop.
+    pub fn into_opened(self) -> Option<Opened> {
+        let Self { messages, spares, tids, connect_rate, .. } = self;
+        (!self.interrupted).then_some(Opened { messages, spares, tids, connect_rate })
     }
 
     fn wait_for_connections(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
@@ -142,7 +158,7 @@ impl<'s> Coordinator<'s> {
             }
             Message::Failed(error) => return Err(error),
             Message::Exited => return Err(LoadError::Process(self.exit_reason(thread))),
-            Message::Interval(_) => (),
+            Message::Interval(_) | Message::Reopened | Message::Drained(_) => (),
         }
         Ok(())
     }

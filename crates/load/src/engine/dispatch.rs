@@ -6,17 +6,17 @@
 
 use super::{scheduler::Due, worker::Worker};
 use brunt_runtime::{time, yield_now};
-use std::{future::poll_fn, rc::Rc, task::Poll};
+use std::{cell::Cell, future::poll_fn, rc::Rc, task::Poll};
 
-pub async fn run<P>(worker: Rc<Worker<P>>) {
-    let mut margin = Margin::default();
+/// Runs until the window is over. `margin` may have been learnt in an earlier load.
+pub async fn run<P>(worker: Rc<Worker<P>>, margin: Rc<Cell<Margin>>) {
     loop {
         let now = worker.clock.now();
         let due = worker.core.borrow_mut().scheduler.dispatch(now);
         match due {
             Due::Over => return,
             Due::NoCapacity => parked(&worker).await,
-            Due::At(due) => wait(&worker, &mut margin, now, due).await,
+            Due::At(due) => wait(&worker, &margin, now, due).await,
         }
     }
 }
@@ -36,11 +36,11 @@ async fn parked<P>(worker: &Worker<P>) {
     .await
 }
 
-async fn wait<P>(worker: &Worker<P>, margin: &mut Margin, mut now: u64, due: u64) {
-    if let Some(wake) = margin.wake_for(now, due) {
+async fn wait<P>(worker: &Worker<P>, margin: &Cell<Margin>, mut now: u64, due: u64) {
+    if let Some(wake) = margin.get().wake_for(now, due) {
         time::sleep_until(worker.clock.instant(wake)).await;
         now = worker.clock.now();
-        margin.observe(now.saturating_sub(wake));
+        margin.set(margin.get().after(now.saturating_sub(wake)));
     }
     while now < due {
         let activity = worker.core.borrow().activity;
@@ -54,8 +54,8 @@ async fn wait<P>(worker: &Worker<P>, margin: &mut Margin, mut now: u64, due: u64
 }
 
 /// How long before an intended time to stop sleeping: the 98th percentile of how late recent sleeps ended.
-#[derive(Debug)]
-struct Margin {
+#[derive(Debug, Clone, Copy)]
+pub struct Margin {
     ns: f64,
 }
 
@@ -75,13 +75,13 @@ impl Margin {
     }
 
     /// A sleep ended `late_ns` after it should have. Robbins-Monro: up on 2 % of sleeps balances down on 98 %.
-    fn observe(&mut self, late_ns: u64) {
+    fn after(self, late_ns: u64) -> Self {
         let step = self.ns * Self::STEP;
-        self.ns += match late_ns as f64 > self.ns {
+        let change = match late_ns as f64 > self.ns {
             true => step * Self::QUANTILE,
             false => -step * (1.0 - Self::QUANTILE),
         };
-        self.ns = self.ns.clamp(Self::LEAST, Self::MOST);
+        Self { ns: (self.ns + change).clamp(Self::LEAST, Self::MOST) }
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
         let mut margin = Margin::default();
         for (most, expected) in [(20_000, 19_600.0), (80_000, 78_400.0), (10_000, 9_800.0)] {
             for _ in 0..5_000 {
-                margin.observe(random.next_u64() % most);
+                margin = margin.after(random.next_u64() % most);
             }
             let error = margin.ns / expected - 1.0;
             assert!(error.abs() < 0.2, "{} for {expected}", margin.ns);
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn the_margin_is_bounded() {
         let mut margin = Margin::default();
-        (0..1000).for_each(|_| margin.observe(u64::MAX));
+        (0..1000).for_each(|_| margin = margin.after(u64::MAX));
         assert_eq!(margin.ns, Margin::MOST);
-        (0..10_000).for_each(|_| margin.observe(0));
+        (0..10_000).for_each(|_| margin = margin.after(0));
         assert_eq!(margin.ns, Margin::LEAST);
         assert_eq!(margin.wake_for(1_000_000, 1_006_000), None);
         assert_eq!(margin.wake_for(1_000_000, 1_100_000), Some(1_098_000));

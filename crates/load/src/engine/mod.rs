@@ -1,5 +1,6 @@
 //! The parts of a run that all protocols share: connections, phases, scheduling of requests, coordination of threads.
 
+pub(crate) mod commands;
 pub(crate) mod connect;
 mod connect_pacer;
 pub(crate) mod conversation;
@@ -9,6 +10,7 @@ pub(crate) mod exchange;
 mod hosts;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
+pub(crate) mod slices;
 pub(crate) mod thread;
 pub(crate) mod transport;
 pub(crate) mod worker;

@@ -10,6 +10,7 @@
 //! - Replies come in the order of requests. A connection's oldest request is in its [`Slot`], later ones, of the same
 //!   write or not, in its [`Pipeline`].
 
+mod again;
 mod capacity;
 mod slot;
 mod timeouts;

@@ -2,7 +2,7 @@
 //!
 //! Written rarely: the only thing that every request reads is the end of the window.
 
-use super::hosts::Hosts;
+use super::{commands::Commands, hosts::Hosts};
 use crate::measure::{handshakes::Handshakes, recorder::Budget};
 use crate::options::Options;
 use brunt_results::result::WrongReply;
@@ -84,6 +84,8 @@ pub struct Connecting {
     settled: AtomicU64,
     began_ns: AtomicU64,
     ended_ns: AtomicU64,
+    /// Connections whose tasks have ended because they were lost after a window.
+    given_up: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -170,6 +172,19 @@ impl Connecting {
         self.open.fetch_sub(1, Relaxed);
     }
 
+    /// A connection is lost and not opened again before the next slice.
+    pub fn give_up(&self) {
+        self.given_up.fetch_add(1, Relaxed);
+    }
+
+    pub fn take_up(&self) {
+        self.given_up.fetch_sub(1, Relaxed);
+    }
+
+    pub fn given_up(&self) -> u64 {
+        self.given_up.load(Relaxed)
+    }
+
     /// The first attempt of a connection to `host` has ended now.
     pub fn settle(&self, now_ns: u64, host: usize, error: Option<io::Error>) {
         if let Some(error) = error {
@@ -223,6 +238,8 @@ pub struct Shared {
     /// End of the window; `u64::MAX` until it is set.
     pub close: Arc<AtomicU64>,
     pub budget: Option<Arc<Budget>>,
+    /// Those of a session; `None` of a single load.
+    pub commands: Option<Commands>,
     handshakes: Mutex<Handshakes>,
     /// The first reply that was not as expected.
     pub wrong_reply: OnceLock<WrongReply>,
@@ -246,12 +263,24 @@ impl Shared {
             open: AtomicU64::new(0),
             close: Arc::new(AtomicU64::new(u64::MAX)),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
+            commands: None,
             handshakes: Mutex::default(),
             wrong_reply: OnceLock::new(),
             broken: Mutex::default(),
             go: CancellationToken::new(),
             release: CancellationToken::new(),
         }
+    }
+
+    /// The state of a session, whose load is made on command.
+    pub fn of_session(options: &Options, clock: Clock) -> Self {
+        Self { commands: Some(Commands::default()), ..Self::new(options, clock) }
+    }
+
+    /// Sets the end of the next slice. No request is in flight.
+    pub fn begin_slice(&self, close_ns: u64) {
+        self.close.store(close_ns, Relaxed);
+        self.go.cancel();
     }
 
     pub fn begin(&self, start_ns: u64, open_ns: u64, close_ns: u64) {
@@ -279,6 +308,10 @@ impl Shared {
 
     pub fn take_broken(&self) -> Option<String> {
         locked(&self.broken).take()
+    }
+
+    pub fn is_broken(&self) -> bool {
+        locked(&self.broken).is_some()
     }
 
     pub fn is_closed(&self) -> bool {

@@ -1,21 +1,21 @@
 //! One load thread from start to end: its runtime, its worker, and the task that keeps its phases.
 
 use super::worker::{Protocol, Worker};
-use super::{connect, dispatch};
+use super::{commands::Drained, connect, dispatch};
 use crate::error::LoadError;
 use crate::measure::interval::Interval;
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
 use serde::{Deserialize, Serialize};
+use std::future::poll_fn;
 use std::sync::mpsc::{Receiver, Sender};
-use std::{io, rc::Rc, sync::atomic::Ordering::Relaxed, time::Duration};
+use std::{io, rc::Rc, sync::atomic::Ordering::Relaxed, task::Poll, time::Duration};
 
 /// Longest pause between two checks of clock and timeouts.
 const MAX_TICK: Duration = Duration::from_millis(10);
 const MIN_TICK: Duration = Duration::from_millis(1);
 /// Longest wait for replies in the drain; the timeout, if that is shorter.
 const DRAIN: Duration = Duration::from_secs(1);
-const DRAIN_TICK: Duration = Duration::from_millis(1);
 
 /// From a load thread to the thread that called `run`, which may be in another process.
 #[derive(Serialize, Deserialize)]
@@ -28,6 +28,12 @@ pub enum Message {
         fallback: Option<String>,
     },
     Interval(Box<Interval>),
+    /// The connections lost between slices are open again, or cannot be opened.
+    #[serde(skip)]
+    Reopened,
+    /// A slice is over; its intervals were sent before.
+    #[serde(skip)]
+    Drained(Box<Drained>),
     #[serde(skip)]
     Failed(LoadError),
     /// The process of this number, instead of a thread's, has exited early.
@@ -86,11 +92,18 @@ impl Channels {
         let _ = self.out.send((thread, message));
     }
 
-    fn ship<P>(&self, worker: &Worker<P>) {
-        let recorder = &mut worker.core.borrow_mut().scheduler.recorder;
-        while let Some(interval) = recorder.finished.pop_front() {
+    /// Sends the intervals that have ended, and takes empty ones.
+    pub fn ship<P>(&self, worker: &Worker<P>) {
+        let mut core = worker.core.borrow_mut();
+        while let Some(interval) = core.scheduler.recorder.finished.pop_front() {
             self.send(worker.share.thread, Message::Interval(interval));
         }
+        drop(core);
+        self.take_spares(worker);
+    }
+
+    pub fn take_spares<P>(&self, worker: &Worker<P>) {
+        let recorder = &mut worker.core.borrow_mut().scheduler.recorder;
         while let Ok(spare) = self.spare.try_recv() {
             recorder.spare.push(spare);
         }
@@ -111,31 +124,68 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     time::sleep_until(clock.instant(start)).await;
     worker.core.borrow_mut().scheduler.begin(start);
     if shared.options.rate.is_some() {
-        brunt_runtime::spawn(dispatch::run(Rc::clone(worker)));
+        brunt_runtime::spawn(dispatch::run(Rc::clone(worker), Rc::default()));
     }
-    let tick = (shared.options.timeout / 16).clamp(MIN_TICK, MAX_TICK).as_nanos() as u64;
+    until_drain(worker, || channels.ship(worker)).await;
+    let end = shared.close.load(Relaxed) + shared.options.timeout.min(DRAIN).as_nanos() as u64;
+    drain(worker, end).await;
+    let schedule = worker.core.borrow_mut().scheduler.finish(clock.now());
+    channels.ship(worker);
+    // The target must keep its connections until it has been metered.
+    shared.release.cancelled().await;
+    schedule
+}
+
+/// Ends intervals and times out requests until the window is over; calls `each` in every round.
+pub async fn until_drain<P>(worker: &Worker<P>, each: impl Fn()) {
+    let tick = tick(worker);
     loop {
-        let now = clock.now();
+        let now = worker.clock.now();
         let wake = {
             let scheduler = &mut worker.core.borrow_mut().scheduler;
             scheduler.recorder.advance(now);
             scheduler.sweep(now, tick);
             scheduler.recorder.boundary().min(now + tick)
         };
-        channels.ship(worker);
+        each();
         if worker.core.borrow().scheduler.recorder.is_draining() {
-            break;
+            return;
         }
-        time::sleep_until(clock.instant(wake)).await;
+        time::sleep_until(worker.clock.instant(wake)).await;
     }
-    let end = shared.close.load(Relaxed) + shared.options.timeout.min(DRAIN).as_nanos() as u64;
-    while worker.core.borrow().scheduler.recorder.outstanding > 0 && clock.now() < end {
-        time::sleep(DRAIN_TICK).await;
-        worker.core.borrow_mut().scheduler.sweep(clock.now(), tick);
+}
+
+/// Waits until no request is in flight, at most until `end`.
+pub async fn drain<P>(worker: &Worker<P>, end: u64) {
+    let tick = tick(worker);
+    loop {
+        let now = worker.clock.now();
+        let is_over = {
+            let scheduler = &mut worker.core.borrow_mut().scheduler;
+            scheduler.sweep(now, tick);
+            scheduler.recorder.outstanding == 0
+        };
+        if is_over || now >= end || worker.shared.is_broken() {
+            return;
+        }
+        // Ends early with the last reply.
+        let _ = time::timeout(Duration::from_nanos(tick.min(end - now)), last_reply(worker)).await;
     }
-    let schedule = worker.core.borrow_mut().scheduler.finish(clock.now());
-    channels.ship(worker);
-    // The target must keep its connections until it has been metered.
-    shared.release.cancelled().await;
-    schedule
+}
+
+async fn last_reply<P>(worker: &Worker<P>) {
+    poll_fn(|cx| {
+        let recorder = &mut worker.core.borrow_mut().scheduler.recorder;
+        if recorder.outstanding == 0 {
+            return Poll::Ready(());
+        }
+        recorder.drain_waker = Some(cx.waker().clone());
+        Poll::Pending
+    })
+    .await
+}
+
+/// Interval of the checks of clock and timeouts, in nanoseconds.
+fn tick<P>(worker: &Worker<P>) -> u64 {
+    (worker.shared.options.timeout / 16).clamp(MIN_TICK, MAX_TICK).as_nanos() as u64
 }

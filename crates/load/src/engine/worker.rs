@@ -55,6 +55,8 @@ pub struct Worker<P> {
     pub begun: Cell<usize>,
     /// Attempts that were given a source address.
     dialled: Cell<u64>,
+    /// Connections without a task: they were lost after a window, and a session opens them again before its next slice.
+    pub lost: RefCell<Vec<u32>>,
 }
 
 impl<P> Worker<P> {
@@ -82,6 +84,7 @@ impl<P> Worker<P> {
             spin_ns,
             begun: Cell::new(0),
             dialled: Cell::new(0),
+            lost: RefCell::default(),
             shared: Arc::clone(shared),
         }
     }
@@ -132,6 +135,19 @@ impl<P> Worker<P> {
     pub fn retired(&self) {
         self.shared.connecting.closed();
         self.core.borrow_mut().scheduler.recorder.connections -= 1;
+    }
+
+    /// Connection `index` is lost and the window is over: its task ends.
+    pub fn give_up(&self, index: u32) {
+        self.lost.borrow_mut().push(index);
+        self.shared.connecting.give_up();
+    }
+
+    /// A connection of [`Self::lost`] gets a task again.
+    pub fn take_lost(&self) -> Option<u32> {
+        let index = self.lost.borrow_mut().pop()?;
+        self.shared.connecting.take_up();
+        Some(index)
     }
 
     pub fn not_opened(&self) {

@@ -81,6 +81,12 @@ pub struct ThreadUsage {
 }
 
 impl ThreadUsage {
+    /// Adds an interval that follows those before it.
+    pub fn extend(&mut self, interval: &Interval) {
+        self.start.get_or_insert(interval.usage_start);
+        self.end = interval.usage_end;
+    }
+
     /// CPU time in percent of a core, and the part of it spent on waiting.
     pub fn percent(&self) -> (f64, f64) {
         let Some(start) = self.start else { return (0.0, 0.0) };
@@ -149,8 +155,7 @@ impl Collector {
         slice.latency.merge(interval);
         let usage = &mut self.totals.threads[thread];
         if window {
-            usage.start.get_or_insert(interval.usage_start);
-            usage.end = interval.usage_end;
+            usage.extend(interval);
         }
         let span = ThreadUsage { start: Some(interval.usage_start), end: interval.usage_end };
         slice.cpu_percent += span.percent().0;

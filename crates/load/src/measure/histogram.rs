@@ -51,6 +51,11 @@ impl RawHistogram {
         self.cells[cell_of(ns.min(MAX_LATENCY_NS))] += 1;
     }
 
+    pub fn clear(&mut self) {
+        self.cells.fill(0);
+        self.saturated = 0;
+    }
+
     /// Moves all values into `histogram`.
     pub fn merge_into(&mut self, histogram: &mut Histogram<u64>) {
         for (cell, count) in self.cells.iter_mut().enumerate() {

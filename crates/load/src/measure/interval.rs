@@ -88,6 +88,15 @@ pub struct Interval {
     pub error: RawHistogram,
 }
 
+impl Interval {
+    /// Empties the histograms.
+    pub fn clear(&mut self) {
+        for histogram in [&mut self.response, &mut self.service, &mut self.lag, &mut self.error] {
+            histogram.clear();
+        }
+    }
+}
+
 /// Counts of replies by status, and the bytes of their bodies. Counted for every reply, so the status that came first, nearly
 /// always the only one, costs one comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +128,10 @@ impl Replies {
     pub fn add(&mut self, other: &Self) {
         self.body_bytes += other.body_bytes;
         other.statuses.iter().for_each(|(status, count)| self.count(*status, *count));
+    }
+
+    pub fn statuses(&self) -> &[(u16, u64)] {
+        &self.statuses
     }
 
     pub fn responses(&self) -> Responses {

@@ -13,7 +13,8 @@
 //! event after it comes later.
 
 use crate::measure::interval::{Counters, Interval, Phase, Usage};
-use std::{collections::VecDeque, sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{collections::VecDeque, mem, sync::Arc, task::Waker};
 
 /// Length of an interval, and of a line of the series.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -63,6 +64,10 @@ pub struct Recorder {
     pub outstanding: u64,
     pub connections: u64,
     links: Links,
+    /// Woken once no request is in flight in the drain.
+    pub drain_waker: Option<Waker>,
+    /// Time of the last reply or failure in the drain; 0 if there was none.
+    pub drained_ns: u64,
     pub finished: VecDeque<Box<Interval>>,
     /// Intervals with empty histograms, for later seconds.
     #[expect(clippy::vec_box, reason = "intervals are sent between threads as boxes")]
@@ -82,6 +87,8 @@ impl Recorder {
             outstanding: 0,
             connections: 0,
             links,
+            drain_waker: None,
+            drained_ns: 0,
             finished: VecDeque::new(),
             spare: Vec::new(),
         }
@@ -91,6 +98,17 @@ impl Recorder {
     pub fn begin(&mut self, start_ns: u64, open_ns: u64) {
         self.open_ns = open_ns;
         self.next_ns = start_ns;
+    }
+
+    /// As [`Self::begin`], of another load on the same connections, with none in flight. What happened since the last one is
+    /// not counted.
+    pub fn begin_again(&mut self, start_ns: u64, open_ns: u64) {
+        self.begin(start_ns, open_ns);
+        (self.from_ns, self.drained_ns) = (u64::MAX, 0);
+        self.current.phase = Phase::Connect;
+        self.current.usage_start = (self.links.meter)();
+        self.current.start_ns = self.current.usage_start.at_ns;
+        self.current.counters = Counters::default();
     }
 
     #[inline]
@@ -182,7 +200,7 @@ impl Recorder {
     #[inline(never)]
     pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, count: impl FnOnce(&mut Counters)) {
         if !self.answered(now_ns, intended_ns) {
-            return;
+            return self.count_failure(now_ns, failure);
         }
         count(&mut self.current.counters);
         self.fail(now_ns, failure, intended_ns, None);
@@ -225,14 +243,14 @@ impl Recorder {
         self.advance(now_ns);
         self.outstanding -= 1;
         if self.current.phase == Phase::Drain {
+            self.count_failure(now_ns, failure);
             return self.abandon(now_ns, intended_ns);
         }
         self.fail(now_ns, failure, intended_ns, due_ns);
     }
 
     fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
-        self.current.counters.failed += 1;
-        self.connection_error(now_ns, failure);
+        self.count_failure(now_ns, failure);
         if intended_ns >= self.from_ns {
             let length = due_ns.unwrap_or(now_ns) - intended_ns;
             self.current.error.record(length);
@@ -242,12 +260,14 @@ impl Recorder {
         }
     }
 
+    fn count_failure(&mut self, now_ns: u64, failure: Failure) {
+        self.current.counters.failed += 1;
+        self.connection_error(now_ns, failure);
+    }
+
     /// Counts an error, also of a connection that could not be opened or was lost while idle.
     pub fn connection_error(&mut self, now_ns: u64, failure: Failure) {
         self.advance(now_ns);
-        if self.current.phase == Phase::Drain {
-            return;
-        }
         let errors = &mut self.current.counters.errors;
         *match failure {
             Failure::Connect => &mut errors.connect,
@@ -259,17 +279,31 @@ impl Recorder {
         } += 1;
     }
 
-    /// Ends the drain. Requests still unanswered, given by intended time, have waited at least until now.
+    /// Ends the drain: requests still unanswered, given by intended time, have waited at least until now. None is sent any more.
     pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = u64>) {
         unanswered.for_each(|intended_ns| self.abandon(now_ns, intended_ns));
         self.end_interval(now_ns);
+        self.current.phase = Phase::Drain;
     }
 
+    /// A request that was due in the window, which ended at `close_ns`, will not be sent.
+    pub fn unsent(&mut self, close_ns: u64, intended_ns: u64) {
+        self.outstanding -= 1;
+        self.abandon(close_ns, intended_ns);
+    }
+
+    /// A request ends after the window; it no longer counts as outstanding.
     #[cold]
     #[inline(never)]
     fn late(&mut self, now_ns: u64, intended_ns: u64) {
+        self.drained_ns = now_ns;
         if self.is_of_window(intended_ns) {
             self.current.response.record(now_ns - intended_ns);
+        }
+        if self.outstanding == 0
+            && let Some(waker) = self.drain_waker.take()
+        {
+            waker.wake();
         }
     }
 
@@ -320,7 +354,7 @@ impl Recorder {
     fn end_interval(&mut self, end_ns: u64) {
         let usage = (self.links.meter)();
         let fresh = self.spare.pop().unwrap_or_default();
-        let mut over = std::mem::replace(&mut self.current, fresh);
+        let mut over = mem::replace(&mut self.current, fresh);
         over.end_ns = end_ns;
         over.usage_end = usage;
         over.connections = self.connections;

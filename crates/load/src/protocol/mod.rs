@@ -4,7 +4,8 @@ pub(crate) mod echo;
 pub(crate) mod http;
 
 use crate::engine::thread::{self, Channels, Message};
-use crate::engine::{shared::Shared, worker::Worker};
+use crate::engine::worker::{Protocol, Worker};
+use crate::engine::{shared::Shared, slices};
 use crate::error::LoadError;
 use crate::options::Target;
 use crate::schedule::{Schedule, Share};
@@ -24,14 +25,25 @@ pub(crate) fn run_thread(
     thread::run(share, core, channels, async || match &options.target {
         Target::Echo { size, .. } => {
             let echo = Echo::new(*size, options.verify, options.seed);
-            thread::run_phases(Worker::new(shared, share, schedule, echo), channels).await
+            work(Worker::new(shared, share, schedule, echo), channels).await
         }
         Target::Http(http) => match HttpProtocol::new(http, share, options.rate.is_some()) {
-            Ok(http) => thread::run_phases(Worker::new(shared, share, schedule, http), channels).await,
+            Ok(http) => work(Worker::new(shared, share, schedule, http), channels).await,
             Err(reason) => {
                 channels.send(share.thread, Message::Failed(LoadError::Script(reason)));
                 None
             }
         },
     })
+}
+
+async fn work<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Option<Schedule> {
+    let shared = Arc::clone(&worker.shared);
+    match &shared.commands {
+        None => thread::run_phases(worker, channels).await,
+        Some(commands) => {
+            slices::run(worker, commands, channels).await;
+            None
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod pipelines;
 mod replies;
 mod requests;
 mod script;
+mod session;
 mod time;
 mod tls;
 mod web;

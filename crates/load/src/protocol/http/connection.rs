@@ -27,7 +27,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                 Err(failure) => {
                     let now = worker.clock.now();
                     worker.core.borrow_mut().scheduler.lost(index, now, failure);
-                    match recovered(&worker, &mut conversation, &mut failures).await {
+                    match recovered(&worker, &mut conversation, index, &mut failures).await {
                         true => continue,
                         false => return,
                     }
@@ -46,12 +46,17 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
             End::Lost(failure) => {
                 worker.closed(index, failure);
                 drop(open);
-                if !recovered(&worker, &mut conversation, &mut failures).await {
+                if !recovered(&worker, &mut conversation, index, &mut failures).await {
                     return;
                 }
             }
             End::Closed => {
                 worker.retired();
+                if worker.shared.is_closed() {
+                    // A request of a later slice must not wait for the connection.
+                    worker.core.borrow_mut().scheduler.suspend(index);
+                    return worker.give_up(index);
+                }
                 conversation.reset();
             }
             End::Answered { keep, closes, delay } => {
@@ -72,9 +77,14 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
 }
 
 /// Pauses after a failure, then takes requests again; false if the window is over.
-async fn recovered(worker: &Worker<HttpProtocol>, conversation: &mut HttpConversation<'_>, failures: &mut u32) -> bool {
+async fn recovered(
+    worker: &Worker<HttpProtocol>,
+    conversation: &mut HttpConversation<'_>,
+    index: u32,
+    failures: &mut u32,
+) -> bool {
     conversation.reset();
-    let goes_on = Box::pin(connect::pause(worker, failures)).await;
+    let goes_on = Box::pin(connect::pause(worker, index, failures)).await;
     if goes_on {
         conversation.request();
     }

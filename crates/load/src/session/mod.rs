@@ -1,0 +1,225 @@
+//! Open connections that make load only in slices, on order: several sessions share the cores of their load threads, and one
+//! makes load at a time while the connections of the others idle.
+//!
+//! ```no_run
+//! # use brunt_load::session::{Session, SliceOrder};
+//! # use std::{sync::atomic::AtomicBool, time::Duration};
+//! # fn compare(old: &brunt_load::Options, new: &brunt_load::Options) -> Result<(), brunt_load::LoadError> {
+//! let stop = AtomicBool::new(false);
+//! let mut sessions = [Session::open(old, &stop)?, Session::open(new, &stop)?];
+//! for seed in 0..20 {
+//!     for session in &mut sessions {
+//!         let order = SliceOrder { lead: Duration::from_millis(25), window: Duration::from_millis(100), seed };
+//!         println!("{} replies", session.slice(order)?.replies);
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - A slice is a lead, which is not measured, a window, and a drain, which lasts until every request in flight has its reply,
+//!   has failed or has timed out. So each slice begins and ends with no request in flight.
+//! - An open loop starts its schedule anew in each slice: equal seeds make equal intended times. Requests that were due in
+//!   lead or window and are not sent by its end stay unanswered, and are never sent.
+//! - Window counts and histograms follow the rules of a single load (`docs/reference/statistics.md`).
+//! - Connections stay open from slice to slice. Those that the target closed between slices are opened again before the next
+//!   one, unless each is used for a given number of requests only: then a request opens its connection, as in a single load.
+//! - Between slices the load threads sleep in the kernel without a timer.
+//! - Everything is bounded: opening a connection and each request by the timeout, a slice by its length and two timeouts.
+
+mod report;
+mod tally;
+
+pub use report::SliceReport;
+
+use crate::engine::commands::Command;
+use crate::engine::coordinator::{Coordinator, Opened};
+use crate::engine::shared::{Clock, Shared};
+use crate::engine::{slices::DRAIN_MARGIN, thread::Message};
+use crate::error::LoadError;
+use crate::run::{make_room, thread_builder, thread_work};
+use crate::schedule::Schedule;
+use crate::{check, observer::Observer, options::Options};
+use brunt_results::result::{Connections, Load};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::{sync::Arc, time::Duration};
+use tally::Tally;
+
+/// From an order to the start of its lead: about the time in which a load thread wakes up.
+const START_DELAY: Duration = Duration::from_micros(100);
+/// Time beyond its bound after which a load thread that does not answer is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Length and arrivals of one slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SliceOrder {
+    /// Load before the measured window.
+    pub lead: Duration,
+    /// The measured window, more than 0.
+    pub window: Duration,
+    /// Seed of the arrivals of an open loop.
+    pub seed: u64,
+}
+
+/// The open connections to one target. Dropped, it closes them.
+pub struct Session {
+    opened: Opened,
+    load: Load,
+    /// Why no further slice can be made, if a script has failed.
+    broken: Option<String>,
+    threads: LoadThreads,
+}
+
+/// Ends the load threads when dropped.
+struct LoadThreads {
+    shared: Arc<Shared>,
+    handles: Vec<JoinHandle<Option<Schedule>>>,
+}
+
+impl Drop for LoadThreads {
+    fn drop(&mut self) {
+        self.shared.close_at(0);
+        self.shared.release.cancel();
+        for handle in self.handles.drain(..) {
+            // A panic was printed when it happened.
+            let _ = handle.join();
+        }
+    }
+}
+
+struct StopFlag<'a>(&'a AtomicBool);
+
+impl Observer for StopFlag<'_> {
+    fn wants_stop(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Session {
+    /// Opens all connections of `options` and waits for them; gives up once `stop` is set. Duration, warm-up and number of
+    /// requests have no effect. Raises this process's soft limit of open files.
+    ///
+    /// # Errors
+    /// As [`crate::run`], or [`LoadError::Interrupted`].
+    pub fn open(options: &Options, stop: &AtomicBool) -> Result<Self, LoadError> {
+        let options = Options { duration: PATIENCE, warmup: Duration::ZERO, requests: None, ..options.clone() };
+        check::options(&options)?;
+        make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
+        let shared = Arc::new(Shared::of_session(&options, Clock::start()));
+        let mut threads = LoadThreads { shared: Arc::clone(&shared), handles: Vec::new() };
+        let (out, messages) = mpsc::channel();
+        let mut spares = Vec::new();
+        for (number, core) in options.threads.iter().copied().enumerate() {
+            let (spare, work) = thread_work(&shared, number, &out);
+            let handle = thread_builder(number).spawn(work);
+            threads.handles.push(handle.map_err(|error| LoadError::Thread { thread: number, core, error })?);
+            spares.push(spare);
+        }
+        drop(out);
+        let mut coordinator = Coordinator::new(&shared, messages, spares, None);
+        coordinator.connect(&mut StopFlag(stop))?;
+        let opened = coordinator.into_opened().ok_or(LoadError::Interrupted)?;
+        let load = crate::report::load(&options, 0.0);
+        Ok(Self { opened, load, broken: None, threads })
+    }
+
+    /// Kernel ids of the load threads.
+    pub fn threads(&self) -> &[u32] {
+        &self.opened.tids
+    }
+
+    /// What was asked for, as results have it.
+    pub fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// Makes the load of one slice, and waits until no request is in flight. A target that answers badly or not at all has a
+    /// report.
+    ///
+    /// # Errors
+    /// No load can be made: the order has no window, the script has failed, or a load thread has ended.
+    pub fn slice(&mut self, order: SliceOrder) -> Result<SliceReport, LoadError> {
+        check::slice(order.lead, order.window)?;
+        if let Some(reason) = &self.broken {
+            return Err(LoadError::Script(reason.clone()));
+        }
+        let shared = Arc::clone(&self.threads.shared);
+        if shared.connecting.given_up() > 0 {
+            self.reopen(&shared)?;
+        }
+        let start = shared.clock.now() + START_DELAY.as_nanos() as u64;
+        let open = start + order.lead.as_nanos() as u64;
+        let close = open + order.window.as_nanos() as u64;
+        shared.begin_slice(close);
+        self.command(Command::Load { start, open, seed: order.seed });
+        let options = &shared.options;
+        let mut tally = Tally::new(options.threads.len(), options.rate.is_some());
+        let mut offered = report::offered(options, order.seed, [start, open, close]);
+        self.collect(&shared, close, &mut tally)?;
+        self.broken = shared.take_broken();
+        if let Some(reason) = &self.broken {
+            return Err(LoadError::Script(reason.clone()));
+        }
+        // Earlier than planned if the script ended the window.
+        let closed = shared.close.load(Relaxed);
+        if closed != close {
+            offered = report::offered(options, order.seed, [start, open, closed]);
+        }
+        let (all, peak) = shared.connecting.counts();
+        let connections = Connections { opened: all, peak, connect_rate_per_s: self.opened.connect_rate };
+        Ok(tally.report([start, open, closed], offered, connections))
+    }
+
+    fn reopen(&mut self, shared: &Shared) -> Result<(), LoadError> {
+        self.command(Command::Reopen);
+        let deadline = shared.clock.now() + (2 * shared.options.timeout + PATIENCE).as_nanos() as u64;
+        let mut waiting = self.opened.tids.len();
+        while waiting > 0 {
+            if let (_, Message::Reopened) = self.receive(shared, deadline)? {
+                waiting -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the threads measured until all have drained.
+    fn collect(&mut self, shared: &Shared, close: u64, tally: &mut Tally) -> Result<(), LoadError> {
+        let longest = 2 * shared.options.timeout + DRAIN_MARGIN + PATIENCE;
+        let deadline = close + longest.as_nanos() as u64;
+        let mut waiting = self.opened.tids.len();
+        while waiting > 0 {
+            match self.receive(shared, deadline)? {
+                (thread, Message::Interval(mut interval)) => {
+                    tally.take(thread, &mut interval);
+                    // Fails only if the thread has ended, which the next message shows.
+                    let _ = self.opened.spares[thread].send(interval);
+                }
+                (_, Message::Drained(drained)) => {
+                    tally.drained(*drained);
+                    waiting -= 1;
+                }
+                _ => (),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&self, shared: &Shared, deadline: u64) -> Result<(usize, Message), LoadError> {
+        let left = deadline.saturating_sub(shared.clock.now());
+        match self.opened.messages.recv_timeout(Duration::from_nanos(left)) {
+            Ok((_, Message::Failed(error))) => Err(error),
+            Ok(message) => Ok(message),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                Err(LoadError::Process("a load thread has stopped answering: its message above says why".to_owned()))
+            }
+        }
+    }
+
+    fn command(&self, command: Command) {
+        if let Some(commands) = &self.threads.shared.commands {
+            commands.give(command);
+        }
+    }
+}
