@@ -44,6 +44,45 @@ pub fn mebibytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / (1024.0 * 1024.0)), 1)
 }
 
+/// A ratio to a baseline: `x1.20`, with more decimals for a closer interval.
+pub fn ratio(ratio: f64, interval: Option<(f64, f64)>) -> String {
+    let decimals = interval.map_or(2, |(low, high)| ratio_decimals(low, high));
+    let ends = interval.map_or(String::new(), |(low, high)| format!(" [{low:.decimals$} {high:.decimals$}]"));
+    format!("x{ratio:.decimals$}{ends}")
+}
+
+/// Decimals that tell the ends of an interval apart.
+fn ratio_decimals(low: f64, high: f64) -> usize {
+    match high {
+        high if high >= 99.5 => 0,
+        high if high >= 9.95 => 1,
+        high if high - low < 0.02 => 3,
+        _ => 2,
+    }
+}
+
+/// A share as percent without needless decimals: `3 %`, `1.5 %`.
+pub fn share(share: f64) -> String {
+    let percent = format!("{:.1}", share * 100.0);
+    format!("{} %", percent.trim_end_matches(".0"))
+}
+
+/// Unit of a column of times in microseconds, and its length: microseconds if all are below 100 ms.
+pub fn time_unit(us: impl IntoIterator<Item = f64>) -> (&'static str, f64) {
+    if us.into_iter().all(|us| us < 99_950.0) { ("us", 1.0) } else { ("ms", 1e3) }
+}
+
+/// A number with three significant digits, or all digits before the point.
+pub fn three_digits(value: Option<f64>) -> String {
+    let decimals = match value.unwrap_or(0.0).abs() {
+        value if value >= 99.95 => 0,
+        value if value >= 9.995 => 1,
+        value if value >= 0.9995 => 2,
+        _ => 3,
+    };
+    number(value, decimals)
+}
+
 /// An aligned table without lines.
 pub fn table<H: std::fmt::Display>(
     heads: &[H],
@@ -113,6 +152,18 @@ mod tests {
         assert_eq!(times(31.94, 42.2), "31.9..42.2 us");
         assert_eq!(times(900.0, 12_340.0), "0.9..12.3 ms");
         assert_eq!(times(2e6, 12e6), "2.0..12.0 s");
+    }
+
+    #[test]
+    fn ratios_have_the_decimals_that_their_interval_supports() {
+        assert_eq!(ratio(1.2, Some((1.18, 1.234))), "x1.20 [1.18 1.23]");
+        assert_eq!(ratio(1.018, Some((1.014, 1.0221))), "x1.018 [1.014 1.022]");
+        assert_eq!(ratio(12.34, Some((11.9, 12.81))), "x12.3 [11.9 12.8]");
+        assert_eq!(ratio(0.5, None), "x0.50");
+        assert_eq!((share(0.03), share(0.015), share(0.1)), ("3 %".into(), "1.5 %".into(), "10 %".into()));
+        let shown = [0.04, 1.5, 41.26, 812.4, 98_765.4].map(|value| three_digits(Some(value)));
+        assert_eq!(shown, ["0.040", "1.50", "41.3", "812", "98765"]);
+        assert_eq!((time_unit([812.0, 99_000.0]), time_unit([40.0, 150e3])), (("us", 1.0), ("ms", 1e3)));
     }
 
     #[test]

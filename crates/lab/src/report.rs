@@ -2,7 +2,11 @@
 //!
 //! A pure function of the run directory, so it can be rendered at any time and on any machine.
 
+mod alarms;
+mod answers;
 mod charts;
+mod compared;
+mod differences;
 mod html;
 mod live;
 mod markdown;
@@ -14,10 +18,15 @@ mod tables;
 mod terminal;
 
 use crate::format::plural;
-use crate::plan::Style;
+use crate::group::distinct;
+use crate::plan::{Style, slicing::Slicing};
 use crate::run_directory::{Experiment, RunDirectory};
-use crate::schedule::SkippedCell;
+use crate::schedule::{Cell, SkippedCell};
+use crate::slices::analysis::{self, Settings, SlicedLoad};
+use crate::slices::{LoadComparison, record};
 use brunt_results::env::Env;
+use compared::Compared;
+use differences::Differences;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,13 +36,17 @@ pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};
 pub use row::{Figures, Row};
-pub use terminal::text;
+pub use terminal::{Width, text, width};
 
 #[derive(Debug, Clone)]
 pub struct Report {
     pub experiment: Experiment,
     /// One per cell with a trial, sorted by load; the targets of one load are adjacent.
     pub rows: Vec<Row>,
+    /// Of a sliced experiment, one per load.
+    pub comparisons: Vec<LoadComparison>,
+    /// The rounds of each comparison.
+    pub differences: Vec<Differences>,
     /// Scheduled trials with neither a result nor a failure.
     pub not_run: usize,
     /// Disturbed trials that were repeated; the archived attempts do not count.
@@ -63,13 +76,43 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     if let Some(baseline) = &experiment.baseline {
         row::compare_to_baseline(&mut rows, baseline);
     }
+    let (comparisons, differences) = compare(&store, &experiment)?;
+    for row in &mut rows {
+        row.compared = compared_with(&comparisons, &row.cell);
+    }
     let is_kept = |trial: &&String| {
         let (cell, repeat) = trial.rsplit_once('/')?;
         store.outcome(cell, repeat.parse().ok()?)
     };
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
-    Ok(Report { experiment, rows, not_run, repeated, skipped, envs })
+    Ok(Report { experiment, rows, comparisons, differences, not_run, repeated, skipped, envs })
+}
+
+/// Compares the targets of each load that has slices.
+fn compare(store: &RunDirectory, experiment: &Experiment) -> io::Result<(Vec<LoadComparison>, Vec<Differences>)> {
+    let cells = &experiment.cells.run;
+    let mut loads = Vec::new();
+    for load in distinct(cells.iter().map(Cell::combination)) {
+        let place = store.slices(load);
+        if place.exists() {
+            let slices = record::read(&place).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+            let open_loop = cells.iter().any(|cell| cell.combination() == load && cell.rate().is_some());
+            loads.push(SlicedLoad { load: load.to_owned(), open_loop, slices });
+        }
+    }
+    let targets: Vec<String> = distinct(cells.iter().map(|cell| &cell.target)).into_iter().cloned().collect();
+    let Some(baseline) = experiment.baseline.as_ref().or(targets.first()) else { return Ok(Default::default()) };
+    let default = Slicing::default();
+    let margin = experiment.margin.unwrap_or(default.margin);
+    let settings = Settings { margin, precision: experiment.precision.unwrap_or(margin / 2.0) };
+    let differences = loads.iter().map(|load| Differences::of(load, &targets, baseline)).collect();
+    Ok((analysis::compare(&loads, &targets, baseline, settings), differences))
+}
+
+fn compared_with(comparisons: &[LoadComparison], cell: &Cell) -> Option<Compared> {
+    let load = comparisons.iter().find(|load| load.load == cell.combination())?;
+    Some(Compared::new(load, load.targets.iter().find(|target| target.target == cell.target)?))
 }
 
 /// Writes charts, HTML page and Markdown into the run directory. Returns the path of `report.md`.

@@ -2,7 +2,7 @@
 //! rewrites the files; review the difference.
 
 use brunt_lab::plan::{Style, read};
-use brunt_lab::report;
+use brunt_lab::report::{self, Width};
 use brunt_lab::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
 use brunt_lab::schedule::{Machine, cells};
 use brunt_results::directory::Directory;
@@ -154,7 +154,8 @@ fn reports_equal_the_golden_files() {
     let store = made_by_hand(home.path());
     golden("report.md", &render(store.path()).unwrap());
     let read = report::read(store.path()).unwrap();
-    golden("report.txt", &report::text(&read, Style::Plain, None));
+    golden("report.txt", &report::text(&read, Style::Plain, Width::Within(None)));
+    golden("wide.txt", &report::text(&read, Style::Plain, Width::Wide));
     assert_eq!((read.failed(), read.not_run, read.untrusted()), (1, 1, 0));
 }
 
@@ -165,7 +166,7 @@ fn a_plan_can_ask_for_the_best_of_an_axis() {
     let mut experiment = store.experiment().unwrap().unwrap();
     experiment.best_over = Some("rate".into());
     store.begin(&experiment, PLAN).unwrap();
-    let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, None);
+    let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, Width::Wide);
     let best = text.split("Every cell").next().unwrap();
     let rows: Vec<&str> = best.lines().filter(|line| line.contains("uring") || line.contains("epoll")).collect();
     // One row per size and target, at its peak, grouped by size.
@@ -199,22 +200,25 @@ fn a_baseline_is_compared_repeat_by_repeat() {
     let ratio = of("uring", "1KiB");
     assert!([ratio.low, ratio.median, ratio.high].iter().all(|ratio| (ratio - 1.1).abs() < 1e-9), "{ratio:?}");
     assert_eq!(of("epoll", "100B").median, 1.0);
-    let text = report::text(&read, Style::Plain, None);
-    assert!(text.contains("1.100") && text.contains("x baseline: throughput relative to epoll"), "{text}");
+    let text = report::text(&read, Style::Plain, Width::Within(None));
+    assert!(
+        text.contains("x1.100 [1.100 1.100]") && text.contains("x baseline: throughput relative to epoll"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_narrow_terminal_hides_columns_and_says_so() {
     let home = tempfile::tempdir().unwrap();
     let read = report::read(made_by_hand(home.path()).path()).unwrap();
-    let wide = report::text(&read, Style::Plain, None);
-    let narrow = report::text(&read, Style::Plain, Some(100));
-    assert!(wide.contains("service") && !wide.contains("do not fit"));
-    assert!(narrow.contains("do not fit this terminal"), "{narrow}");
+    let wide = report::text(&read, Style::Plain, Width::Wide);
+    let narrow = report::text(&read, Style::Plain, Width::Within(Some(60)));
+    assert!(wide.contains("service") && !wide.contains("left out"));
+    assert!(narrow.contains("1 column left out to fit: --wide"), "{narrow}");
     // The table follows two title lines and an empty one.
     let table = narrow.split("\n\n").nth(1).unwrap();
-    assert!(table.lines().all(|line| line.chars().count() <= 100), "{narrow}");
-    assert!(table.contains("verdict") && table.contains("p99"), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+    assert!(["target", "req/s", "verdict"].iter().all(|name| table.contains(name)), "{table}");
 }
 
 #[test]
@@ -280,7 +284,7 @@ fn repeated(home: &Path, thousands: &[f64]) -> RunDirectory {
 fn from_six_repeats_on_there_is_an_interval_and_outliers_are_named() {
     let home = tempfile::tempdir().unwrap();
     let rates = [100.0, 101.0, 99.5, 100.4, 99.0, 60.0, 100.9, 99.9, 100.2, 99.7, 100.6];
-    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), Style::Plain, None);
+    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), Style::Plain, Width::Wide);
     assert!(text.contains(" 95 % ") && !text.contains("range"), "{text}");
     // The outlier hardly moves the median and counts.
     let row = text.lines().find(|line| line.trim_start().starts_with('x')).unwrap();
@@ -289,7 +293,7 @@ fn from_six_repeats_on_there_is_an_interval_and_outliers_are_named() {
     // Far from the others, and 0.1 % from the median.
     let home = tempfile::tempdir().unwrap();
     let rates = [5.0, 5.0, 5.0, 5.0, 5.0, 5.005];
-    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), Style::Plain, None);
+    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), Style::Plain, Width::Wide);
     assert!(!text.contains("outlier"), "{text}");
 }
 
@@ -315,7 +319,7 @@ fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_t
     fs::write(store.trial("target=x", 1).join("latency.hlog"), log).unwrap();
     let interval = p99(store.path()).1.unwrap();
     assert!(interval.low < 0.6 * shown && interval.high > 2.9 * shown, "{interval:?} of {shown}");
-    let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, None);
+    let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, Width::Wide);
     assert!(text.contains("p99 range: the wider of"), "{text}");
     fs::write(store.trial("target=x", 1).join("latency.hlog"), "not a log").unwrap();
     assert_eq!(p99(store.path()).1, None);

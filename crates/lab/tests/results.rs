@@ -39,7 +39,7 @@ fn rendered(folder: &Path) -> Report {
     let report = report::read(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     assert!(!report.rows.is_empty() && report.not_run == 0, "{}", folder.display());
     for (_, style) in Style::ALL {
-        assert!(report::text(&report, style, None).lines().count() > report.rows.len());
+        assert!(report::text(&report, style, report::Width::Within(None)).lines().count() > report.rows.len());
     }
     let page = report::page(&report, &RunDirectory::at(folder), false).unwrap();
     assert!(report.rows.iter().all(|row| page.contains(&row.cell.target)));

@@ -5,7 +5,7 @@
 mod model;
 
 use brunt_lab::plan::{Style, builtin};
-use brunt_lab::report::{markdown, text};
+use brunt_lab::report::{Width, markdown, text};
 use model::run;
 
 /// The blocks of a report: title and table lines.
@@ -24,7 +24,7 @@ fn steps<'a>(block: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn ping_pong_has_a_block_for_each_server_and_a_row_for_each_rate() {
     let report = run(builtin::text("ping-pong-fixed-rate").unwrap(), 20);
-    let text = text(&report, Style::PingPong, None);
+    let text = text(&report, Style::PingPong, Width::Within(None));
     let blocks = blocks(&text);
     let named = |words: &[&str]| {
         let mut found = blocks.iter().filter(|(title, _)| words.iter().all(|word| title.contains(word)));
@@ -45,7 +45,7 @@ fn ping_pong_has_a_block_for_each_server_and_a_row_for_each_rate() {
 #[test]
 fn ping_pong_steps_through_connections_where_no_rate_is_given() {
     let report = run(builtin::text("ping-pong-peak").unwrap(), 80);
-    let text = text(&report, Style::PingPong, None);
+    let text = text(&report, Style::PingPong, Width::Within(None));
     let blocks = blocks(&text);
     let of = |words: &[&str]| {
         let found = blocks.iter().find(|(title, _)| words.iter().all(|word| title.contains(word)));
@@ -60,7 +60,7 @@ fn ping_pong_steps_through_connections_where_no_rate_is_given() {
 #[test]
 fn ping_pong_begins_with_the_best_of_each_server_if_the_plan_asks_for_it() {
     let report = run(builtin::text("ping-pong-scaling").unwrap(), 40);
-    let text = text(&report, Style::PingPong, None);
+    let text = text(&report, Style::PingPong, Width::Within(None));
     let (title, lines) = &blocks(&text)[0];
     assert_eq!(*title, "brunt-uring: best throughput");
     let cores = report.rows.iter().filter(|row| row.cell.target == "brunt-uring");

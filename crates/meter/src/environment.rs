@@ -53,6 +53,7 @@ pub fn collect() -> Env {
         open_files: Some((limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))),
         sysctls,
         steal_percent: None,
+        server_cpu_source: None,
         backend: None,
         regime: None,
         absent,

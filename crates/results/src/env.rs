@@ -30,6 +30,9 @@ pub struct Env {
     pub sysctls: BTreeMap<String, String>,
     /// CPU time stolen by the hypervisor during the measured window, in percent of all processors.
     pub steal_percent: Option<f64>,
+    /// How the server's CPU time is read in a sliced experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_source: Option<String>,
     /// Backend of the generator's runtime, with the reason if it is the fallback.
     pub backend: Option<String>,
     /// What CPU time contains on this machine; of experiments.

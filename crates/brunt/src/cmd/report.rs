@@ -1,10 +1,10 @@
 //! `brunt report`: renders a result directory again, from its files alone.
 
 use super::{load, stdout};
+use brunt_lab::Error;
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Report, Run};
 use brunt_lab::run_directory::RunDirectory;
-use brunt_lab::{Error, terminal};
 use brunt_results::{ExitCode, directory::Directory};
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,7 +20,10 @@ pub struct Args {
     /// Print the report of a run as Markdown
     #[arg(long)]
     markdown: bool,
-    /// Table layout of a run: plain (every figure); ping-pong (a block per server and load: rate, latency, CPU);
+    /// Print every figure of a run, however wide the table is; without it, at most 8 columns
+    #[arg(long, conflicts_with = "markdown")]
+    wide: bool,
+    /// Table layout of a run: plain (a row per target and load); ping-pong (a block per server and load: rate, latency, CPU);
     /// upstreams (a numbered case per tester and server). Default: that of the run's plan
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
@@ -86,7 +89,7 @@ impl Args {
             let style = self.style.unwrap_or(report.style());
             return Ok(match self.markdown {
                 true => report::markdown(&report, style),
-                false => report::text(&report, style, terminal::width()),
+                false => report::text(&report, style, report::width(self.wide)),
             });
         }
         let directory = Directory::open(dir);

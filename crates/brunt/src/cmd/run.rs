@@ -13,7 +13,7 @@ use brunt_lab::run::preflight;
 use brunt_lab::run_directory::{RunDirectory, last_directory};
 use brunt_lab::schedule::{Machine, Schedule};
 use brunt_lab::testers::Tester;
-use brunt_lab::{Error, report, terminal};
+use brunt_lab::{Error, report};
 use brunt_results::{ExitCode, Span};
 use clap::{Parser, value_parser};
 use std::path::{Path, PathBuf};
@@ -64,6 +64,9 @@ pub struct Args {
     /// Table layout: plain, ping-pong, upstreams; see brunt report --help. Default: the plan's
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
+    /// Print every figure, however wide the table is
+    #[arg(long)]
+    wide: bool,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -199,7 +202,7 @@ impl Args {
     fn conclude(&self, request: &Request, summary: &Summary) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &RunDirectory::at(&request.out))?;
-        stdout::print(&report::text(&report, self.style.unwrap_or(report.style()), terminal::width()))?;
+        stdout::print(&report::text(&report, self.style.unwrap_or(report.style()), report::width(self.wide)))?;
         let mut stderr = io::stderr();
         if !self.quiet {
             let _ = writeln!(stderr, "report: {} and {}", place.display(), brunt_lab::run_directory::PAGE_FILE);

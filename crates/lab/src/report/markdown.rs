@@ -1,7 +1,8 @@
 //! The report as Markdown.
 
+use super::answers::answers;
 use super::charts::{Chart, charts};
-use super::tables::{Column, rendered_tables};
+use super::tables::{RenderedTable, rendered_tables};
 use super::{Report, notes};
 use crate::{plan::Style, run_directory::CHARTS_FOLDER};
 use std::fmt::Write;
@@ -14,11 +15,14 @@ pub fn markdown(report: &Report, style: Style) -> String {
             let _ = writeln!(out, "{}\n", escaped(line));
         }
     }
+    for line in answers(report) {
+        let _ = writeln!(out, "**{}**\n", escaped(&line));
+    }
     if report.rows.is_empty() {
         out.push_str("No trial was run.\n");
     }
     let charts = charts(report);
-    let tables = rendered_tables(report, style);
+    let tables = rendered_tables(report, style, false);
     for (index, rendered) in tables.iter().enumerate() {
         if index > 0 {
             out.push('\n');
@@ -26,7 +30,7 @@ pub fn markdown(report: &Report, style: Style) -> String {
         if !rendered.title.is_empty() {
             let _ = writeln!(out, "## {}\n", escaped(&rendered.title));
         }
-        table(&mut out, &rendered.columns);
+        table(&mut out, rendered);
         // Charts follow their own table; in other layouts, the last table.
         let is_here = |chart: &&Chart| match style {
             Style::Plain => chart.table == index,
@@ -35,7 +39,10 @@ pub fn markdown(report: &Report, style: Style) -> String {
         let own: Vec<&Chart> = charts.iter().filter(is_here).collect();
         images(&mut out, &own);
     }
-    for lines in [notes::legend(report), notes::concerns(report), notes::circumstances(report)] {
+    if style == Style::Plain && !report.rows.is_empty() {
+        every_figure(&mut out, report);
+    }
+    for lines in [notes::legend(report, true), notes::concerns(report), notes::circumstances(report)] {
         if !lines.is_empty() {
             out.push('\n');
         }
@@ -61,16 +68,36 @@ fn images(out: &mut String, charts: &[&Chart]) {
     }
 }
 
-fn table(out: &mut String, columns: &[Column]) {
+/// The wide tables, folded.
+fn every_figure(out: &mut String, report: &Report) {
+    out.push_str("\n<details><summary>Every figure</summary>\n");
+    for rendered in rendered_tables(report, Style::Plain, true) {
+        out.push('\n');
+        if !rendered.title.is_empty() {
+            let _ = writeln!(out, "{}\n", escaped(&rendered.title));
+        }
+        table(out, &rendered);
+    }
+    out.push_str("\n</details>\n");
+}
+
+fn table(out: &mut String, rendered: &RenderedTable) {
+    let RenderedTable { columns, groups, headings, .. } = rendered;
     let line = |out: &mut String, cells: &mut dyn Iterator<Item = String>| {
         for cell in cells {
-            let _ = write!(out, "| {cell} ");
+            let space = if cell.is_empty() { "" } else { " " };
+            let _ = write!(out, "| {cell}{space}");
         }
         out.push_str("|\n");
     };
     line(out, &mut columns.iter().map(|column| escaped(column.header.join(" ").trim())));
     line(out, &mut columns.iter().map(|column| if column.right { "--:" } else { ":--" }.to_owned()));
-    for row in 0..columns[0].cells.len() {
+    for row in 0..groups.len() {
+        let is_first = row == 0 || groups[row - 1] != groups[row];
+        if let Some(heading) = headings.get(groups[row]).filter(|_| is_first) {
+            let empty = columns.iter().skip(1).map(|_| String::new());
+            line(out, &mut std::iter::once(format!("**{}**", escaped(heading))).chain(empty));
+        }
         line(out, &mut columns.iter().map(|column| escaped(&column.cells[row])));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Report, charts, row};
 use crate::group::distinct;
-use crate::{fs_error::with_path, run_directory::RunDirectory};
+use crate::{fs_error::with_path, run_directory::RunDirectory, slices::LoadComparison};
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
@@ -42,9 +42,22 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     experiment.baseline = baseline;
     experiment.cells.run = all.iter().map(|row| row.cell.clone()).collect();
     row::sort(&mut all);
+    let comparisons = runs.iter().flat_map(|run| run.report.comparisons.iter().map(|load| named(load, &run.name)));
+    let comparisons = comparisons.collect();
+    let differences = runs.iter().flat_map(|run| run.report.differences.clone()).collect();
     let not_run = runs.iter().map(|run| run.report.not_run).sum();
     let envs = runs.iter().flat_map(|run| run.report.envs.clone()).collect();
-    Report { experiment, rows: all, not_run, repeated: 0, skipped: Vec::new(), envs }
+    Report { experiment, rows: all, comparisons, differences, not_run, repeated: 0, skipped: Vec::new(), envs }
+}
+
+/// The comparison with target names prefixed.
+fn named(load: &LoadComparison, run: &str) -> LoadComparison {
+    let mut load = load.clone();
+    load.baseline = format!("{run}: {}", load.baseline);
+    for target in &mut load.targets {
+        target.target = format!("{run}: {}", target.target);
+    }
+    load
 }
 
 fn common<T: PartialEq>(runs: &[Run], of: impl Fn(&Run) -> T) -> Option<T> {

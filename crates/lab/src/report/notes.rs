@@ -2,7 +2,7 @@
 
 use super::charts::load;
 use super::tables::columns::{names, spaced, varying};
-use super::{Figures, Report, Row};
+use super::{Figures, Report, Row, alarms::alarms, answers};
 use crate::format::{date, plural};
 use crate::schedule::skipped_lines;
 use brunt_results::{env::Env, verdict::Kind};
@@ -33,9 +33,13 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
     }
 }
 
-pub fn legend(report: &Report) -> Vec<String> {
-    let mut lines = Vec::new();
-    if report.rows.iter().any(|row| row.done > 1) {
+/// What the figures of a table mean; of the default table if not `wide`.
+pub fn legend(report: &Report, wide: bool) -> Vec<String> {
+    let mut lines: Vec<String> = answers::basis(report).into_iter().chain(answers::legend(report)).collect();
+    let is_sliced = !report.comparisons.is_empty();
+    if is_sliced {
+        lines.push("Other figures: median over the starts. Percentiles are never averaged.".to_owned());
+    } else if report.rows.iter().any(|row| row.done > 1) {
         let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
         let range = if is_sure { "95 %: interval of that median" } else { "range: lowest..highest" };
         lines.push(format!(
@@ -43,24 +47,24 @@ pub fn legend(report: &Report) -> Vec<String> {
              even count, the higher of the two middle values is shown."
         ));
     }
-    if report.rows.iter().any(|row| row.figures.p99_interval.is_some()) {
+    if wide && report.rows.iter().any(|row| row.figures.p99_interval.is_some()) {
         lines.push(
             "p99 range: the wider of the range over the repeats and the 95 % interval within the median repeat."
                 .to_owned(),
         );
     }
-    if let Some(baseline) = report.experiment.baseline.as_ref().filter(|_| report.rows.iter().any(|row| row.done > 1)) {
+    let repeated = !is_sliced && report.rows.iter().any(|row| row.done > 1);
+    if let Some(baseline) = report.experiment.baseline.as_ref().filter(|_| repeated) {
         lines.push(format!(
             "x baseline: throughput relative to {baseline} in the same repeat, median over the repeats. Disturbances longer \
              than a round of targets cancel out."
         ));
     }
-    lines.push(
-        "response = done - intended, service = done - sent. server: CPU in user mode and in total, 100 % is one core; \
-         resident memory; CPU time for a request."
-            .to_owned(),
-    );
-    lines.extend(http_legend(&report.rows));
+    lines.push(if wide { EVERY_FIGURE } else { FEW_FIGURES }.to_owned());
+    if wide {
+        lines.extend(http_legend(&report.rows));
+    }
+    lines.extend(foreign_warmup(&report.rows));
     lines.extend(absent(report));
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
         lines.push(
@@ -76,19 +80,23 @@ pub fn legend(report: &Report) -> Vec<String> {
     lines
 }
 
-fn http_legend(rows: &[Row]) -> Vec<String> {
-    let mut lines = Vec::new();
-    if rows.iter().any(|row| row.figures.service_p50_us.is_some()) {
-        lines.push(
+const EVERY_FIGURE: &str = "response = done - intended, service = done - sent. server: CPU in user mode and in total, 100 % is one core; \
+     resident memory; CPU time for a request.";
+const FEW_FIGURES: &str =
+    "p50, p99: response time, done - intended. CPU: time of the server for a request. memory: resident, of the server.";
+
+fn http_legend(rows: &[Row]) -> Option<String> {
+    rows.iter().any(|row| row.figures.service_p50_us.is_some()).then(|| {
             "HTTP: ratios such as p90/p50 are of service time within each trial. Sockets are counted by the tester, else by \
              this machine's kernel; bytes per reply include the head unless the tester counts bodies only."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.cell.settings.external_tester().is_some() && !row.cell.settings.warmup.0.is_zero()) {
-        lines.push("Only brunt load has a warm-up: figures of other testers include their start.".to_owned());
-    }
-    lines
+                .to_owned()
+    })
+}
+
+fn foreign_warmup(rows: &[Row]) -> Option<String> {
+    let is_foreign =
+        rows.iter().any(|row| row.cell.settings.external_tester().is_some() && !row.cell.settings.warmup.0.is_zero());
+    is_foreign.then(|| "Only brunt load has a warm-up: figures of other testers include their start.".to_owned())
 }
 
 /// Figures missing from all trials, with reasons, and the meaning of a dash.
@@ -142,6 +150,7 @@ pub fn concerns(report: &Report) -> Vec<String> {
             ));
         }
     }
+    lines.extend(alarms(report));
     lines.extend(doubts(report));
     lines.extend(outliers(report));
     if report.repeated > 0 {

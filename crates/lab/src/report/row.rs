@@ -1,5 +1,6 @@
 //! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
+use super::compared::Compared;
 use crate::group::distinct;
 use crate::run_directory::{Failure, RunDirectory, TrialOutcome};
 use crate::schedule::Cell;
@@ -24,6 +25,8 @@ pub struct Row {
     pub rates: BTreeMap<u32, f64>,
     /// Ratio of `rates` to those of the baseline row; see `compare_to_baseline`.
     pub against_baseline: Option<Spread>,
+    /// Of a sliced experiment.
+    pub compared: Option<Compared>,
     pub verdicts: BTreeMap<Kind, usize>,
     pub doubts: Vec<(u32, Verdict)>,
 }
@@ -96,6 +99,7 @@ impl Row {
             rates,
             p99s_us,
             against_baseline: None,
+            compared: None,
             verdicts,
             doubts,
         }
@@ -116,8 +120,19 @@ impl Row {
         self.done > 0 && 2 * good < self.done
     }
 
-    /// `ok`, or `2 ok, 1 client-limited`, or `1 failed`.
+    /// The verdict on the comparison, if there is one, and that on the figures themselves where it is not `ok`.
     pub fn verdict(&self) -> String {
+        let Some(compared) = &self.compared else { return self.own_verdict() };
+        let all = self.done + self.failures.len();
+        let issues = self.verdicts.iter().filter(|(kind, _)| **kind != Kind::Ok).map(|(kind, n)| (*n, kind.word()));
+        let failed = Some((self.failures.len(), "failed")).filter(|(count, _)| *count > 0);
+        let word = |(count, word)| if count == all { format!("; {word}") } else { format!("; {count} {word}") };
+        let own: String = issues.chain(failed).map(word).collect();
+        format!("{}{own}", compared.verdict())
+    }
+
+    /// `ok`, or `2 ok, 1 client-limited`, or `1 failed`.
+    fn own_verdict(&self) -> String {
         let mut words: Vec<(usize, &str)> = self.verdicts.iter().map(|(kind, count)| (*count, kind.word())).collect();
         if !self.failures.is_empty() {
             words.push((self.failures.len(), "failed"));

@@ -1,13 +1,15 @@
 //! Tables of the printed report, in one of three layouts. Layouts omit figures, but never the verdict.
 
 pub(super) mod columns;
+mod compact;
 mod layouts;
 
 use super::{Report, Row};
 use crate::{group::grouped, plan::Style};
 use columns::{columns, names, shown};
 
-pub(super) use columns::Column;
+pub(super) use columns::{Column, drop_least};
+pub(super) use compact::{WIDEST, compact};
 
 pub(super) struct RenderedTable {
     pub title: String,
@@ -15,28 +17,35 @@ pub(super) struct RenderedTable {
     pub columns: Vec<Column>,
     /// Group number by row; rows of one group are adjacent.
     pub groups: Vec<usize>,
+    /// The load of each group; empty if columns have it.
+    pub headings: Vec<String>,
 }
 
-/// The tables of a report; none is empty.
-pub(super) fn rendered_tables(report: &Report, style: Style) -> Vec<RenderedTable> {
+/// The tables of a report; none is empty. In layout `plain` they have every figure if `wide`.
+pub(super) fn rendered_tables(report: &Report, style: Style, wide: bool) -> Vec<RenderedTable> {
     match style {
         Style::Plain => {
             let tables = selections(report).into_iter().filter(|table| !table.rows.is_empty());
-            tables
-                .map(|table| RenderedTable {
-                    columns: columns(&table.rows, table.over),
-                    title: table.title,
-                    groups: table.groups,
-                })
-                .collect()
+            tables.map(|table| if wide { full(table) } else { compact(&table) }).collect()
         }
         Style::PingPong => layouts::ping_pong(report),
         Style::Upstreams => layouts::upstreams(report),
     }
 }
 
+fn full(table: Selection) -> RenderedTable {
+    let columns = columns(&table.rows, table.over);
+    RenderedTable { columns, title: table.title, groups: table.groups, headings: Vec::new() }
+}
+
 fn column<R>(rows: &[R], header: [&str; 2], right: bool, show: impl Fn(&R) -> String) -> Column {
-    Column { header: header.map(str::to_owned), right, weight: 0, cells: rows.iter().map(show).collect() }
+    Column {
+        header: header.map(str::to_owned),
+        right,
+        weight: 0,
+        is_default: true,
+        cells: rows.iter().map(show).collect(),
+    }
 }
 
 /// Rows of a table: every cell or, if the plan sets `best_over`, the best value of that axis.

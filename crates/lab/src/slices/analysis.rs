@@ -14,7 +14,7 @@ mod differences;
 mod latencies;
 mod merged;
 mod progress;
-mod rounds;
+pub(crate) mod rounds;
 mod sentence;
 mod verdict;
 mod within;

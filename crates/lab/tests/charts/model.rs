@@ -80,7 +80,16 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         cells,
         ..Experiment::default()
     };
-    Report { experiment, rows, not_run: 0, repeated: 0, skipped: Vec::new(), envs: vec![env()] }
+    Report {
+        experiment,
+        rows,
+        comparisons: Vec::new(),
+        differences: Vec::new(),
+        not_run: 0,
+        repeated: 0,
+        skipped: Vec::new(),
+        envs: vec![env()],
+    }
 }
 
 /// Report of a plan on a machine with that many cores, with a result for each trial.

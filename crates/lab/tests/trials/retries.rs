@@ -34,7 +34,7 @@ fn a_disturbed_trial_is_run_again_and_the_attempt_archived() {
     let read = report::read(&scene.out()).unwrap();
     assert_eq!((read.repeated, read.failed()), (2, 0));
     assert_eq!(read.rows[0].figures.rate.unwrap().median, 5000.0, "the undisturbed attempt counts");
-    let text = report::text(&read, Style::Plain, None);
+    let text = report::text(&read, Style::Plain, report::Width::Wide);
     assert!(text.contains("repeated: 2 disturbed trials"), "{text}");
     // Continues without another attempt.
     assert_eq!(scene.run().unwrap().run, 0);
@@ -65,6 +65,6 @@ fn a_retry_on_a_faster_machine_does_not_count_if_its_generator_had_no_core() {
     assert_eq!(run(&request, &schedule, &mut (), &AtomicBool::new(false)).unwrap().run, 3);
     let read = report::read(&scene.out()).unwrap();
     assert_eq!((read.rows[0].figures.rate.unwrap().median, read.repeated), (67_100.0, 2));
-    let text = report::text(&read, Style::Plain, None);
+    let text = report::text(&read, Style::Plain, report::Width::Wide);
     assert!(text.contains("the least disturbed attempt counts"), "{text}");
 }

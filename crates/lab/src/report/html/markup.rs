@@ -3,10 +3,11 @@
 use super::{FAILED, data::PageData, views::View};
 use crate::format::{escaped, plural};
 use crate::report::charts::{Bar, Bars, Body, COLOURS, Chart, Metric, SHAPES};
-use crate::report::tables::columns::columns;
+use crate::report::tables::columns::{Column, columns};
 use crate::report::tables::{Selection, selections};
-use crate::report::{Report, Row, Run, notes};
+use crate::report::{Report, Row, Run, answers::answers, notes};
 use crate::run_directory::CHARTS_FOLDER;
+use brunt_results::verdict::Kind;
 use std::{collections::BTreeMap, fmt::Write, io};
 
 /// The contents of `main`. SVG charts are added while the body stays below `room` bytes.
@@ -25,6 +26,9 @@ pub fn body(
             let _ = writeln!(out, "<p class=\"{class}\">{}</p>", escaped(line));
         }
     }
+    for line in answers(report) {
+        let _ = writeln!(out, "<p class=\"answer\">{}</p>", escaped(&line));
+    }
     out.push_str(&tally(report));
     out.push_str("</header>\n");
     if report.rows.is_empty() {
@@ -39,7 +43,7 @@ pub fn body(
     if let [run] = runs {
         out.push_str(&list(&notes::concerns(run.report)));
     }
-    out.push_str(&list(&notes::legend(report)));
+    out.push_str(&list(&notes::legend(report, true)));
     for run in runs {
         if runs.len() > 1 {
             let _ = writeln!(out, "<h3>{}</h3>", escaped(&run.name));
@@ -175,19 +179,44 @@ fn compact(svg: &str) -> String {
 /// The report's tables, without the optional end tags: they are most of a page.
 fn tables(report: &Report, targets: &[String]) -> String {
     let mut out = String::new();
-    for part in selections(report).iter().filter(|table| !table.rows.is_empty()) {
+    for (number, part) in selections(report).iter().filter(|table| !table.rows.is_empty()).enumerate() {
         let title = if part.title.is_empty() { "Every cell" } else { &part.title };
         let _ = writeln!(out, "<h2>{}</h2>", escaped(title));
-        table(&mut out, report, part, title, targets);
+        if number == 0 {
+            out.push_str("<label class=\"switch\"><input type=\"checkbox\" id=\"every\" autocomplete=\"off\">every figure</label>\n");
+        }
+        let columns = columns(&part.rows, part.over);
+        out.push_str(&hiding(number, &columns));
+        table(&mut out, report, part, (number, title), &columns, targets);
     }
     out
 }
 
-fn table(out: &mut String, report: &Report, part: &Selection, title: &str, targets: &[String]) {
-    let columns = columns(&part.rows, part.over);
+/// Hides the columns that the default table lacks until the switch is on.
+fn hiding(table: usize, columns: &[Column]) -> String {
+    let extra = columns.iter().enumerate().filter(|(_, column)| !column.is_default);
+    let places: Vec<String> = extra.map(|(index, _)| format!(":nth-child({})", index + 1)).collect();
+    if places.is_empty() {
+        return String::new();
+    }
+    let places = places.join(",");
+    format!("<style>main:not(:has(#every:checked)) #cells{table} :is(th,td):is({places}){{display:none}}</style>\n")
+}
+
+fn table(
+    out: &mut String,
+    report: &Report,
+    part: &Selection,
+    (number, title): (usize, &str),
+    columns: &[Column],
+    targets: &[String],
+) {
     let label = escaped(title);
-    let _ = write!(out, "<div class=\"scroll\"><table class=\"cells\" aria-label=\"{label}\"><thead><tr>");
-    for column in &columns {
+    let _ = write!(
+        out,
+        "<div class=\"scroll\"><table class=\"cells\" id=\"cells{number}\" aria-label=\"{label}\"><thead><tr>"
+    );
+    for column in columns {
         let name = column.header.join("\n");
         let class = if column.right { " class=\"n\"" } else { "" };
         let _ = write!(out, "<th{class}><button>{}</button></th>", escaped(name.trim()));
@@ -197,10 +226,10 @@ fn table(out: &mut String, report: &Report, part: &Selection, title: &str, targe
         let is_first = index > 0 && part.groups[index] != part.groups[index - 1];
         let number = report.index_of(row);
         let _ = write!(out, "<tr{} data-row={number}>", if is_first { " class=first" } else { "" });
-        for column in &columns {
+        for column in columns {
             let cell = &column.cells[index];
             let _ = match column.header[1].as_str() {
-                "verdict" => write!(out, "<td>{}", verdicts(row)),
+                _ if column.is_verdict() => write!(out, "<td>{}", verdicts(row)),
                 "target" => {
                     let target = targets.iter().position(|name| name == cell).unwrap_or(0);
                     write!(out, "<td class=t>{}{}", marker(target), escaped(cell))
@@ -219,9 +248,16 @@ fn chip(verdict: &str, count: usize, of: usize) -> String {
     format!("<b class=v-{verdict}>{number}{verdict}</b>")
 }
 
+/// The verdict on the comparison, if there is one, and on the figures themselves where it is not `ok`.
 fn verdicts(row: &Row) -> String {
     let all = row.done + row.failures.len();
-    let mut out: String = row.verdicts.iter().map(|(kind, count)| chip(kind.word(), *count, all)).collect();
+    let compared = row.compared.as_ref();
+    let mut out = compared.map_or(String::new(), |compared| {
+        let word = compared.verdict();
+        format!("<b class=v-{}>{word}</b>", word.replace(' ', "-"))
+    });
+    let shown = row.verdicts.iter().filter(|(kind, _)| compared.is_none() || **kind != Kind::Ok);
+    out.extend(shown.map(|(kind, count)| chip(kind.word(), *count, all)));
     if !row.failures.is_empty() {
         out.push_str(&chip(FAILED, row.failures.len(), all));
     }

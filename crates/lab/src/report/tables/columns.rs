@@ -2,7 +2,9 @@
 
 use crate::format;
 use crate::plan::settings::Settings;
+use crate::report::compared::{self, Compared};
 use crate::report::{Figures, Row};
+use crate::slices::Figure;
 use crate::stats::Spread;
 use std::borrow::Borrow;
 
@@ -11,7 +13,15 @@ pub struct Column {
     pub right: bool,
     /// Columns with a higher weight are omitted first on a narrow terminal; 0 is always shown.
     pub weight: u8,
+    /// Whether the default table has it too.
+    pub is_default: bool,
     pub cells: Vec<String>,
+}
+
+impl Column {
+    pub fn is_verdict(&self) -> bool {
+        self.header.iter().any(|line| line.starts_with("verdict"))
+    }
 }
 
 /// Two header lines, weight and text of a column.
@@ -24,7 +34,7 @@ const FIGURES: &[Shown] = &[
     ("response", "p99.9", 3, |f| format::time(f.p999_us)),
     ("service", "mean", 6, |f| format::time(f.service_mean_us)),
     ("server", "user %", 1, |f| format::number(f.cpu_user_percent, 1)),
-    ("server", "total %", 0, |f| format::number(f.cpu_percent, 1)),
+    ("server", "total %", 2, |f| format::number(f.cpu_percent, 1)),
     ("server", "MiB", 7, |f| format::mebibytes(f.rss_bytes)),
     ("bytes", "per conn", 6, |f| format::number(f.rss_per_connection_bytes, 0)),
     ("kernel", "per conn", 6, |f| format::number(f.slab_per_connection_bytes, 0)),
@@ -48,15 +58,14 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     let mut columns = Vec::new();
     let mut add = |over: &str, name: &str, right: bool, weight: u8, show: &dyn Fn(&Row) -> String| {
         let header = [over.to_owned(), name.to_owned()];
-        columns.push(Column { header, right, weight, cells: rows.iter().copied().map(show).collect() });
+        let cells = rows.iter().copied().map(show).collect();
+        columns.push(Column { header, right, weight, is_default: weight == 0 || is_default(over, name), cells });
     };
     for name in names(rows).into_iter().filter(|name| always == Some(name) || !is_same(rows, name)) {
         let (over, under) = header(&name);
         add(over, under, true, 0, &|row| shown(row, &name));
     }
-    // In thousands unless a rate is below 1000.
-    let thousands = rows.iter().filter_map(|row| row.figures.rate).all(|rate| rate.median >= 1000.0);
-    let (unit, divisor) = if thousands { ("k req/s", 1e3) } else { ("req/s", 1.0) };
+    let (unit, divisor) = rate_unit(rows);
     let rate = |value: f64| format!("{:.1}", value / divisor);
     add("", "target", false, 0, &|row| row.cell.target.clone());
     // A single repeat has no range.
@@ -76,18 +85,70 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
             ends(row).map_or(format::ABSENT.to_owned(), |(low, high)| format!("{}..{}", rate(low), rate(high)))
         });
     }
-    let baseline = |row: &Row, show: fn(Spread) -> String| row.against_baseline.map_or(format::ABSENT.to_owned(), show);
-    add("x base-", "line", true, 0, &|row| baseline(row, |ratio| format!("{:.3}", ratio.median)));
-    if repeated {
-        add("x base-", "line, range", true, 5, &|row| baseline(row, |r| format!("{:.2}..{:.2}", r.low, r.high)));
+    add("x baseline", ratio_interval(rows), true, 0, &against_baseline);
+    for figure in [Figure::Rate, Figure::Cost, Figure::Mean, Figure::P50, Figure::P90, Figure::P99] {
+        // The first is shown above.
+        let is_main = |row: &&Row| row.compared.as_ref().and_then(Compared::main).is_none_or(|r| r.figure == figure);
+        if !rows.iter().all(is_main) {
+            add("x baseline", compared::name(figure), true, 4, &|row| {
+                let ratio = row.compared.as_ref().and_then(|compared| compared.of(figure));
+                ratio.map_or(format::ABSENT.to_owned(), compared::shown)
+            });
+        }
     }
     for (over, name, weight, show) in FIGURES {
         add(over, name, true, *weight, &|row| show(&row.figures));
     }
-    add("", "verdict", false, 0, &Row::verdict);
+    let [over, name] = verdict_header(rows);
+    add(&over, &name, false, 0, &Row::verdict);
     // Figures missing from all rows are listed once below the table.
-    columns.retain(|column| column.header[1] == "verdict" || column.cells.iter().any(|cell| cell != format::ABSENT));
+    columns.retain(|column| column.is_verdict() || column.cells.iter().any(|cell| cell != format::ABSENT));
     columns
+}
+
+/// Thousands unless a rate is below 1000.
+pub fn rate_unit(rows: &[&Row]) -> (&'static str, f64) {
+    let thousands = rows.iter().filter_map(|row| row.figures.rate).all(|rate| rate.median >= 1000.0);
+    if thousands { ("k req/s", 1e3) } else { ("req/s", 1.0) }
+}
+
+/// What the brackets after ratios to the baseline hold.
+pub fn ratio_interval(rows: &[&Row]) -> &'static str {
+    match () {
+        () if rows.iter().any(|row| row.compared.is_some()) => "[95 %]",
+        () if rows.iter().any(|row| row.done > 1) => "[range]",
+        () => "",
+    }
+}
+
+/// The ratio to the baseline: of slices if there are any, else of repeats.
+pub fn against_baseline(row: &Row) -> String {
+    match (&row.compared, row.against_baseline) {
+        (Some(compared), _) => compared.ratio(),
+        (None, None) => format::ABSENT.to_owned(),
+        (None, Some(Spread { median: 1.0, low: 1.0, high: 1.0 })) => "x1".to_owned(),
+        (None, Some(ratio)) => format::ratio(ratio.median, (row.done > 1).then_some((ratio.low, ratio.high))),
+    }
+}
+
+/// Header of the verdicts: with the margin if they are on ratios.
+pub fn verdict_header(rows: &[&Row]) -> [String; 2] {
+    match rows.iter().find_map(|row| row.compared.as_ref()) {
+        Some(compared) => ["verdict,".to_owned(), format!("margin {}", format::share(compared.margin))],
+        None => [String::new(), "verdict".to_owned()],
+    }
+}
+
+/// Removes the columns of the highest weight; `false` if only those are left that are always shown.
+pub fn drop_least(columns: &mut Vec<Column>) -> bool {
+    let heaviest = columns.iter().map(|column| column.weight).max().unwrap_or(0);
+    columns.retain(|column| heaviest == 0 || column.weight != heaviest);
+    heaviest > 0
+}
+
+/// Of the columns that a narrow terminal omits, those that the default table shows.
+fn is_default(over: &str, name: &str) -> bool {
+    matches!((over, name), ("server", "MiB") | ("CPU us", "per req"))
 }
 
 pub fn varying<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {
@@ -128,7 +189,7 @@ pub fn spaced(value: &str) -> String {
     format!("{} {}", &value[..digits], &value[digits..])
 }
 
-fn header(name: &str) -> (&str, &str) {
+pub fn header(name: &str) -> (&str, &str) {
     match name {
         "server_cores" => ("server", "cores"),
         "client_cores" => ("gen.", "cores"),

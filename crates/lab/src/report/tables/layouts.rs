@@ -38,7 +38,8 @@ pub fn upstreams(report: &Report) -> Vec<RenderedTable> {
     // Rows of one load form a group.
     let loads: Vec<&str> = report.rows.iter().map(|row| row.cell.combination()).collect();
     let group = |load: &&str| loads.iter().position(|first| first == load).unwrap_or(0);
-    vec![RenderedTable { title: String::new(), columns, groups: loads.iter().map(group).collect() }]
+    let groups = loads.iter().map(group).collect();
+    vec![RenderedTable { title: String::new(), columns, groups, headings: Vec::new() }]
 }
 
 /// The tester, with its load if it has several.
@@ -113,5 +114,5 @@ fn block(title: String, rows: &[&Row], over: Option<&str>) -> RenderedTable {
     }
     columns.push(column(rows, ["", "verdict"], false, |row| row.verdict()));
     // No separators within a block.
-    RenderedTable { title, columns, groups: (0..rows.len()).collect() }
+    RenderedTable { title, columns, groups: (0..rows.len()).collect(), headings: Vec::new() }
 }

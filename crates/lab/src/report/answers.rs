@@ -1,0 +1,68 @@
+//! The answer of a sliced experiment: which target is faster, by how much, how sure.
+
+use super::tables::columns::varying;
+use super::{Report, Row, charts::load::phrases};
+use crate::format::{self, plural};
+use crate::slices::LoadComparison;
+use crate::slices::analysis::sentence;
+use std::collections::BTreeSet;
+
+/// One sentence for each load, with the load if there are several.
+pub fn answers(report: &Report) -> Vec<String> {
+    let answer = |comparison: &LoadComparison| {
+        let sentence = sentence(comparison);
+        let load = load(report, comparison);
+        let is_only = report.comparisons.len() == 1;
+        (!sentence.is_empty()).then(|| if is_only { sentence } else { format!("{load}: {sentence}") })
+    };
+    report.comparisons.iter().filter_map(answer).collect()
+}
+
+/// The load in words; as planned where words do not tell it from the others.
+pub fn load(report: &Report, comparison: &LoadComparison) -> String {
+    let names = varying(&report.rows);
+    let words = |load: &str| {
+        let row = report.rows.iter().find(|row: &&Row| row.cell.combination() == load);
+        row.map_or(String::new(), |row| phrases(&[row], &names))
+    };
+    let own = words(&comparison.load);
+    let is_other = |other: &&LoadComparison| other.load != comparison.load && words(&other.load) == own;
+    if own.is_empty() || report.comparisons.iter().any(|other| is_other(&other)) {
+        return comparison.load.replace(',', ", ");
+    }
+    own
+}
+
+/// What the comparisons rest on, in one line; `None` without slices.
+pub fn basis(report: &Report) -> Option<String> {
+    let all = &report.comparisons;
+    let range = |of: fn(&LoadComparison) -> usize, what: &str| {
+        let (low, high) = (all.iter().map(of).min()?, all.iter().map(of).max()?);
+        Some(if low == high { plural(low, what) } else { format!("{low} to {high} {what}s") })
+    };
+    let each = if all.len() > 1 { " a load" } else { "" };
+    let void: usize = all.iter().map(|load| load.void).sum();
+    let rounds = format!("{}{each}", range(|load| load.rounds, "round")?);
+    let mut words = vec![rounds, range(|load| load.starts, "start")?, format!("{void} void")];
+    let seconds: f64 = all.iter().map(|load| load.seconds).sum();
+    words.push(format!("{seconds:.0} s of load"));
+    let sources: BTreeSet<&str> = report.envs.iter().filter_map(|env| env.server_cpu_source.as_deref()).collect();
+    let sources = sources.into_iter().collect::<Vec<_>>().join(", ");
+    let cpu = if sources.is_empty() { String::new() } else { format!("; CPU time from {sources}") };
+    Some(format!("{}{cpu}", words.join(", ")))
+}
+
+/// How to read the comparisons.
+pub fn legend(report: &Report) -> Option<String> {
+    let first = report.comparisons.first()?;
+    let open = report.comparisons.iter().any(|load| load.open_loop);
+    let given = if open { "; where the rate is given, of the p50, which is named" } else { "" };
+    Some(format!(
+        "x baseline: ratio of the rate to that of {} in the same round, with its 95 % interval{given}. The verdict is on this \
+         ratio: differences below {} do not matter, and a half width of {} is \
+         asked for.",
+        first.baseline,
+        format::share(first.margin),
+        format::share(first.precision),
+    ))
+}

@@ -1,0 +1,93 @@
+//! What a sliced experiment says about one row of the report.
+
+use crate::format;
+use crate::slices::{Figure, LoadComparison, Ratio, TargetComparison, Verdict};
+
+/// A target of a load against the load's baseline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compared {
+    /// Differences below this share do not matter.
+    pub margin: f64,
+    pub is_baseline: bool,
+    /// Every compared figure; empty for the baseline.
+    pub ratios: Vec<Ratio>,
+}
+
+impl Compared {
+    pub fn new(load: &LoadComparison, target: &TargetComparison) -> Self {
+        let is_baseline = target.target == load.baseline;
+        Self { margin: load.margin, is_baseline, ratios: target.ratios.clone() }
+    }
+
+    /// The figure that says which target is faster: the rate, or the median response time where the rate is given.
+    pub fn main(&self) -> Option<&Ratio> {
+        main_ratio(&self.ratios)
+    }
+
+    pub fn of(&self, figure: Figure) -> Option<&Ratio> {
+        self.ratios.iter().find(|ratio| ratio.figure == figure)
+    }
+
+    /// `x1.20 [1.18 1.23]`; a figure other than the rate is named.
+    pub fn ratio(&self) -> String {
+        match self.main() {
+            _ if self.is_baseline => "x1".to_owned(),
+            None => format::ABSENT.to_owned(),
+            Some(ratio) if ratio.figure == Figure::Rate => shown(ratio),
+            Some(ratio) => format!("{} {}", name(ratio.figure), shown(ratio)),
+        }
+    }
+
+    pub fn verdict(&self) -> &'static str {
+        match self.main() {
+            _ if self.is_baseline => "baseline",
+            None => "not compared",
+            Some(ratio) => word(&ratio.verdict),
+        }
+    }
+}
+
+pub fn main_ratio(ratios: &[Ratio]) -> Option<&Ratio> {
+    let order = [Figure::Rate, Figure::P50, Figure::Mean, Figure::Cost];
+    order.iter().find_map(|figure| ratios.iter().find(|ratio| ratio.figure == *figure))
+}
+
+pub fn shown(ratio: &Ratio) -> String {
+    format::ratio(ratio.ratio, Some((ratio.low, ratio.high)))
+}
+
+/// The figure in columns and charts.
+pub fn name(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Rate => "rate",
+        Figure::Cost => "CPU",
+        Figure::Mean => "mean",
+        Figure::P50 => "p50",
+        Figure::P90 => "p90",
+        Figure::P99 => "p99",
+    }
+}
+
+/// The figure in words.
+pub fn words(figure: Figure) -> &'static str {
+    match figure {
+        Figure::Rate => "rate",
+        Figure::Cost => "CPU time a request",
+        Figure::Mean => "mean response time",
+        Figure::P50 => "response p50",
+        Figure::P90 => "response p90",
+        Figure::P99 => "response p99",
+    }
+}
+
+/// The verdict without its margin, which the header of the column has.
+pub fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::NoDifference => "no difference",
+        Verdict::Different => "different",
+        Verdict::CannotTell { .. } => "cannot tell",
+        Verdict::Imprecise { .. } => "imprecise",
+        Verdict::ClientLimited => "client-limited",
+        Verdict::Errors => "errors",
+    }
+}

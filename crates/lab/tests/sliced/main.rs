@@ -1,0 +1,83 @@
+//! Reports of sliced experiments, made from their directories alone.
+
+mod scene;
+
+use brunt_lab::plan::Style;
+use brunt_lab::report::{self, Width};
+use scene::{TARGETS, sliced};
+use std::fs;
+
+const TWO_LOADS: &str = "[load]\nconnections = 80\n[sweep]\nrate = [\"max\", \"20k\"]";
+
+/// The lines of the table: those before the second empty line that ends a paragraph without a heading.
+fn table(text: &str) -> Vec<&str> {
+    let after_title = text.split_once("\n\n").unwrap().1;
+    let lines = after_title.lines().take_while(|line| line.is_empty() || line.starts_with(' ') || !line.contains(':'));
+    lines.collect()
+}
+
+/// Names of the columns: both header lines, split at the ends of the cells.
+fn columns(table: &[&str]) -> usize {
+    let baseline = table.iter().find(|line| line.contains(" x1 ")).unwrap();
+    baseline.split("  ").filter(|cell| !cell.trim().is_empty()).count()
+}
+
+#[test]
+fn the_default_table_is_narrow_and_the_answer_stands_right_below_it() {
+    let home = tempfile::tempdir().unwrap();
+    let store = sliced(home.path(), TWO_LOADS, TARGETS);
+    let read = report::read(store.path()).unwrap();
+    let text = report::text(&read, Style::Plain, Width::Within(None));
+    let table = table(&text);
+    assert!(table.iter().all(|line| line.chars().count() <= 100), "{text}");
+    assert_eq!(columns(&table), 8, "{text}");
+    for line in [" closed loop", " 20k req/s offered"] {
+        assert!(table.contains(&line), "the load heads its rows: {text}");
+    }
+    let row = |name: &str| *table.iter().find(|line| line.starts_with(&format!(" {name} "))).unwrap();
+    assert!(row("uring").contains("x1.198 [1.19") && row("uring").ends_with("different"), "{text}");
+    assert!(row("twin").ends_with("no difference") && row("epoll").ends_with("baseline"), "{text}");
+    let below: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("closed loop: ")).collect();
+    assert!(below[0].starts_with("closed loop: uring serves 1.198x epoll [1.19"), "{text}");
+    assert!(text.find(below[0]) < text.find("Started 2021"), "{text}");
+    assert!(below.iter().any(|line| line.starts_with("20k req/s offered: uring ")), "{text}");
+    let basis = "41 rounds a load, 3 starts, 2 void, 37 s of load; CPU time from task clock (perf events)";
+    assert!(below.contains(&basis), "{text}");
+
+    let narrow = report::text(&read, Style::Plain, Width::Within(Some(72)));
+    assert!(["x baseline", "[95 %]", "verdict", "uring"].iter().all(|word| narrow.contains(word)), "{narrow}");
+    assert!(narrow.contains("columns left out to fit: --wide"), "{narrow}");
+    let wide = report::text(&read, Style::Plain, Width::Wide);
+    for word in ["x baseline", "service", "p99.9", "user %", "total %", "per req"] {
+        assert!(wide.contains(word), "'{word}' is not in {wide}");
+    }
+    assert!(!wide.contains("left out"), "{wide}");
+}
+
+#[test]
+fn markdown_begins_with_the_answer_and_folds_the_wide_table() {
+    let home = tempfile::tempdir().unwrap();
+    let store = sliced(home.path(), "[load]\nconnections = 80", &TARGETS[..2]);
+    let read = report::read(store.path()).unwrap();
+    let text = report::markdown(&read, Style::Plain);
+    let head: Vec<&str> = text.split("\n\n").take(5).collect();
+    assert!(
+        head[3].starts_with("**uring serves 1.198x epoll [") && head[4].starts_with("| target | x baseline"),
+        "{text}"
+    );
+    let (_, fold) = text.split_once("<details><summary>Every figure</summary>").unwrap();
+    assert!(fold.split_once("</details>").unwrap().0.contains("| x baseline CPU |"), "{text}");
+}
+
+#[test]
+fn a_run_that_was_killed_is_reported_from_its_whole_lines() {
+    let home = tempfile::tempdir().unwrap();
+    let store = sliced(home.path(), "[load]\nconnections = 80", &TARGETS[..2]);
+    let place = store.slices("");
+    let whole = fs::read(&place).unwrap();
+    fs::write(&place, &whole[..whole.len() - 9]).unwrap();
+    assert_eq!(report::read(store.path()).unwrap().comparisons[0].targets.len(), 2);
+    fs::write(&place, b"{}\n").unwrap();
+    let error = report::read(store.path()).unwrap_err().to_string();
+    assert!(error.contains("slices.jsonl: line 1 is not a slice"), "{error}");
+}
