@@ -136,7 +136,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_file_cut_anywhere_holds_its_whole_lines(rounds in 0..9u32, cut in any::<prop::sample::Index>()) {
-            let name = |round: u32| if round % 2 == 0 { "épo\nll" } else { "uring" }.to_owned();
+            let name = |round: u32| if round.is_multiple_of(2) { "épo\nll" } else { "uring" }.to_owned();
             let slices: Vec<Slice> =
                 (0..rounds).map(|round| Slice { round, target: name(round), ..Slice::default() }).collect();
             let mut bytes = written(&slices);
