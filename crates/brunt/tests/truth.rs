@@ -1,0 +1,122 @@
+//! The programs with which comparisons are tested: `examples/noise`, `examples/truth`, `examples/work_server.rs`.
+
+#[path = "../examples/truth/answers.rs"]
+#[allow(dead_code, reason = "its tests are run here, its table is printed by the example")]
+mod answers;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fs, io::ErrorKind};
+
+/// The path of an example of this package, built if only these tests were.
+fn example(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_BIN_EXE_brunt")).with_file_name("examples").join(name);
+    if !path.exists() {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "--quiet", "-p", "brunt", "--example", name]);
+        assert!(build.status().unwrap().success());
+    }
+    path
+}
+
+fn noise(arguments: &str) -> Command {
+    let mut command = Command::new(example("noise"));
+    command.args(arguments.split_whitespace());
+    command
+}
+
+fn run(arguments: &str) -> Output {
+    noise(arguments).output().unwrap()
+}
+
+/// Control groups made by the process.
+fn groups_of(pid: u32) -> Vec<PathBuf> {
+    fn search(directory: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+        let Ok(entries) = fs::read_dir(directory) else { return };
+        for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            if entry.file_name().to_string_lossy().ends_with(ending) {
+                found.push(entry.path());
+            }
+            search(&entry.path(), ending, found);
+        }
+    }
+    let mut found = Vec::new();
+    search(Path::new("/sys/fs/cgroup"), &format!("-{pid}"), &mut found);
+    found.retain(|path| path.to_string_lossy().contains("/noise-"));
+    found
+}
+
+/// Whether control groups can be made here, for tests that need them.
+fn has_groups() -> bool {
+    let output = run("all -- true");
+    if !output.status.success() {
+        eprintln!("skipped: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    output.status.success()
+}
+
+#[test]
+fn the_status_is_that_of_the_command_and_the_limit_ends_it() {
+    assert_eq!(run("busy -- false").status.code(), Some(1));
+    let start = Instant::now();
+    assert_eq!(run("cache --limit 1 -- sleep 60").status.code(), Some(124));
+    assert!(start.elapsed() < Duration::from_secs(30));
+    for (wrong, named) in [("loud -- true", "'loud'"), ("none", "usage"), ("none --seed x -- true", "--seed 'x'")] {
+        let output = run(wrong);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && stderr.contains(named) && stderr.lines().count() == 1, "{stderr}");
+    }
+}
+
+#[test]
+fn no_control_group_remains_however_it_ends() {
+    if !has_groups() {
+        return;
+    }
+    for signal in [None, Some("KILL"), Some("TERM")] {
+        let ready = tempfile::tempdir().unwrap();
+        let file = ready.path().join("pid");
+        let script = format!(
+            "echo $$ >{0}.new; mv {0}.new {0}; exec sleep {1}",
+            file.display(),
+            if signal.is_some() { 60 } else { 1 }
+        );
+        let mut child = noise("all --").args(["sh", "-c", &script]).spawn().unwrap();
+        let start = Instant::now();
+        let wait = |done: &dyn Fn() -> bool| {
+            while !done() {
+                assert!(start.elapsed() < Duration::from_secs(30), "{signal:?}");
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        wait(&|| file.exists());
+        assert_eq!(groups_of(child.id()).len(), 2, "one that freezes, one with a quota");
+        if let Some(signal) = signal {
+            let kill = format!("kill -{signal} {}", child.id());
+            assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        }
+        let id = child.id();
+        child.wait().unwrap();
+        // The guard works on after its process was killed.
+        wait(&|| groups_of(id).is_empty());
+        let pid = fs::read_to_string(&file).unwrap();
+        wait(&|| fs::metadata(format!("/proc/{}", pid.trim())).is_err_and(|error| error.kind() == ErrorKind::NotFound));
+    }
+}
+
+#[test]
+fn the_work_of_a_server_is_counted() {
+    let measure = |count: &str| -> u64 {
+        let output = Command::new(example("work_server")).args(["measure", count]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().parse().unwrap_or_else(|_| panic!("{:?}", output.stderr))
+    };
+    // The least of a few, as slow spells of the machine add to it.
+    let least = |count: &str| (0..5).map(|_| measure(count)).min().unwrap() as f64;
+    let ratio = least("00008000") / least("00004000");
+    assert!((1.6..2.5).contains(&ratio), "{ratio}");
+    let output = Command::new(example("work_server")).args(["127.0.0.1:0", "4000"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("'4000' is not a count of 8 digits"));
+}
