@@ -34,20 +34,29 @@ struct Count {
 const FIGURES: [&str; 2] = ["rate", "cost"];
 
 #[derive(Debug, Default)]
-pub struct Answers([Count; 2]);
+pub struct Answers {
+    counts: [Count; 2],
+    /// Runs without a comparison.
+    failed: u32,
+}
 
 impl Answers {
-    pub const HEADER: &str = "| noise | servers | figure | runs | right | wrong | cannot tell | covered | half width, median | largest |\n\
-        | :-- | :-- | :-- | --: | --: | --: | --: | --: | --: | --: |";
+    pub const HEADER: &str = "| noise | servers | figure | runs | right | wrong | cannot tell | failed | covered | half width, median | largest |\n\
+        | :-- | :-- | :-- | --: | --: | --: | --: | --: | --: | --: | --: |";
 
     /// Adds the output of `brunt compare --json`.
     pub fn add(&mut self, json: &str, pair: Pair, swapped: bool) -> Result<(), String> {
         let json: Value = serde_json::from_str(json).map_err(|e| format!("the comparison is not JSON: {e}"))?;
-        for (count, figure) in self.0.iter_mut().zip(FIGURES) {
+        for (count, figure) in self.counts.iter_mut().zip(FIGURES) {
             let ratio = find(&json, figure).ok_or_else(|| format!("the comparison has no {figure}: {json}"))?;
             count.add(ratio, pair, pair.truth(figure, swapped));
         }
         Ok(())
+    }
+
+    /// Counts a run without a comparison.
+    pub fn failed(&mut self) {
+        self.failed += 1;
     }
 
     pub fn print(&self, noise: &str, pair: Pair) {
@@ -55,15 +64,16 @@ impl Answers {
             Pair::Twins => "twins".to_owned(),
             Pair::Slower(times) => format!("{:.0} % slower", (times - 1.0) * 100.0),
         };
-        for (count, figure) in self.0.iter().zip(FIGURES) {
+        for (count, figure) in self.counts.iter().zip(FIGURES) {
             let mut widths = count.half_widths.clone();
             widths.sort_by(f64::total_cmp);
             let percent = |width: Option<&f64>| width.map_or("-".to_owned(), |width| format!("{:.1} %", width * 100.0));
             let (median, largest) = (percent(widths.get(widths.len() / 2)), percent(widths.last()));
-            let runs = count.right + count.wrong + count.cannot_tell;
+            let failed = self.failed;
+            let runs = count.right + count.wrong + count.cannot_tell + failed;
             let Count { right, wrong, cannot_tell, covered, .. } = count;
             println!(
-                "| {noise} | {servers} | {figure} | {runs} | {right} | {wrong} | {cannot_tell} | {covered} | {median} | {largest} |"
+                "| {noise} | {servers} | {figure} | {runs} | {right} | {wrong} | {cannot_tell} | {failed} | {covered} | {median} | {largest} |"
             );
         }
     }
@@ -117,7 +127,7 @@ mod tests {
         answers.add(&json(slower, faster), pair, true).unwrap();
         answers.add(&json(faster, slower), pair, true).unwrap();
         answers.add(&json(unknown, unknown), pair, false).unwrap();
-        for (count, covered) in answers.0.iter().zip([3, 2]) {
+        for (count, covered) in answers.counts.iter().zip([3, 2]) {
             assert_eq!((count.right, count.wrong, count.cannot_tell, count.covered), (2, 1, 1, covered), "{count:?}");
         }
         assert!(answers.add("{}", pair, false).is_err());
