@@ -30,9 +30,9 @@ impl Acceptance {
                 (ExitCode::Threshold, crossed.iter().map(|bound| format!("threshold crossed: {bound}")).collect())
             }
             verdict if verdict.has_failures() && !is_limited => {
-                let why = verdict.why.first().map_or("requests failed", String::as_str);
-                let remedy = "to accept some failures, give a bound such as --fail-if 'errors>1%'";
-                (ExitCode::Failed, vec![format!("error: {why}; {remedy}")])
+                let [why, remedy] = [&verdict.why, &verdict.remedy].map(|all| all.first().map_or("", String::as_str));
+                let bound = "a bound such as --fail-if 'errors>1%' accepts some failures";
+                (ExitCode::Failed, vec![format!("error: {why}; {remedy} ({bound})")])
             }
             verdict if verdict.doubts().any(|doubt| !self.doubts.contains(&doubt)) => (ExitCode::Untrusted, Vec::new()),
             _ => (ExitCode::Good, Vec::new()),

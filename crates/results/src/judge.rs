@@ -117,7 +117,9 @@ fn samples(result: &RunResult) -> Option<ValidityIssue> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
     // External testers may report service times only; brunt never has more of them than response times.
     let count = result.latency.response.count.max(result.latency.service.count);
-    (count < needed).then_some(ValidityIssue::TooFewSamples { count, needed, quantile: "p99" })
+    // More requests would not help.
+    let all_failed = result.requests.completed == 0 && result.failures() > 0;
+    (count < needed && !all_failed).then_some(ValidityIssue::TooFewSamples { count, needed, quantile: "p99" })
 }
 
 #[cfg(test)]
