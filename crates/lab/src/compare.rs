@@ -6,11 +6,13 @@
 mod bound;
 mod metric_comparison;
 mod result_set;
+mod sliced;
 mod text;
 
 pub use bound::Bound;
 pub use metric_comparison::{Conclusion, Figure, MARGIN, MetricComparison, compare_metric};
 pub use result_set::{Group, ResultSet};
+pub use sliced::sliced;
 pub use text::text;
 
 use crate::Error;
@@ -34,13 +36,19 @@ pub struct Pair {
     pub repeats: [usize; 2],
     /// Whether repeats are compared pairwise, because they ran next to each other.
     pub in_pairs: bool,
+    /// Whether they are rounds of slices.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_slices: bool,
     pub verdicts: [BTreeMap<Kind, usize>; 2],
     pub figures: Vec<MetricComparison>,
 }
 
 impl Pair {
-    /// Whether more than half of the trials of one set have a verdict other than `ok`.
+    /// Whether more than half of the trials of one set have a verdict other than `ok`, or slices could not be compared.
     pub fn is_untrusted(&self) -> bool {
+        if self.figures.iter().any(|figure| figure.conclusion.is_invalid()) {
+            return true;
+        }
         let good = |verdicts: &BTreeMap<Kind, usize>| verdicts.get(&Kind::Ok).copied().unwrap_or(0);
         self.verdicts.iter().any(|verdicts| 2 * good(verdicts) < verdicts.values().sum())
     }
@@ -77,6 +85,7 @@ fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
         cell,
         repeats: [of_a.len(), of_b.len()],
         in_pairs,
+        by_slices: false,
         verdicts: [a.verdicts(), b.verdicts()],
         figures: Figure::ALL.into_iter().filter_map(|figure| compare_metric(figure, &of_a, &of_b, in_pairs)).collect(),
     }

@@ -4,10 +4,11 @@ pub(crate) mod build;
 pub mod experiment;
 mod nginx;
 pub mod preflight;
+mod sliced;
 pub mod trial;
 
-use crate::{plan::Plan, schedule::Cell, testers::Tester};
-use std::{path::PathBuf, time::Duration};
+use crate::{plan::Plan, schedule::Cell, slices::Generator, testers::Tester};
+use std::{path::PathBuf, rc::Rc, time::Duration};
 use trial::TrialStatus;
 
 #[derive(Debug, Clone)]
@@ -21,11 +22,20 @@ pub struct Request {
     pub fresh: bool,
     /// Makes the load where the plan names no external tester.
     pub tester: Tester,
+    /// Makes the load of slices; without it all plans run by trials.
+    pub generator: Option<Rc<dyn Generator>>,
     /// The binary whose `serve` is a target.
     pub brunt: PathBuf,
     pub speed_probe: trial::SpeedProbe,
     /// The command line as typed.
     pub command: Vec<String>,
+}
+
+impl Request {
+    /// Whether the targets of a load take turns by slices.
+    pub fn is_sliced(&self) -> bool {
+        self.generator.is_some() && self.plan.is_sliced()
+    }
 }
 
 /// Receives events on the thread that runs the experiment; must return quickly.
@@ -77,7 +87,7 @@ pub enum Event<'a> {
     /// Sent a few times a second.
     TrialRunning {
         trial: TrialProgress<'a>,
-        activity: &'static str,
+        activity: &'a str,
     },
     TrialFinished {
         trial: TrialProgress<'a>,

@@ -15,6 +15,7 @@ use std::time::Duration;
 pub use cells::{Cell, Cells, SkippedCell, cells, pairs};
 pub use cpu_assignment::{Machine, Placement, SkipReason, TooFewCores, assign_cores, busy};
 
+pub(crate) use order::shuffle;
 pub use order::{ScheduledTrial, abba, order};
 
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct Schedule {
     /// Selected trials, in order; indices into `all.run`.
     pub order: Vec<ScheduledTrial>,
     pub repeats: u32,
+    /// Time for one start of all targets of a load, if they take turns by slices.
+    pub start_budget: Option<Duration>,
 }
 
 impl Schedule {
@@ -43,7 +46,7 @@ impl Schedule {
         let mut order = order(&all.run, repeats, plan.seed);
         order.retain(|trial| selection.admits(&all.run[trial.cell]));
         let skipped = all.skipped.iter().filter(|cell| selection.admits_skipped(cell)).cloned().collect();
-        Ok(Self { all, skipped, order, repeats })
+        Ok(Self { all, skipped, order, repeats, start_budget: None })
     }
 
     /// Reorders the trials for comparisons; see [`abba`].
@@ -77,6 +80,38 @@ impl Schedule {
             (first - start.len(), start)
         });
         starts.filter(|(_, start)| !start.iter().all(&is_done)).collect()
+    }
+
+    /// The targets of a load take turns by slices, for at most `budget` over all starts.
+    pub fn by_slices(&mut self, budget: Duration) {
+        self.start_budget = Some(budget / self.repeats.max(1));
+    }
+
+    /// Trials to run, by start of a load: those of all its targets, if one of them is not done.
+    pub fn todo_by_slices(&self, is_done: impl Fn(&ScheduledTrial) -> bool) -> Vec<(usize, &[ScheduledTrial])> {
+        let mut first = 0;
+        let same = |a: &ScheduledTrial, b: &ScheduledTrial| {
+            a.repeat == b.repeat && self.cell(*a).combination() == self.cell(*b).combination()
+        };
+        let starts = self.order.chunk_by(same).map(|start| {
+            first += start.len();
+            (first - start.len(), start)
+        });
+        starts.filter(|(_, start)| !start.iter().all(&is_done)).collect()
+    }
+
+    /// Time of one trial under load.
+    pub fn load_time(&self, trial: ScheduledTrial) -> Duration {
+        let cell = self.cell(trial);
+        match self.start_budget {
+            None => cell.load_time(),
+            Some(budget) => {
+                let load = |other: &&ScheduledTrial| {
+                    other.repeat == trial.repeat && self.cell(**other).combination() == cell.combination()
+                };
+                budget / self.order.iter().filter(load).count().max(1) as u32 + cell.settings.warmup.0
+            }
+        }
     }
 
     /// A line with the number of cells that the plan's own filters leave out, if any.
@@ -132,7 +167,7 @@ impl Estimator {
     }
 
     pub fn time(&self, schedule: &Schedule, trials: &[ScheduledTrial]) -> Duration {
-        let load: Duration = trials.iter().map(|trial| schedule.cell(*trial).load_time()).sum();
+        let load: Duration = trials.iter().map(|trial| schedule.load_time(*trial)).sum();
         load + self.overhead.checked_div(self.trials).unwrap_or(OVERHEAD) * trials.len() as u32
     }
 }

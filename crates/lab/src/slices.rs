@@ -5,11 +5,14 @@
 //! Words: a *slice* is a short load on one target while the others idle; a *round* is one slice of each target, in random
 //! order; a *start* is one launch of all targets; a *load* is one combination of settings.
 
+pub mod absolute;
 pub mod analysis;
 pub mod comparison;
 pub mod generator;
 pub mod length;
 pub mod record;
+pub mod rounds;
+pub mod text;
 
 pub use analysis::{Progress, Settings, SlicedLoad, compare, is_precise, sentence};
 pub use comparison::{Alarm, Figure, LoadComparison, Merged, Ratio, TargetComparison, Verdict};

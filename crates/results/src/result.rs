@@ -163,6 +163,15 @@ pub struct Errors {
 }
 
 impl Errors {
+    pub fn add(&mut self, more: &Self) {
+        self.connect += more.connect;
+        self.timeout += more.timeout;
+        self.reset += more.reset;
+        self.protocol += more.protocol;
+        self.status += more.status;
+        self.mismatch += more.mismatch;
+    }
+
     /// The sum of all kinds.
     pub fn total(&self) -> u64 {
         self.by_kind().iter().map(|(_, count)| count).sum()

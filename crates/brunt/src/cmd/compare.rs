@@ -21,13 +21,13 @@ const MEASURING: &str = "Measuring first";
 A and B are directories of brunt run, of brunt load --out, or directories that contain several of the latter. Cells of \
 the same name are compared; if each side has a single target, cells with the same load.
 
-There are three conclusions: 'different', 'no difference' within the margin, and 'cannot tell', which needs more repeats. \
-With fewer than four repeats on a side there is no conclusion.
+There are three conclusions: 'different', 'no difference' within the margin, and 'cannot tell', which needs more repeats \
+or rounds. Targets of a run by slices are compared by its rounds; other sets by their repeats, of which there must be four.
 
 Examples:
   brunt compare runs/before runs/after --fail-if 'rate<-5%'
   brunt compare runs/quick --targets uring,epoll
-  brunt compare --plan quick --targets uring,epoll -- --only rate=max --duration 1s
+  brunt compare --plan quick --targets uring,epoll -- --only rate=max --budget 30s
 
 Exit status: 0 compared, 1 failed or interrupted, 2 wrong usage, 3 most trials of some cell are not trustworthy (unless \
 --allow-untrusted), 99 a --fail-if bound was crossed."
@@ -56,10 +56,11 @@ pub struct Args {
     #[arg(long, short)]
     quiet: bool,
 
-    /// Measure the two targets of this plan first, in turns (ABBA); flags for brunt run follow --
+    /// Measure the two targets of this plan first, by slices where possible, else in turns (ABBA); flags for brunt run
+    /// follow --
     #[arg(long, value_name = "PLAN", help_heading = MEASURING, requires = "targets", conflicts_with = "dirs")]
     plan: Option<String>,
-    /// Trials per target and cell [default: 16]
+    /// Trials per target and cell [default: 5 starts by slices, else 16]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), requires = "plan",
           help_heading = MEASURING)]
     repeat: Option<u32>,
@@ -89,7 +90,14 @@ impl Args {
             let all = ResultSet::read(dir)?;
             Ok::<_, Error>((all.of_target(a)?, all.of_target(b)?))
         };
-        let (a, b) = match (&self.plan, self.dirs.as_slice(), &self.targets) {
+        let of_run = |dir: &Path, targets: &(String, String)| {
+            if let Some(sliced) = compare::sliced(dir, &targets.0, &targets.1, self.margin)? {
+                return Ok(sliced);
+            }
+            let (a, b) = of_targets(dir, targets)?;
+            compare::compare(&a, &b, self.margin)
+        };
+        let comparison = match (&self.plan, self.dirs.as_slice(), &self.targets) {
             (Some(plan), _, Some(targets)) => {
                 let dir;
                 (dir, code) = live::run(self, plan, targets)?;
@@ -97,10 +105,14 @@ impl Args {
                 if code == ExitCode::Usage {
                     return Ok(code);
                 }
-                of_targets(&dir, targets)?
+                of_run(&dir, targets)?
             }
-            (None, [dir], Some(targets)) => of_targets(dir, targets)?,
-            (None, [a, b], None) => (ResultSet::read(a)?, ResultSet::read(b)?),
+            (None, [dir], Some(targets)) => {
+                // Names that are not targets are errors before anything else.
+                of_targets(dir, targets)?;
+                of_run(dir, targets)?
+            }
+            (None, [a, b], None) => compare::compare(&ResultSet::read(a)?, &ResultSet::read(b)?, self.margin)?,
             (_, dirs, targets) => {
                 let with = if targets.is_some() { " and --targets" } else { "" };
                 return Err(Error::Usage(format!(
@@ -113,7 +125,6 @@ impl Args {
                 )));
             }
         };
-        let comparison = compare::compare(&a, &b, self.margin)?;
         stdout::print_as(self.json, &comparison, compare::text)?;
         let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(&comparison)));
         Ok(match code {

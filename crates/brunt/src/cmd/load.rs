@@ -5,6 +5,7 @@
 
 mod address;
 mod calibration;
+mod compare;
 mod format;
 mod http;
 mod observer;
@@ -100,6 +101,8 @@ pub struct Args {
     tls: tls::Tls,
     #[command(flatten)]
     script: script::Scripting,
+    #[command(flatten)]
+    comparison: compare::Comparison,
 
     /// Print the response-time percentiles in detail
     #[arg(long, help_heading = "Result")]
@@ -190,6 +193,12 @@ struct Line {
     args: Args,
 }
 
+/// The options of a load described by `brunt load` arguments.
+pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    options::options(&line.args, brunt_meter::environment::collect().cpus_allowed.as_deref())
+}
+
 /// Runs the load described by `brunt load` arguments; writes no files.
 pub(super) fn measure(words: &[String]) -> Result<Measured, Error> {
     let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
@@ -213,6 +222,9 @@ pub(super) fn check(words: &[String]) -> Result<(), Error> {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
+        if self.comparison.compare {
+            return self.compare();
+        }
         let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;

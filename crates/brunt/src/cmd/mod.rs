@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod serve;
 mod signals;
+mod slices;
 mod status_line;
 mod stdout;
 mod worker;
@@ -98,6 +99,11 @@ fn share(text: &str, is_valid: impl Fn(f64) -> bool, expected: &str) -> Result<f
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let percent = percent.filter(|percent| is_valid(*percent));
     percent.map(|percent| percent / 100.0).ok_or_else(|| format!("expected a percentage {expected}, for example 3%"))
+}
+
+/// The value of --margin and --precision.
+fn percent(text: &str) -> Result<f64, String> {
+    share(text, |percent| (0.1..=50.0).contains(&percent), "from 0.1% to 50%")
 }
 
 fn report_error(error: &Error) -> ExitCode {

@@ -5,19 +5,21 @@ mod preview;
 mod progress;
 
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::{current_binary, out_directory, registered, stdout};
-use brunt_lab::plan::{Plan, Style, builtin, read};
+use super::slices::Sessions;
+use super::{current_binary, out_directory, percent, registered, stdout};
+use brunt_lab::plan::{Plan, Style, builtin, read, slicing};
 use brunt_lab::run::Request;
 use brunt_lab::run::experiment::{self, Summary};
 use brunt_lab::run::preflight;
 use brunt_lab::run_directory::{RunDirectory, last_directory};
 use brunt_lab::schedule::{Machine, Schedule};
+use brunt_lab::slices::Generator;
 use brunt_lab::testers::Tester;
 use brunt_lab::{Error, report};
 use brunt_results::{ExitCode, Span};
 use clap::{Parser, value_parser};
 use std::path::{Path, PathBuf};
-use std::{fs, io, io::Write as _};
+use std::{collections::BTreeSet, fs, io, io::Write as _, rc::Rc, time::Duration};
 
 const OVERRIDES: &str = "Plan overrides";
 
@@ -58,9 +60,10 @@ pub struct Args {
     /// Exit with 3 if most results of any cell are not trustworthy
     #[arg(long)]
     strict: bool,
-    /// Order of the trials: shuffled; or abba, the targets of each load in turns (ABBA), for comparisons
-    #[arg(long, value_enum, value_name = "ORDER", default_value = "shuffled")]
-    order: Order,
+    /// How targets take turns: slices, every tenth of a second; trials, one after the other, shuffled; abba, trials of
+    /// each load forwards and backwards [default: the plan's, else slices where targets can be compared]
+    #[arg(long, value_enum, value_name = "ORDER")]
+    order: Option<Order>,
     /// Table layout: plain, ping-pong, upstreams; see brunt report --help. Default: the plan's
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
@@ -74,16 +77,25 @@ pub struct Args {
     /// Run only these cells: NAME=VALUE,...; repeating a name adds a value, another name narrows
     #[arg(long, value_name = "CELLS", help_heading = OVERRIDES)]
     only: Vec<String>,
-    /// Trials per cell
+    /// Trials per cell; by slices, starts of each target
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), help_heading = OVERRIDES)]
     repeat: Option<u32>,
     /// Maximum retries of a trial disturbed by the machine
     #[arg(long, alias = "again", value_name = "N", value_parser = value_parser!(u32).range(0..=100),
           help_heading = OVERRIDES)]
     retries: Option<u32>,
-    /// Measured window of every trial
+    /// Measured window of every trial; by slices, the longest time for each start of each target
     #[arg(long, short, value_name = "TIME", help_heading = OVERRIDES)]
     duration: Option<Span>,
+    /// By slices: longest time for each load
+    #[arg(long, value_name = "TIME", conflicts_with = "duration", help_heading = OVERRIDES)]
+    budget: Option<Span>,
+    /// By slices: a load is done when its intervals are this narrow, as half their width
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = OVERRIDES)]
+    precision: Option<f64>,
+    /// Differences below it do not matter
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = OVERRIDES)]
+    margin: Option<f64>,
     /// Any other setting, for every cell, for example connections=500
     #[arg(long, value_name = "NAME=VALUE", help_heading = OVERRIDES)]
     set: Vec<String>,
@@ -98,7 +110,9 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
-    Shuffled,
+    Slices,
+    #[value(alias = "shuffled")]
+    Trials,
     #[value(alias = "mirrored")]
     Abba,
 }
@@ -126,9 +140,17 @@ pub(super) fn check(words: &[String]) -> Result<(), Error> {
     line.args.planned().map(drop)
 }
 
+/// Whether `brunt run` of this plan with these flags compares by slices.
+pub(super) fn is_sliced(plan: &str, flags: &[String]) -> Result<bool, Error> {
+    let words: Vec<String> = std::iter::once(plan.to_owned()).chain(flags.iter().cloned()).collect();
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    let plan = line.args.overridden(find_plan(plan)?.0)?;
+    Ok(line.args.tester.is_none() && plan.is_sliced())
+}
+
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let Planned { plan, text: plan_text, base, machine, schedule } = self.planned()?;
+        let Planned { plan, text: plan_text, base, machine, mut schedule } = self.planned()?;
         let out = match self.out {
             None if self.resume => last_directory(Path::new("runs"), &plan.name),
             _ => out_directory(self.out.as_ref(), &plan.name)?,
@@ -138,6 +160,8 @@ impl Args {
             let message = format!("--resume: there is no run in {place} to continue; leave --resume out to start one");
             return Err(Error::Usage(message));
         }
+        // A second signal is ignored: exiting at once would leave the target running.
+        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let brunt = current_binary()?;
         let mut tester = Tester::brunt(&brunt);
         if let Some(program) = &self.tester {
@@ -150,16 +174,19 @@ impl Args {
             out,
             fresh: self.fresh,
             tester,
+            // Only this program's own load can be cut into slices.
+            generator: self.tester.is_none().then(|| Rc::new(Sessions { stop: stop.clone() }) as Rc<dyn Generator>),
             brunt,
             speed_probe: brunt_lab::run::trial::probe_speed,
             command: command(),
         };
+        if request.is_sliced() {
+            schedule.by_slices(self.slices_budget(&request.plan, &schedule));
+        }
         if self.dry_run {
             stdout::print(&preview::text(&request, &schedule, &machine))?;
             return Ok(ExitCode::Good);
         }
-        // A second signal is ignored: exiting at once would leave the target running.
-        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let progress = progress::status_line(&request, &schedule, &machine, self.quiet);
         let mut observers = (progress, report::LivePage::new(RunDirectory::at(&request.out)));
         let summary = registered(&request.out, || {
@@ -177,7 +204,7 @@ impl Args {
         let machine = Machine::here()?;
         let unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
-        if self.order == Order::Abba {
+        if self.order == Some(Order::Abba) {
             schedule.reorder_abba(plan.seed);
         }
         Ok(Planned { plan, text, base, machine, schedule })
@@ -193,10 +220,33 @@ impl Args {
         if let Some(duration) = &self.duration {
             plan.set("duration", &duration.to_string()).map_err(|e| Error::Usage(format!("--{e}")))?;
         }
+        plan.order = match self.order {
+            Some(Order::Slices) => Some(slicing::Order::Slices),
+            Some(Order::Trials | Order::Abba) => Some(slicing::Order::Trials),
+            None => plan.order,
+        };
+        if let (Some(Order::Slices), Some(why)) = (self.order, plan.unsliceable()) {
+            return Err(Error::Usage(format!("--order slices: the plan cannot run by slices: {why}")));
+        }
+        let slicing = &mut plan.slicing;
+        slicing.budget = self.budget.unwrap_or(slicing.budget);
+        slicing.margin = self.margin.unwrap_or(slicing.margin);
+        slicing.precision = self.precision.or(slicing.precision);
         plan.seed = self.seed.unwrap_or(plan.seed);
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
         plan.retries = self.retries.unwrap_or(plan.retries);
         Ok(plan)
+    }
+
+    /// Time for the slices of one load, over all its starts.
+    fn slices_budget(&self, plan: &Plan, schedule: &Schedule) -> Duration {
+        match self.duration {
+            None => plan.slicing.budget.0,
+            Some(each) => {
+                let targets = schedule.selected().iter().map(|cell| &cell.target).collect::<BTreeSet<_>>().len();
+                each.0 * targets as u32 * schedule.repeats
+            }
+        }
     }
 
     fn conclude(&self, request: &Request, summary: &Summary) -> Result<ExitCode, Error> {

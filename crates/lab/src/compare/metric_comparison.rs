@@ -56,6 +56,21 @@ pub enum Conclusion {
     CannotTell {
         repeats: Option<u32>,
     },
+    /// The interval of slices is wider than was asked for; with the number of rounds at which it would not be.
+    Imprecise {
+        repeats: Option<u32>,
+    },
+    /// The generator was full in the slices of the faster target.
+    ClientLimited,
+    /// Requests failed.
+    Errors,
+}
+
+impl Conclusion {
+    /// Whether more repeats would not help.
+    pub fn is_invalid(&self) -> bool {
+        matches!(self, Self::ClientLimited | Self::Errors)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,7 +87,7 @@ pub struct MetricComparison {
     #[serde(rename = "answer")]
     pub conclusion: Conclusion,
     #[serde(skip)]
-    repeats: usize,
+    pub(super) repeats: usize,
 }
 
 /// `None` if no trial has the figure. With `in_pairs`, `a[i]` belongs to `b[i]`. `conclude` draws the conclusion later.

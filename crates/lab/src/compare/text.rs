@@ -23,6 +23,7 @@ pub fn text(comparison: &Comparison) -> String {
 fn title(pair: &Pair) -> String {
     let [a, b] = pair.repeats;
     let repeats = match () {
+        () if pair.by_slices => format!("{} of slices", plural(a, "round")),
         () if pair.in_pairs => format!("{} in pairs", plural(a, "repeat")),
         () if a == b => format!("{} of each", plural(a, "repeat")),
         () => format!("{a} and {b} repeats"),
@@ -32,10 +33,10 @@ fn title(pair: &Pair) -> String {
 
 fn table(pair: &Pair, margin: f64) -> String {
     let is_right = |column: usize| column > 0 && column < HEADER.len() - 1;
-    format::table(&HEADER, is_right, pair.figures.iter().map(|finding| row(finding, margin)))
+    format::table(&HEADER, is_right, pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)))
 }
 
-fn row(finding: &MetricComparison, margin: f64) -> Vec<String> {
+fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
     let change = finding.change().map_or(ABSENT.to_owned(), |change| format!("{} %", signed(change)));
     let interval = finding
         .interval
@@ -47,7 +48,7 @@ fn row(finding: &MetricComparison, margin: f64) -> Vec<String> {
         change,
         interval,
         finding.p.map_or(ABSENT.to_owned(), |p| if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }),
-        words(finding, margin),
+        words(finding, margin, if by_slices { "round" } else { "repeat" }),
     ]
 }
 
@@ -68,12 +69,18 @@ fn value(figure: Figure, value: Option<f64>) -> String {
     }
 }
 
-fn words(finding: &MetricComparison, margin: f64) -> String {
+fn words(finding: &MetricComparison, margin: f64, unit: &str) -> String {
+    let would = |repeats: &Option<u32>| match repeats {
+        Some(repeats) => format!("about {} would", plural(*repeats as usize, unit)),
+        None => format!("more {unit}s"),
+    };
     match &finding.conclusion {
         Conclusion::NoDifference => format!("no difference within {} %", percent(margin)),
         Conclusion::Different => "different".to_owned(),
-        Conclusion::CannotTell { repeats: Some(repeats) } => format!("cannot tell: about {repeats} repeats would"),
-        Conclusion::CannotTell { repeats: None } => "cannot tell: more repeats".to_owned(),
+        Conclusion::CannotTell { repeats } => format!("cannot tell: {}", would(repeats)),
+        Conclusion::Imprecise { repeats } => format!("imprecise: {}", would(repeats)),
+        Conclusion::ClientLimited => "client-limited: the generator was full".to_owned(),
+        Conclusion::Errors => "requests failed".to_owned(),
     }
 }
 
@@ -84,17 +91,24 @@ fn percent(share: f64) -> f64 {
 
 fn legend(comparison: &Comparison) -> Vec<String> {
     let compared: usize = comparison.cells.iter().map(|pair| pair.figures.len()).sum();
-    let mut lines = vec![
-        format!(
-            "A, B: medians over the repeats. B to A: ratio of the geometric means over the repeats, with the interval of a t \
-             test. p: permutation test. different: p at most 0.05, and the t test's too after Holm's correction for {}. no \
-             difference: the whole interval lies within {} %.",
-            plural(compared, "comparison"),
-            percent(comparison.margin)
+    let percent_of_margin = percent(comparison.margin);
+    let correction = format!("after Holm's correction for {}", plural(compared, "comparison"));
+    let by_slices = comparison.cells.iter().any(|pair| pair.by_slices);
+    let method = match by_slices {
+        true => format!(
+            "A, B: medians over the slices. B to A: Hodges-Lehmann estimate of the ratio within a round, with its 95 % interval, \
+             which contains the spread between starts. p: signed-rank test over the rounds. different: p at most 0.05 {correction}."
         ),
+        false => format!(
+            "A, B: medians over the repeats. B to A: ratio of the geometric means over the repeats, with the interval of a t \
+             test. p: permutation test. different: p at most 0.05, and the t test's too {correction}."
+        ),
+    };
+    let mut lines = vec![
+        format!("{method} no difference: the whole interval lies within {percent_of_margin} %."),
         "cost: CPU time of the server for a request.".to_owned(),
     ];
-    if comparison.cells.iter().any(|pair| pair.in_pairs) {
+    if comparison.cells.iter().any(|pair| pair.in_pairs && !pair.by_slices) {
         let line = "in pairs: each repeat of A with the one of B that ran beside it, so that slow spells of the machine are in both.";
         lines.push(line.to_owned());
     }

@@ -2,7 +2,6 @@
 
 use super::key::{Key, ValueType, optional, required};
 use super::settings::TABLE;
-use super::slicing::Order;
 
 /// Names with a fixed meaning, which no axis may have.
 pub const TAKEN: &[&str] = &["target", "repeat", "phase"];
@@ -18,7 +17,7 @@ pub const PLAN: &[Key] = &[
     optional("repeats", ValueType::Whole(1, 1000), "Trials of each cell; by slices, starts of its target. Default 3."),
     optional(
         "order",
-        ValueType::OneOf(Order::WORDS),
+        ValueType::OneOf(&["slices", "trials"]),
         "slices: targets take turns every tenth of a second; trials: one after the other. Default slices if possible.",
     ),
     optional("slice", ValueType::Span, "Length of a slice; longer where replies are few. Default 100ms."),

@@ -16,10 +16,6 @@ pub enum Order {
     Trials,
 }
 
-impl Order {
-    pub const WORDS: &[&str] = &["slices", "trials"];
-}
-
 /// Settings of a sliced experiment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Slicing {

@@ -1,6 +1,7 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
 
 use super::build::build;
+use super::sliced::{Enough, SlicedStart};
 use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use super::{Event, Observer, Request, TrialProgress};
 use crate::Error;
@@ -8,9 +9,10 @@ use crate::plan::Target;
 use crate::run_directory::disturbance::Disturbance;
 use crate::run_directory::machine_speed::SpeedBaseline;
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome};
-use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
+use crate::schedule::{Cell, Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
+use crate::slices::Generator;
 use crate::system::{cgroup, ports::Ports, process_registry::ProcessRegistry};
-use brunt_results::{directory::Directory, verdict::Kind};
+use brunt_results::{directory::Directory, regime::Regime, verdict::Kind};
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,7 +47,8 @@ pub fn run(
     }
     begin(request, schedule, &run_dir)?;
 
-    let todo = schedule.todo(|trial| run_dir.is_done(schedule.cell(*trial).id(), trial.repeat));
+    let is_done = |trial: &ScheduledTrial| run_dir.is_done(schedule.cell(*trial).id(), trial.repeat);
+    let todo = if request.is_sliced() { schedule.todo_by_slices(is_done) } else { schedule.todo(is_done) };
     let resumed = schedule.order.len() - todo.iter().map(|(_, start)| start.len()).sum::<usize>();
     let mut runner = Runner {
         request,
@@ -57,10 +60,18 @@ pub fn run(
         ports: Ports::default(),
         unbuilt: BTreeMap::new(),
         estimator: Estimator::default(),
+        regime: regime(request, schedule, &todo),
         run: 0,
     };
     let completed = runner.build(&todo).is_ok() && runner.run_all(&todo)? && runner.retry_disturbed()?;
     Ok(Summary { interrupted: !completed, resumed, run: runner.run })
+}
+
+/// What CPU time contains here, if slices are to come: measured for a second on a core of the targets.
+fn regime(request: &Request, schedule: &Schedule, todo: &[Start]) -> Option<Regime> {
+    let (_, start) = todo.first().filter(|_| request.is_sliced())?;
+    let core = *schedule.cell(start[0]).placement.server.0.first()?;
+    brunt_meter::regime::measure(core, Duration::from_secs(1)).ok()
 }
 
 /// Writes `experiment.json`; refuses to mix two plans in one directory.
@@ -96,8 +107,8 @@ fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Resu
         started_unix_s,
         cells: Cells { skipped: schedule.skipped.clone(), ..schedule.all.clone() },
         order: schedule.order.iter().map(name).collect(),
-        margin: None,
-        precision: None,
+        margin: request.is_sliced().then_some(request.plan.slicing.margin),
+        precision: request.is_sliced().then(|| request.plan.slicing.precision()),
     };
     Ok(run_dir.begin(&experiment, &request.plan_text)?)
 }
@@ -119,6 +130,8 @@ struct Runner<'a> {
     /// Targets that could not be built, and why.
     unbuilt: BTreeMap<String, String>,
     estimator: Estimator,
+    /// Of a sliced experiment.
+    regime: Option<Regime>,
     run: usize,
 }
 
@@ -166,7 +179,9 @@ impl<'a> Runner<'a> {
 
     /// Runs disturbed trials again, as often as the plan allows; false if the user stopped the run.
     fn retry_disturbed(&mut self) -> Result<bool, Error> {
-        for _ in 0..self.request.plan.retries {
+        // Disturbed slices are answered by more of them.
+        let retries = if self.request.is_sliced() { 0 } else { self.request.plan.retries };
+        for _ in 0..retries {
             let disturbed = self.disturbed()?;
             if disturbed.is_empty() {
                 break;
@@ -247,17 +262,20 @@ impl<'a> Runner<'a> {
         let estimate = self.estimator.time(schedule, &trials);
         let since = Instant::now();
         self.observer.on_event(&Event::TrialStarted(progress(0, estimate)));
-        let statuses =
-            self.run_start(first, start, &|index| progress(index, estimate.saturating_sub(since.elapsed())))?;
+        let now = |index| progress(index, estimate.saturating_sub(since.elapsed()));
+        let statuses = match self.request.generator.clone().filter(|_| self.request.is_sliced()) {
+            Some(generator) => self.run_slices(&*generator, first, start, &now)?,
+            None => self.run_start(first, start, &now)?,
+        };
         let took = since.elapsed();
-        let load: Duration = start.iter().map(|trial| schedule.cell(*trial).load_time()).sum();
+        let load: Duration = start.iter().map(|trial| schedule.load_time(*trial)).sum();
         let interrupted = statuses.iter().any(|status| matches!(status, TrialStatus::Interrupted));
         let run = if interrupted { 0 } else { start.len() };
         self.run += run;
         self.estimator.observe(took.saturating_sub(load), run);
         let left = self.estimator.time(schedule, &trials[start.len()..]);
         for (index, status) in statuses.iter().enumerate() {
-            let share = schedule.cell(start[index]).load_time().as_secs_f64() / load.as_secs_f64();
+            let share = schedule.load_time(start[index]).as_secs_f64() / load.as_secs_f64();
             let took = took.mul_f64(share);
             self.observer.on_event(&Event::TrialFinished { trial: progress(index, left), status, took });
         }
@@ -265,6 +283,59 @@ impl<'a> Runner<'a> {
         let failed = statuses.iter().any(|status| matches!(status, TrialStatus::Failed(_)));
         let ended = interrupted || failed && self.stop.load(Ordering::Relaxed);
         Ok(!ended)
+    }
+
+    /// Runs the trials of one start of a load by slices and returns how each ended.
+    fn run_slices(
+        &mut self,
+        generator: &dyn Generator,
+        first: usize,
+        start: &[ScheduledTrial],
+        progress: &dyn Fn(usize) -> TrialProgress<'a>,
+    ) -> Result<Vec<TrialStatus>, Error> {
+        let (schedule, request) = (self.schedule, self.request);
+        let (repeat, load) = (start[0].repeat, schedule.cell(start[0]).combination());
+        let mut statuses: Vec<Option<TrialStatus>> = Vec::new();
+        let mut groups = Vec::new();
+        for (index, trial) in start.iter().enumerate() {
+            let cell = schedule.cell(*trial);
+            let spec = TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), repeat) };
+            let target = self.target(cell);
+            if let Some(why) = self.unbuilt.get(&target.name) {
+                let failure = Failure { why: why.clone(), log: Vec::new() };
+                Directory::create(&spec.dir)?.write_json("failed.json", &failure)?;
+                statuses.push(Some(TrialStatus::Failed(failure)));
+                continue;
+            }
+            statuses.push(None);
+            let seed = request.plan.seed.wrapping_add(u64::from(repeat) - 1);
+            groups.push(TrialGroup { trials: vec![spec], target, repeat, seed });
+        }
+        if groups.is_empty() {
+            return Ok(statuses.into_iter().flatten().collect());
+        }
+        let enough = Enough::new(request, repeat, schedule.repeats, start.iter().map(|trial| schedule.cell(*trial)));
+        let runner = TrialRunner { request, registry: &self.registry, stop: self.stop };
+        let sliced = SlicedStart {
+            runner: &runner,
+            generator,
+            groups,
+            file: self.run_dir.slices(load),
+            budget: schedule.start_budget.unwrap_or(request.plan.slicing.budget.0 / schedule.repeats.max(1)),
+            enough: &enough,
+            regime: self.regime.as_ref(),
+        };
+        let observer = &mut self.observer;
+        let ran = sliced.run(&mut self.ports, &mut |activity| {
+            observer.on_event(&Event::TrialRunning { trial: progress(0), activity });
+        })?;
+        let mut ran = ran.into_iter();
+        Ok(statuses.into_iter().filter_map(|status| status.or_else(|| ran.next())).collect())
+    }
+
+    fn target(&self, cell: &Cell) -> &'a Target {
+        let target = self.request.plan.targets.iter().find(|known| known.name == cell.target);
+        target.expect("cells are made of the plan's own targets")
     }
 
     /// Runs the trials of one start and returns how each ended.
@@ -275,9 +346,7 @@ impl<'a> Runner<'a> {
         progress: &dyn Fn(usize) -> TrialProgress<'a>,
     ) -> Result<Vec<TrialStatus>, Error> {
         let (schedule, repeat) = (self.schedule, start[0].repeat);
-        let target = schedule.cell(start[0]).target.as_str();
-        let target = self.request.plan.targets.iter().find(|known| known.name == target);
-        let target = target.expect("cells are made of the plan's own targets");
+        let target = self.target(schedule.cell(start[0]));
         let trial = |(index, trial): (usize, &ScheduledTrial)| {
             let cell = schedule.cell(*trial);
             TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), repeat) }

@@ -21,7 +21,7 @@ use crate::system::process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, de
 use crate::system::process_registry::ProcessRegistry;
 use brunt_results::{RunResult, directory::Directory};
 use hooks::Hook;
-use launch::TrialContext;
+pub(super) use launch::TrialContext;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,7 +74,7 @@ pub struct TrialSpec<'a> {
 }
 
 impl TrialGroup<'_> {
-    fn cell(&self) -> &Cell {
+    pub(super) fn cell(&self) -> &Cell {
         self.trials[0].cell
     }
 
@@ -89,7 +89,7 @@ impl TrialGroup<'_> {
 }
 
 /// Why the trials of a group ended early.
-enum TrialError {
+pub(super) enum TrialError {
     Interrupted,
     /// The trials from this index on have no result.
     Failed(usize, Failure),
@@ -98,7 +98,7 @@ enum TrialError {
 }
 
 impl TrialError {
-    fn failed(from: usize, why: impl Into<String>, log: Vec<String>) -> Self {
+    pub(super) fn failed(from: usize, why: impl Into<String>, log: Vec<String>) -> Self {
         Self::Failed(from, Failure { why: why.into(), log })
     }
 
@@ -245,6 +245,11 @@ impl TrialContext<'_> {
         }
     }
 
+    /// Runs `after`, if the target has it.
+    pub(super) fn after(&self, tick: &mut dyn FnMut(&'static str)) -> Result<()> {
+        self.hook(Hook::After, tick).map(drop)
+    }
+
     /// Stops the target and waits until nothing listens on its port.
     pub(super) fn stop_target(&self, mut target: RunningTarget) -> Result<()> {
         target.process.stop(STOP_TIMEOUT);
@@ -257,7 +262,7 @@ impl TrialContext<'_> {
         }
     }
 
-    fn record(&self, trial: &TrialSpec, target: &[String]) -> TrialRecord {
+    pub(super) fn record(&self, trial: &TrialSpec, target: &[String]) -> TrialRecord {
         TrialRecord {
             cell: trial.cell.id().to_owned(),
             repeat: self.group.repeat,
@@ -271,7 +276,7 @@ impl TrialContext<'_> {
         }
     }
 
-    fn target_failed(&self, why: String) -> TrialError {
+    pub(super) fn target_failed(&self, why: String) -> TrialError {
         TrialError::failed(0, why, last_lines(&self.group.dir().join(TARGET_LOG), 3))
     }
 
@@ -319,7 +324,7 @@ fn combine(phases: Option<TrialError>, after: Option<TrialError>, last: usize) -
 }
 
 /// Records the failure of the trial at `from` and of those that should have followed it.
-fn write_failures(
+pub(super) fn write_failures(
     group: &TrialGroup,
     from: usize,
     failure: Failure,

@@ -29,7 +29,7 @@ pub fn abba(cells: &[Cell], repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
     shuffled(cells, repeats, seed, true)
 }
 
-fn shuffled(cells: &[Cell], repeats: u32, seed: u64, mirrored: bool) -> Vec<ScheduledTrial> {
+pub(crate) fn shuffled(cells: &[Cell], repeats: u32, seed: u64, mirrored: bool) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut blocks = blocks(cells);
     let mut trials = Vec::with_capacity(cells.len() * repeats as usize);
@@ -57,7 +57,7 @@ fn blocks(cells: &[Cell]) -> Vec<Vec<Vec<usize>>> {
 }
 
 /// Fisher-Yates shuffle: every order is equally likely.
-fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
+pub(crate) fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, random) as usize);
     }

@@ -20,6 +20,17 @@ pub enum Figure {
 impl Figure {
     pub const ALL: [Self; 6] = [Self::Rate, Self::Cost, Self::Mean, Self::P50, Self::P90, Self::P99];
 
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Cost => "CPU time a request",
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+        }
+    }
+
     /// The quantile of response times that the figure is, if it is one.
     pub fn quantile(self) -> Option<f64> {
         match self {

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use std::time::Duration;
 
 /// Opens connection sets; implemented by the generator of this program.
-pub trait Generator {
+pub trait Generator: std::fmt::Debug {
     /// Opens all connections of one target and waits for them. `words` are arguments of `brunt load`, the URL first; those on
     /// length, warm-up and output have no effect. The error is one line.
     fn open(&self, words: &[String]) -> Result<Box<dyn ConnectionSet>, String>;

@@ -45,12 +45,7 @@ impl Counters {
         self.waited += other.waited;
         self.unanswered += other.unanswered;
         self.abandoned += other.abandoned;
-        self.errors.connect += other.errors.connect;
-        self.errors.timeout += other.errors.timeout;
-        self.errors.reset += other.errors.reset;
-        self.errors.protocol += other.errors.protocol;
-        self.errors.status += other.errors.status;
-        self.errors.mismatch += other.errors.mismatch;
+        self.errors.add(&other.errors);
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
         self.replies.add(&other.replies);

@@ -20,16 +20,21 @@ use std::time::Duration;
 
 /// Default repeats: tells 5 % from 0 and 0 from 3 % where repeats vary by 2 %.
 const REPEATS: u32 = 16;
+/// Default starts by slices.
+const STARTS: u32 = 5;
 /// Timeout for the run to end its trial and write its report after a signal.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs the trials; returns their directory and the exit status of the run.
 pub(super) fn run(args: &Args, plan: &str, (a, b): &(String, String)) -> Result<(PathBuf, ExitCode), Error> {
     let out = out_directory(args.out.as_ref(), "compare")?;
-    let repeats = args.repeat.unwrap_or(REPEATS).to_string();
+    let sliced = run::is_sliced(plan, &args.run)?;
+    let repeats = args.repeat.unwrap_or(if sliced { STARTS } else { REPEATS }).to_string();
+    let (order, margin) = (if sliced { "slices" } else { "abba" }, format!("{}%", args.margin * 100.0));
     let only = format!("target={a},target={b}");
     let place = out.display().to_string();
-    let words = ["run", plan, "--order", "abba", "--only", &only, "--repeat", &repeats, "--out", &place];
+    let words =
+        ["run", plan, "--order", order, "--margin", &margin, "--only", &only, "--repeat", &repeats, "--out", &place];
     let mut words: Vec<String> = words.map(str::to_owned).into();
     if args.quiet {
         words.push("--quiet".to_owned());

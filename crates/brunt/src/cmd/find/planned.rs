@@ -33,6 +33,7 @@ pub(super) fn target(args: &Args, plan: &str, out: &Path) -> Result<PlannedTarge
         out: out.to_owned(),
         fresh: false,
         tester: Tester::brunt(&brunt),
+        generator: None,
         brunt,
         speed_probe: |_| None,
         command: run::command(),

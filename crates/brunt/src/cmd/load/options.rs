@@ -28,7 +28,13 @@ const LARGEST_MESSAGE: Size = Size(1 << 30);
 
 /// Builds the options; `allowed` is the process's CPU list as printed by the kernel.
 pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Error> {
-    let urls = args.urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
+    options_of(args, &args.urls, allowed)
+}
+
+/// The same for some of the URLs.
+pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) -> Result<Options, Error> {
+    let url = urls.join(" ");
+    let urls = urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
     let connections = connections(args, threads.len() as u64)?;
     let rate = rate(args, threads.len() as f64)?;
@@ -48,7 +54,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Err
         return usage(format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
     Ok(Options {
-        url: args.urls.join(" "),
+        url,
         target,
         connections: connections as usize,
         threads,

@@ -55,11 +55,20 @@ pub(super) fn headlines(request: &Request, schedule: &Schedule, machine: &Machin
     let mut lines = vec![format!(
         "{} x {} = {}{done}; about {}; results in {}",
         plural(cells, "cell"),
-        plural(schedule.repeats as usize, "repeat"),
+        plural(schedule.repeats as usize, if request.is_sliced() { "start" } else { "repeat" }),
         plural(total, "trial"),
         format_duration(Estimator::default().time(schedule, &todo)),
         directory.path().display()
     )];
+    if let Some(budget) = schedule.start_budget {
+        let slicing = &request.plan.slicing;
+        lines.push(format!(
+            "by slices: the targets of a load take turns every {} until their ratios are known to {:.1} %, for at most {}",
+            slicing.slice,
+            slicing.precision() * 100.0,
+            format_duration(budget * schedule.repeats)
+        ));
+    }
     if machine.cores.len() == 1 {
         lines.push("server and generator share the only core; figures include both".to_owned());
     }

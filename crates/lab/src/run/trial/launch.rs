@@ -13,10 +13,10 @@ use rustix::process::{Resource, getrlimit};
 use std::{collections::BTreeMap, fs, fs::File, io, path::PathBuf};
 
 /// One start of a target, and what is settled before any process of its trials is started.
-pub(super) struct TrialContext<'a> {
+pub(in crate::run) struct TrialContext<'a> {
     pub(super) runner: &'a TrialRunner<'a>,
     pub(super) group: &'a TrialGroup<'a>,
-    pub(super) port: u16,
+    pub(in crate::run) port: u16,
     pub(super) dir: PathBuf,
     values: BTreeMap<String, String>,
     /// Every core that this process may use.
@@ -24,7 +24,12 @@ pub(super) struct TrialContext<'a> {
 }
 
 impl<'a> TrialContext<'a> {
-    pub(super) fn new(runner: &'a TrialRunner, group: &'a TrialGroup, port: u16, machine: Machine) -> io::Result<Self> {
+    pub(in crate::run) fn new(
+        runner: &'a TrialRunner,
+        group: &'a TrialGroup,
+        port: u16,
+        machine: Machine,
+    ) -> io::Result<Self> {
         let dir = std::path::absolute(preflight::folder(group.target, &runner.request.base))?;
         let mut values = group.cell().placeholders();
         values.insert("listen".into(), format!("127.0.0.1:{port}"));

@@ -1,0 +1,157 @@
+//! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
+
+use super::{Args, listeners, options, usage};
+use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
+use crate::cmd::slices::Sessions;
+use crate::cmd::{status_line::StatusLine, stdout};
+use brunt_lab::Error;
+use brunt_lab::slices::analysis::{self, Progress, RunningRatio, SlicedLoad, is_precise};
+use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
+use brunt_lab::slices::rounds::{Participant, Rounds};
+use brunt_lab::slices::{Slice, record, text};
+use brunt_meter::slice::ServerCpu;
+use brunt_results::{ExitCode, Span, directory::Directory};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Longest time without -d.
+const BUDGET: Duration = Duration::from_secs(60);
+const SLICE: Span = Span(Duration::from_millis(100));
+const WARMUP: Duration = Duration::from_millis(500);
+const MARGIN: f64 = 0.03;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Comparison {
+    /// Compare the URLs, each a server of its own, with the first: slices of the load on each in turn, in random order,
+    /// until the ratios are precise or -d is over [default: 60s]
+    #[arg(long, help_heading = HEADING)]
+    pub(super) compare: bool,
+    /// Differences below it do not matter [default: 3%]
+    #[arg(long, value_name = "PERCENT", value_parser = crate::cmd::percent, requires = "compare", help_heading = HEADING)]
+    margin: Option<f64>,
+    /// Half width of the intervals at which to stop [default: half the margin]
+    #[arg(long, value_name = "PERCENT", value_parser = crate::cmd::percent, requires = "compare", help_heading = HEADING)]
+    precision: Option<f64>,
+    /// Length of a slice; longer where replies are few [default: 100ms]
+    #[arg(long, value_name = "TIME", requires = "compare", help_heading = HEADING)]
+    slice: Option<Span>,
+}
+
+const HEADING: &str = "Comparison";
+
+/// Flags that mean nothing in a comparison.
+fn unused(args: &Args) -> Option<&'static str> {
+    super::first_given(&[
+        ("-n", args.requests.is_some()),
+        ("--server-pid", args.server_pid.is_some()),
+        ("--latency", args.latency),
+        ("--calibrate", args.calibrate),
+        ("--fail-if", !args.fail_if.is_empty()),
+    ])
+}
+
+impl Args {
+    /// Compares the servers and prints the answer.
+    pub(super) fn compare(&self) -> Result<ExitCode, Error> {
+        if self.urls.len() < 2 {
+            return usage("--compare needs at least two URLs: the first is the baseline");
+        }
+        if let Some(flag) = unused(self) {
+            return usage(format!("{flag} and --compare: leave one of them out"));
+        }
+        let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
+        let sessions = Sessions { stop: stop.clone() };
+        let allowed = brunt_meter::environment::collect().cpus_allowed;
+        let mut participants = Vec::new();
+        let (mut seed, mut is_open) = (1, false);
+        for url in &self.urls {
+            let options = options::options_of(self, std::slice::from_ref(url), allowed.as_deref())?;
+            (seed, is_open) = (self.seed.unwrap_or(options.seed), options.rate.is_some());
+            let server = (!self.no_meter).then(|| server(&options.target.addresses())).flatten();
+            let connections = sessions.connect(&options).map_err(Error::Failed)?;
+            // Not ours to freeze.
+            participants.push(Participant { name: url.clone(), connections, server, group: None });
+        }
+        let out = self.out.as_ref().map(Directory::create).transpose()?;
+        let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
+        let slice = self.comparison.slice.unwrap_or(SLICE).0;
+        let margin = self.comparison.margin.unwrap_or(MARGIN);
+        let precision = self.comparison.precision.unwrap_or(margin / 2.0);
+        let budget = self.duration.map_or(BUDGET, |duration| duration.0);
+        let line = StatusLine::new(self.quiet);
+        line.set(format!("warming up {} servers", self.urls.len()));
+        let begun = Rounds::begin(participants, 1, seed, slice, WARMUP, &[]);
+        let mut rounds = begun.map_err(Error::Failed)?;
+        let (until, mut slices) = (Instant::now() + budget, Vec::new());
+        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+            let round = rounds.round().map_err(Error::Failed)?;
+            for slice in &round {
+                file.iter_mut().try_for_each(|file| write_line(file, slice))?;
+            }
+            slices.extend(round);
+            let progress = is_precise(&slices, &self.urls[0], precision, is_open);
+            line.set(running(&progress));
+            if progress.precise {
+                break;
+            }
+        }
+        drop(rounds);
+        drop(line);
+        let load = SlicedLoad { load: String::new(), open_loop: is_open, slices };
+        let settings = analysis::Settings { margin, precision };
+        let compared = analysis::compare(std::slice::from_ref(&load), &self.urls, &self.urls[0], settings);
+        let comparison = compared.first().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
+        self.show(comparison, &load.slices)?;
+        Ok(conclusion(comparison))
+    }
+
+    fn show(&self, comparison: &LoadComparison, slices: &[Slice]) -> Result<(), Error> {
+        match &self.json {
+            Some(path) if path.as_os_str() == "-" => return stdout::print_as(true, comparison, |_| String::new()),
+            Some(path) => {
+                let json = serde_json::to_string_pretty(comparison).map_err(io::Error::other)?;
+                stdout::write_file(path, &(json + "\n"))?;
+            }
+            None => {}
+        }
+        let note = "one start of each server: the answer is about these processes; another start may differ by a percent or more";
+        Ok(stdout::print(&format!("{}note: {note}\n", text::text(comparison, slices)))?)
+    }
+}
+
+/// The CPU meter of the local process that listens on the addresses.
+fn server(addresses: &[brunt_runtime::net::Address]) -> Option<ServerCpu> {
+    ServerCpu::attach(*listeners(addresses).ok()?.first()?).ok()
+}
+
+fn write_line(file: &mut File, slice: &Slice) -> io::Result<()> {
+    let mut line = serde_json::to_vec(slice).map_err(io::Error::other)?;
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+/// The intervals so far; no verdict before the end.
+fn running(progress: &Progress) -> String {
+    let shown = |name: &str, now: RunningRatio| format!("{name} x{:.3} [{:.3} {:.3}]", now.ratio, now.low, now.high);
+    let targets = progress.targets.iter().map(|target| {
+        let figures = [target.rate.map(|now| shown("rate", now)), target.cost.map(|now| shown("CPU", now))];
+        format!("{}: {}", target.target, figures.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    });
+    let needed = progress.needed.map_or(String::new(), |needed| format!(" of about {needed}"));
+    format!("{} rounds{needed}; {}", progress.rounds, targets.collect::<Vec<_>>().join("; "))
+}
+
+/// 0 if every target has an answer; 1 if requests failed; 3 otherwise.
+fn conclusion(comparison: &LoadComparison) -> ExitCode {
+    let verdicts = || {
+        let ratios = comparison.targets.iter().flat_map(|target| &target.ratios);
+        ratios.filter(|ratio| matches!(ratio.figure, Figure::Rate | Figure::Cost)).map(|ratio| &ratio.verdict)
+    };
+    match () {
+        () if verdicts().any(|verdict| *verdict == Verdict::Errors) => ExitCode::Failed,
+        () if verdicts().count() > 0 && verdicts().all(Verdict::is_answer) => ExitCode::Good,
+        () => ExitCode::Untrusted,
+    }
+}

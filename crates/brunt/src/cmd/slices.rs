@@ -1,0 +1,62 @@
+//! The generator of sliced experiments: each target has a set of connections in this process.
+
+use super::load;
+use brunt_lab::slices::{ConnectionSet, Generator, Measured, SliceSpec};
+use brunt_load::Options;
+use brunt_load::session::{Session, SliceOrder};
+use brunt_results::result::Load;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Opens connection sets until `stop` is set.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl Sessions {
+    /// Opens all connections of a load and waits for them; the error is one line.
+    pub(super) fn connect(&self, options: &Options) -> Result<Box<dyn ConnectionSet>, String> {
+        Ok(Box::new(Set(Session::open(options, &self.stop).map_err(|error| error.to_string())?)))
+    }
+}
+
+impl Generator for Sessions {
+    fn open(&self, words: &[String]) -> Result<Box<dyn ConnectionSet>, String> {
+        self.connect(&load::options_of(words).map_err(|error| error.to_string())?)
+    }
+}
+
+struct Set(Session);
+
+impl ConnectionSet for Set {
+    fn slice(&mut self, spec: &SliceSpec) -> Result<Measured, String> {
+        let SliceSpec { lead, window, seed } = *spec;
+        let report = self.0.slice(SliceOrder { lead, window, seed }).map_err(|error| error.to_string())?;
+        Ok(Measured {
+            window: report.window,
+            busy: report.busy,
+            completed: report.completed,
+            replies: report.replies,
+            failed: report.failed,
+            unanswered: report.unanswered,
+            errors: report.errors,
+            response: report.response,
+            service: report.service,
+            lag: report.lag,
+            cpu: report.cpu,
+            busiest_percent: report.busiest_percent,
+            sent_bytes: report.sent_bytes,
+            received_bytes: report.received_bytes,
+            statuses: report.statuses,
+        })
+    }
+
+    fn threads(&self) -> &[u32] {
+        self.0.threads()
+    }
+
+    fn load(&self) -> &Load {
+        self.0.load()
+    }
+}

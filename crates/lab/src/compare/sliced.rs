@@ -1,0 +1,95 @@
+//! Two targets of a sliced experiment: compared by the slices of each load instead of by its starts.
+
+use super::metric_comparison::{Conclusion, Figure, MetricComparison};
+use super::{Comparison, Pair};
+use crate::Error;
+use crate::group::distinct;
+use crate::run_directory::RunDirectory;
+use crate::slices::{self, Ratio, Slice, SlicedLoad, analysis::Settings, record};
+use crate::stats::median;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Compares target `b` with target `a` in each load of the run in `dir`; `None` if it was not made by slices.
+pub fn sliced(dir: &Path, a: &str, b: &str, margin: f64) -> Result<Option<Comparison>, Error> {
+    let store = RunDirectory::at(dir);
+    let Some(experiment) = store.experiment()? else { return Ok(None) };
+    let cells = experiment.cells.run.iter().filter(|cell| [a, b].contains(&cell.target.as_str()));
+    let mut loads = Vec::new();
+    for (combination, is_open) in distinct(cells.map(|cell| (cell.combination(), cell.rate().is_some()))) {
+        let path = store.slices(combination);
+        if !path.exists() {
+            continue;
+        }
+        let mut slices = record::read(&path).map_err(Error::Failed)?;
+        slices.retain(|slice| [a, b].contains(&slice.target.as_str()));
+        loads.push(SlicedLoad { load: combination.to_owned(), open_loop: is_open, slices });
+    }
+    if loads.is_empty() {
+        return Ok(None);
+    }
+    let settings = Settings { margin, precision: experiment.precision.unwrap_or(margin / 2.0) };
+    let compared = slices::compare(&loads, &[a.to_owned(), b.to_owned()], a, settings);
+    let cells = compared.iter().zip(&loads).map(|(comparison, load)| {
+        let ratios =
+            comparison.targets.iter().find(|target| target.target == b).map_or(&[][..], |target| &target.ratios);
+        let figures = Figure::ALL.into_iter().filter_map(|figure| {
+            let ratio = ratios.iter().find(|ratio| ratio.figure == of_slices(figure))?;
+            Some(converted(figure, ratio, &load.slices, [a, b]))
+        });
+        Pair {
+            cell: comparison.load.clone(),
+            repeats: [comparison.rounds; 2],
+            in_pairs: true,
+            by_slices: true,
+            verdicts: [BTreeMap::new(), BTreeMap::new()],
+            figures: figures.collect(),
+        }
+    });
+    let cells = cells.collect();
+    Ok(Some(Comparison { sides: [a.to_owned(), b.to_owned()], margin, cells, alone: Vec::new() }))
+}
+
+fn of_slices(figure: Figure) -> slices::Figure {
+    match figure {
+        Figure::Rate => slices::Figure::Rate,
+        Figure::P50 => slices::Figure::P50,
+        Figure::P99 => slices::Figure::P99,
+        Figure::Cost => slices::Figure::Cost,
+    }
+}
+
+fn of_slice(figure: Figure, slice: &Slice) -> Option<f64> {
+    match figure {
+        Figure::Rate => Some(slice.rate()),
+        Figure::P50 => slice.latency.p50_us,
+        Figure::P99 => slice.latency.p99_us,
+        Figure::Cost => slice.cpu_us_per_request(),
+    }
+}
+
+fn converted(figure: Figure, ratio: &Ratio, slices: &[Slice], names: [&str; 2]) -> MetricComparison {
+    let middle = |name: &str| {
+        let own = slices.iter().filter(|slice| slice.target == name && slice.void.is_none());
+        median(own.map(|slice| of_slice(figure, slice)))
+    };
+    let repeats = |rounds: &Option<usize>| rounds.and_then(|rounds| u32::try_from(rounds).ok());
+    MetricComparison {
+        figure,
+        a: middle(names[0]),
+        b: middle(names[1]),
+        ratio: Some(ratio.ratio),
+        interval: Some([ratio.low, ratio.high]),
+        p: Some(ratio.p),
+        p_adjusted: Some(ratio.p_adjusted),
+        conclusion: match &ratio.verdict {
+            slices::Verdict::NoDifference => Conclusion::NoDifference,
+            slices::Verdict::Different => Conclusion::Different,
+            slices::Verdict::CannotTell { rounds } => Conclusion::CannotTell { repeats: repeats(rounds) },
+            slices::Verdict::Imprecise { rounds } => Conclusion::Imprecise { repeats: repeats(rounds) },
+            slices::Verdict::ClientLimited => Conclusion::ClientLimited,
+            slices::Verdict::Errors => Conclusion::Errors,
+        },
+        repeats: ratio.rounds,
+    }
+}

@@ -1,0 +1,261 @@
+//! Runs one start of a sliced load: launches all its targets, opens their connections, makes rounds of slices until the
+//! comparison is precise or the time is up, and leaves the slices and a result for each target.
+//!
+//! Invariants as of a trial: no process outlives it; each trial's directory has `result.json` or `failed.json`.
+
+mod enough;
+mod written;
+
+use super::trial::{RunningTarget, TrialContext, TrialError, TrialGroup, TrialRunner, TrialStatus, write_failures};
+use crate::plan::tester::BRUNT;
+use crate::run_directory::Failure;
+use crate::schedule::{Machine, shuffle};
+use crate::slices::rounds::{Participant, Rounds};
+use crate::slices::{Generator, Slice};
+use crate::system::ports::Ports;
+use crate::system::process_group::{AffinityGuard, ProcessGroup, describe_exit};
+use crate::testers::Tester;
+use brunt_meter::{ServerMeter, slice::ServerCpu};
+use brunt_results::{directory::Directory, regime::Regime, result::Load};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+use written::SliceFile;
+
+pub(super) use enough::Enough;
+
+/// One start of all targets of a load.
+pub(super) struct SlicedStart<'a> {
+    pub runner: &'a TrialRunner<'a>,
+    pub generator: &'a dyn Generator,
+    /// A target each, with a single trial, in the order of the plan.
+    pub groups: Vec<TrialGroup<'a>>,
+    /// Where the slices of the load go.
+    pub file: PathBuf,
+    /// Time for the rounds.
+    pub budget: Duration,
+    pub enough: &'a Enough,
+    /// What CPU time contains on this machine.
+    pub regime: Option<&'a Regime>,
+}
+
+/// What was started for one target.
+struct Up<'a> {
+    context: TrialContext<'a>,
+    background: Option<ProcessGroup>,
+    running: Option<RunningTarget>,
+    meter: Option<Result<ServerMeter, String>>,
+    failure: Option<TrialError>,
+    words: Vec<String>,
+    /// What the generator was asked for.
+    load: Load,
+}
+
+impl SlicedStart<'_> {
+    /// Runs it; one status for each group.
+    pub(super) fn run(&self, ports: &mut Ports, tick: &mut dyn FnMut(&str)) -> io::Result<Vec<TrialStatus>> {
+        for trial in self.groups.iter().flat_map(|group| &group.trials) {
+            let _ = fs::remove_dir_all(&trial.dir);
+            Directory::create(&trial.dir)?;
+        }
+        let (client, repeat) = (&self.groups[0].cell().placement.client, self.groups[0].repeat);
+        let _affinity = AffinityGuard::pin(client);
+        let machine = Machine::here()?;
+        let mut file = SliceFile::open(&self.file, repeat)?;
+        let mut targets = Vec::new();
+        for group in &self.groups {
+            let context = TrialContext::new(self.runner, group, ports.free()?, machine.clone())?;
+            targets.push(Up {
+                context,
+                background: None,
+                running: None,
+                meter: None,
+                failure: None,
+                words: Vec::new(),
+                load: Load::default(),
+            });
+        }
+        self.launch(&mut targets, tick);
+        let ended = self.load(&mut targets, &mut file, tick);
+        tick("stopping the targets");
+        let interrupted = matches!(ended, Err(TrialError::Interrupted)) || self.is_stopped();
+        let failed = match ended {
+            Err(TrialError::Io(error)) => return Err(error),
+            Err(TrialError::Failed(_, failure)) => Some(failure),
+            Err(TrialError::Interrupted) | Ok(()) => None,
+        };
+        let mut statuses = Vec::new();
+        for (group, target) in self.groups.iter().zip(targets) {
+            let slices: Vec<Slice> = file.own().to_vec();
+            let status = self.finish(group, target, &slices, failed.as_ref(), interrupted, tick)?;
+            statuses.push(status);
+        }
+        Ok(statuses)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.runner.stop.load(Ordering::Relaxed)
+    }
+
+    /// Starts the targets in random order: the first to be started must not always be the same.
+    fn launch(&self, targets: &mut [Up], tick: &mut dyn FnMut(&str)) {
+        let group = &self.groups[0];
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(group.seed);
+        let mut order: Vec<usize> = (0..targets.len()).collect();
+        shuffle(&mut order, &mut random);
+        for index in order {
+            let target = &mut targets[index];
+            let name = &self.groups[index].target.name;
+            let mut told = |_: usize, what: &'static str| tick(&format!("{name}: {what}"));
+            match target.context.start_target(&mut target.background, &mut told, &mut || ()) {
+                Ok(running) => {
+                    target.words = running.words.clone();
+                    let mut meter = ServerMeter::attach(running.process.pid());
+                    if let Ok(meter) = &mut meter {
+                        meter.open();
+                    }
+                    target.meter = Some(meter);
+                    target.running = Some(running);
+                }
+                Err(error) => target.failure = Some(error),
+            }
+        }
+    }
+
+    /// Opens the connections and makes the rounds.
+    fn load(&self, targets: &mut [Up], file: &mut SliceFile, tick: &mut dyn FnMut(&str)) -> Result<(), TrialError> {
+        let failed = |why: String| TrialError::failed(0, why, Vec::new());
+        let mut participants = Vec::new();
+        for (group, target) in self.groups.iter().zip(targets.iter_mut()) {
+            let Some(running) = &target.running else { continue };
+            tick(&format!("{}: opening connections", group.target.name));
+            let pid = running.process.pid();
+            let (record, words) = self.words(group, target, pid)?;
+            Directory::open(&group.trials[0].dir).write_json("trial.json", &record)?;
+            match self.generator.open(&words) {
+                Ok(connections) => {
+                    target.load = connections.load().clone();
+                    let (name, server) = (group.target.name.clone(), ServerCpu::attach(pid).ok());
+                    participants.push(Participant { name, connections, server, group: Some(pid) });
+                }
+                Err(why) => target.failure = Some(target.context.target_failed(why)),
+            }
+        }
+        if self.is_stopped() {
+            return Err(TrialError::Interrupted);
+        }
+        if participants.is_empty() {
+            return Ok(());
+        }
+        tick("warming up");
+        let cell = self.groups[0].cell();
+        let (slicing, settings) = (&self.runner.request.plan.slicing, &cell.settings);
+        let start = self.groups[0].repeat;
+        let seed = seed_of(self.groups[0].seed, cell.combination());
+        let server = &cell.placement.server.0;
+        let mut rounds =
+            Rounds::begin(participants, start, seed, slicing.slice.0, settings.warmup.0, server).map_err(failed)?;
+        let until = Instant::now() + self.budget;
+        let mut count = 0;
+        while count < self.enough.least_rounds() || Instant::now() < until {
+            if self.is_stopped() {
+                return Err(TrialError::Interrupted);
+            }
+            let slices = rounds.round().map_err(failed)?;
+            count += 1;
+            self.check(targets, &mut rounds);
+            file.add(slices)?;
+            tick(&format!("round {count}"));
+            if rounds.is_empty() || self.enough.is_reached(file.all(), count) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The record of a trial, and the words of the load on its target.
+    fn words(
+        &self,
+        group: &TrialGroup,
+        target: &Up,
+        pid: u32,
+    ) -> Result<(crate::run_directory::TrialRecord, Vec<String>), TrialError> {
+        let (request, trial) = (self.runner.request, &group.trials[0]);
+        let added = request.plan.testers.get(BRUNT).map_or(&[][..], Vec::as_slice);
+        let port = target.context.port;
+        let command = |tester: &Tester| tester.command(trial.cell, added, port, pid, group.seed, &trial.dir);
+        let usage = |why: String| TrialError::failed(0, why, Vec::new());
+        let (program, args) = command(&request.tester).map_err(usage)?;
+        let mut record = target.context.record(trial, &target.words);
+        record.tester = std::iter::once(program.display().to_string()).chain(args).collect();
+        let bare = Tester { lead: Vec::new(), ..request.tester.clone() };
+        let (_, words) = command(&bare).map_err(usage)?;
+        Ok((record, words))
+    }
+
+    /// Takes out targets that have ended, with the reason.
+    fn check(&self, targets: &mut [Up], rounds: &mut Rounds) {
+        for (group, target) in self.groups.iter().zip(targets) {
+            let Some(running) = &mut target.running else { continue };
+            let why = match (running.process.ended(), running.oom_kill()) {
+                (_, Some(cause)) => format!("a process of the target died: {cause}"),
+                (Some(status), None) => format!("the target {} under load", describe_exit(status)),
+                (None, None) => continue,
+            };
+            target.failure = Some(target.context.target_failed(why));
+            target.running = None;
+            rounds.remove(&group.target.name);
+        }
+    }
+
+    /// Stops a target, runs `after`, and writes what became of its trial.
+    fn finish(
+        &self,
+        group: &TrialGroup,
+        mut target: Up,
+        slices: &[Slice],
+        failed: Option<&Failure>,
+        interrupted: bool,
+        tick: &mut dyn FnMut(&str),
+    ) -> io::Result<TrialStatus> {
+        let replies = slices.iter().filter(|slice| slice.target == group.target.name).map(|slice| slice.replies).sum();
+        let metered = target.meter.take().map(|meter| meter.map(|mut meter| meter.close(replies)));
+        let mut failure = target.failure.take();
+        if let Some(running) = target.running.take() {
+            failure = failure.or(target.context.stop_target(running).err());
+        }
+        let after = target.context.after(&mut |what| tick(what));
+        failure = failure.or(after.err());
+        drop(target.background.take());
+        let trial = &group.trials[0];
+        if interrupted || matches!(failure, Some(TrialError::Interrupted)) {
+            fs::remove_dir_all(&trial.dir)?;
+            return Ok(TrialStatus::Interrupted);
+        }
+        let failure = match failure {
+            Some(TrialError::Io(error)) => return Err(error),
+            Some(TrialError::Failed(_, failure)) => Some(failure),
+            Some(TrialError::Interrupted) | None => failed.cloned(),
+        };
+        let failure = match failure {
+            Some(failure) => failure,
+            None => match written::result(trial, group, slices, target.load, metered, self.regime)? {
+                Ok(result) => return Ok(TrialStatus::Done(Box::new(result))),
+                Err(why) => Failure { why, log: Vec::new() },
+            },
+        };
+        let mut statuses = Vec::new();
+        write_failures(group, 0, failure, &mut statuses)?;
+        Ok(statuses.remove(0))
+    }
+}
+
+/// The seed of a load: equal for all its targets, different for each start and load.
+fn seed_of(seed: u64, load: &str) -> u64 {
+    load.bytes().fold(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

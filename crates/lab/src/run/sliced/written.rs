@@ -1,0 +1,129 @@
+//! The files of a sliced load: its slices as they are made, and the result of each trial.
+
+use crate::run::trial::{TrialGroup, TrialSpec};
+use crate::slices::{Slice, absolute, record};
+use brunt_results::directory::Directory;
+use brunt_results::regime::Regime;
+use brunt_results::result::{Load, Server};
+use brunt_results::{RunResult, judge::judge};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// `slices.jsonl`, written round by round.
+pub(super) struct SliceFile {
+    path: PathBuf,
+    file: File,
+    slices: Vec<Slice>,
+    /// Number of slices of earlier starts.
+    earlier: usize,
+}
+
+impl SliceFile {
+    /// Opens the file of a load for the slices of `start`. What an interrupted attempt at that start left is removed.
+    pub(super) fn open(path: &Path, start: u32) -> io::Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let mut slices = if path.exists() { record::read(path).map_err(io::Error::other)? } else { Vec::new() };
+        slices.retain(|slice| slice.start != start);
+        let mut lines = Vec::new();
+        slices.iter().for_each(|slice| lines.extend(line(slice)));
+        Directory::open(folder).write(record::FILE, &lines)?;
+        let file = File::options().append(true).open(path)?;
+        Ok(Self { path: path.to_owned(), file, earlier: slices.len(), slices })
+    }
+
+    /// Adds the slices of a round, in one write.
+    pub(super) fn add(&mut self, slices: Vec<Slice>) -> io::Result<()> {
+        let lines: Vec<u8> = slices.iter().flat_map(line).collect();
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.path.display()));
+        self.file.write_all(&lines).map_err(named)?;
+        self.slices.extend(slices);
+        Ok(())
+    }
+
+    /// Those of all starts so far.
+    pub(super) fn all(&self) -> &[Slice] {
+        &self.slices
+    }
+
+    /// Those of this start.
+    pub(super) fn own(&self) -> &[Slice] {
+        &self.slices[self.earlier..]
+    }
+}
+
+fn line(slice: &Slice) -> Vec<u8> {
+    let mut line = serde_json::to_vec(slice).expect("a slice holds only numbers, text and lists");
+    line.push(b'\n');
+    line
+}
+
+/// Figures of a server and the reasons for absent ones, or why there are none.
+type Metered = Option<Result<(Server, BTreeMap<String, String>), String>>;
+
+/// Writes `env.json` and `result.json` of a trial from the slices of its start. `load` is what
+/// the generator was asked for; the inner error says why there is no result.
+pub(super) fn result(
+    trial: &TrialSpec,
+    group: &TrialGroup,
+    slices: &[Slice],
+    load: Load,
+    metered: Metered,
+    regime: Option<&Regime>,
+) -> io::Result<Result<RunResult, String>> {
+    let chosen = absolute::best(slices, &group.target.name);
+    if chosen.is_empty() {
+        return Ok(Err("there was no slice on the target".to_owned()));
+    }
+    let mut env = brunt_meter::environment::collect();
+    env.regime = regime.cloned();
+    let server = match metered {
+        Some(Ok((server, absent))) => {
+            env.absent.extend(absent);
+            server
+        }
+        other => {
+            let why = other.and_then(Result::err).unwrap_or_else(|| "the target was not metered".to_owned());
+            env.absent.extend(brunt_meter::server::all_absent(&why));
+            Server::default()
+        }
+    };
+    let cell = trial.cell;
+    let load = Load { warmup_s: cell.settings.warmup.0.as_secs_f64(), seed: group.seed, ..load };
+    let mut result = match absolute::result(&chosen, load, server, &cell.placement.client.0) {
+        Ok(result) => result,
+        Err(why) => return Ok(Err(why)),
+    };
+    result.requests.offered_rate = cell.rate();
+    result.connections.peak = cell.connections();
+    result.connections.opened = cell.connections();
+    env.absent.extend(absent(&result));
+    result.verdict = judge(&result, None);
+    let directory = Directory::open(&trial.dir);
+    directory.write_env(&env)?;
+    directory.write_result(&result)?;
+    Ok(Ok(result))
+}
+
+/// The reasons for figures that slices do not have.
+fn absent(result: &RunResult) -> BTreeMap<String, String> {
+    let why = "not measured by slices";
+    let mut absent = brunt_meter::host::all_absent("of all targets together in a sliced experiment");
+    let generator = brunt_meter::generator::all_absent(why);
+    absent.extend(generator.into_iter().filter(|(figure, _)| figure != "generator.run_queue_wait_percent"));
+    for (figure, is_absent) in [
+        ("generator.spin_percent", result.generator.spin_percent.is_none()),
+        ("generator.ceiling_rate", result.generator.ceiling_rate.is_none()),
+        ("requests.waited", result.requests.waited.is_none() && result.load.mode == "open"),
+        ("connections.connect_rate_per_s", result.connections.connect_rate_per_s.is_none()),
+        ("responses.body_bytes", result.responses.as_ref().is_some_and(|responses| responses.body_bytes.is_none())),
+        ("steal_percent", true),
+    ] {
+        if is_absent {
+            absent.insert(figure.to_owned(), why.to_owned());
+        }
+    }
+    absent
+}

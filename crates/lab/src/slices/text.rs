@@ -1,0 +1,100 @@
+//! The comparison of one load as text for a terminal.
+
+use super::analysis::sentence;
+use super::comparison::{Alarm, Figure, LoadComparison, Ratio, TargetComparison, Verdict};
+use super::record::Slice;
+use crate::format::{self, ABSENT, plural, time};
+use crate::stats::median;
+use std::fmt::Write;
+
+const HEADER: [&str; 6] = ["", "rate", "CPU a request", "p50", "p99", "verdict"];
+const FIGURES: [Figure; 4] = [Figure::Rate, Figure::Cost, Figure::P50, Figure::P99];
+
+/// A table with the baseline's figures and the ratios of the others to it, the answer in a sentence, and what it rests on.
+pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
+    let rows = comparison.targets.iter().map(|target| match target.target == comparison.baseline {
+        true => baseline(&target.target, slices),
+        false => row(target),
+    });
+    let mut out = format::table(&HEADER, |column| (1..5).contains(&column), rows);
+    let _ = writeln!(out, "\n{}", sentence(comparison));
+    let void = if comparison.void > 0 { format!(", {} left out", comparison.void) } else { String::new() };
+    let starts = plural(comparison.starts, "start");
+    let _ = writeln!(
+        out,
+        "x: ratio to {} with its 95 % interval, over {}{void} and {starts}. Differences below {} % do not matter.",
+        comparison.baseline,
+        plural(comparison.rounds, "round"),
+        (comparison.margin * 1000.0).round() / 10.0
+    );
+    for alarm in &comparison.alarms {
+        let _ = writeln!(out, "note: {}", words(alarm));
+    }
+    out
+}
+
+fn baseline(name: &str, slices: &[Slice]) -> Vec<String> {
+    let own = || slices.iter().filter(|slice| slice.target == name);
+    let middle = |of: fn(&Slice) -> Option<f64>| median(own().map(of));
+    let rate = middle(|slice| Some(slice.rate()));
+    let rate = rate.map_or(ABSENT.to_owned(), |rate| match rate {
+        rate if rate >= 1000.0 => format!("{:.1} k/s", rate / 1e3),
+        rate => format!("{rate:.1} /s"),
+    });
+    let cost = middle(Slice::cpu_us_per_request).map_or(ABSENT.to_owned(), |us| format!("{us:.2} us"));
+    let (p50, p99) = (middle(|slice| slice.latency.p50_us), middle(|slice| slice.latency.p99_us));
+    vec![name.to_owned(), rate, cost, time(p50), time(p99), String::new()]
+}
+
+fn row(target: &TargetComparison) -> Vec<String> {
+    let ratio = |figure: Figure| target.ratios.iter().find(|ratio| ratio.figure == figure);
+    let shown = |ratio: &Ratio| format!("x{:.3} [{:.3} {:.3}]", ratio.ratio, ratio.low, ratio.high);
+    let ratios = FIGURES.into_iter().map(|figure| ratio(figure).map_or(ABSENT.to_owned(), shown));
+    let verdict = ratio(Figure::Rate).or(ratio(Figure::Cost)).map_or("", |ratio| ratio.verdict.word());
+    std::iter::once(target.target.clone()).chain(ratios).chain([verdict.to_owned()]).collect()
+}
+
+impl Verdict {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NoDifference => "no difference",
+            Self::Different => "different",
+            Self::CannotTell { .. } => "cannot tell",
+            Self::Imprecise { .. } => "imprecise",
+            Self::ClientLimited => "client-limited",
+            Self::Errors => "errors",
+        }
+    }
+
+    /// Whether the question has an answer.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::NoDifference | Self::Different)
+    }
+}
+
+/// An alarm in words.
+pub fn words(alarm: &Alarm) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    match alarm {
+        Alarm::Dependence { target, figure, lag1 } => format!(
+            "{target}: {} of neighbouring rounds is correlated ({lag1:+.2}): the intervals may be too narrow",
+            figure.name()
+        ),
+        Alarm::CarryOver { target, figure, share } => {
+            format!("{target}: {} depends on the target before it, by {}", figure.name(), percent(*share))
+        }
+        Alarm::State { target, figure, fast, slow } => format!(
+            "{target}: {} is x{fast:.3} in the machine's fast rounds and x{slow:.3} in its slow ones",
+            figure.name()
+        ),
+        Alarm::IdleBurn { target, percent } => {
+            format!("{target} uses {percent:.1} % of a core while it idles, which slows the others")
+        }
+        Alarm::Void { rounds, of } => {
+            format!("{rounds} of {of} rounds were left out: the machine took more than a tenth of a slice")
+        }
+        Alarm::RareStalls { target, typical, merged } => {
+            format!("{target}: p99 is x{typical:.2} in a typical slice, and rare stalls make it x{merged:.2} over all")
+        }
+    }
+}
