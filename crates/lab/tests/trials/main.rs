@@ -112,6 +112,7 @@ impl Scene {
             out: self.out(),
             fresh: false,
             tester: Tester { program: "sh".into(), lead: vec![script.display().to_string()], grace: self.grace },
+            generator: None,
             brunt: "/nonexistent".into(),
             speed_probe: |_| None,
             command: vec!["test".into()],
