@@ -67,6 +67,11 @@ pub fn share(share: f64) -> String {
     format!("{} %", percent.trim_end_matches(".0"))
 }
 
+/// A number of up to four significant digits without trailing zeros.
+pub fn trimmed(value: f64) -> String {
+    format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Unit of a column of times in microseconds, and its length: microseconds if all are below 100 ms.
 pub fn time_unit(us: impl IntoIterator<Item = f64>) -> (&'static str, f64) {
     if us.into_iter().all(|us| us < 99_950.0) { ("us", 1.0) } else { ("ms", 1e3) }

@@ -5,6 +5,7 @@ mod axis;
 mod body;
 pub(super) mod load;
 mod metric;
+mod ratios;
 mod scale;
 mod select_charts;
 
@@ -16,6 +17,7 @@ use std::collections::BTreeSet;
 pub(super) use axis::Axis;
 pub(super) use body::{Bar, Bars, Body, Group, Lines, Plot, Point, Series};
 pub(super) use metric::Metric;
+pub(super) use ratios::{RatioGroup, RatioMark, Ratios};
 pub(super) use scale::Scale;
 pub(super) use select_charts::misses;
 
@@ -39,6 +41,14 @@ pub fn charts(report: &Report) -> Vec<Chart> {
     let footer = footer(report);
     let mut charts: Vec<Chart> = Vec::new();
     let mut files = BTreeSet::new();
+    for (title, ratios) in ratios::ratio_charts(report, &targets) {
+        let body = Body::Ratios(ratios);
+        let file = format!("{}.svg", slug(&title));
+        files.insert(file.clone());
+        let load = "95 % intervals; band: the margin; hollow: cannot tell".to_owned();
+        let subtitle = format!("{}: {load}", report.experiment.name);
+        charts.push(Chart { table: 0, file, rows: Vec::new(), body, title, load, subtitle, footer: footer.clone() });
+    }
     let shown = selections(report).into_iter().filter(|table| !table.rows.is_empty());
     for (table, part) in shown.enumerate() {
         for choice in select_charts::select_charts(&part.rows, part.over, &targets) {
@@ -85,7 +95,7 @@ fn under(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> 
     words.extend(repeats(choice));
     let spans = matches!(&choice.body, Body::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()));
     words.extend(spans.then(|| "from p50 (marker) to p99 (end)".to_owned()));
-    if choice.body.metric() == Metric::Response && choice.rows.iter().all(|row| row.cell.rate().is_none()) {
+    if choice.body.is_of(Metric::Response) && choice.rows.iter().all(|row| row.cell.rate().is_none()) {
         // Little's law. Charts are often shown without the report.
         words.push("at saturation it is connections / throughput".to_owned());
     }
@@ -100,6 +110,7 @@ fn repeats(choice: &ChartSelection) -> Option<String> {
     let has_ranges = match &choice.body {
         Body::Lines(lines) => lines.points().any(|point| point.range.is_some()),
         Body::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
+        Body::Ratios(_) => false,
     };
     let figure = if has_ranges { "median and range" } else { "median" };
     match high {
@@ -110,10 +121,11 @@ fn repeats(choice: &ChartSelection) -> Option<String> {
 }
 
 impl Body {
-    fn metric(&self) -> Metric {
+    fn is_of(&self, metric: Metric) -> bool {
         match self {
-            Self::Lines(lines) => lines.metric,
-            Self::Bars(bars) => bars.metric,
+            Self::Lines(lines) => lines.metric == metric,
+            Self::Bars(bars) => bars.metric == metric,
+            Self::Ratios(_) => false,
         }
     }
 
@@ -122,6 +134,7 @@ impl Body {
         match self {
             Self::Lines(lines) => lines.description(),
             Self::Bars(bars) => bars.description(),
+            Self::Ratios(ratios) => ratios.description(),
         }
     }
 }

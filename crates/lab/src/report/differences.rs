@@ -50,6 +50,15 @@ impl Differences {
     }
 }
 
+impl Differences {
+    /// With target names prefixed by the name of their run.
+    pub fn named(&self, run: &str) -> Self {
+        let series = self.series.iter().cloned();
+        let series = series.map(|one| TargetSeries { target: format!("{run}: {}", one.target), ..one });
+        Self { series: series.collect(), ..self.clone() }
+    }
+}
+
 /// The figures that lead the comparison.
 fn shown(open_loop: bool) -> [Figure; 2] {
     if open_loop { [Figure::P50, Figure::Cost] } else { [Figure::Rate, Figure::Cost] }

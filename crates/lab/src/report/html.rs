@@ -6,6 +6,7 @@
 mod data;
 mod detail;
 mod markup;
+mod ratios;
 mod views;
 
 use super::{Report, Run, charts, multi_run::merged};
@@ -26,12 +27,13 @@ const UPLOT: &str = concat!(
     include_str!("html/assets/uPlot.iife.min.js")
 );
 /// In dependency order.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("html/assets/figures.js"),
     include_str!("html/assets/marks.js"),
     include_str!("html/assets/tip.js"),
     include_str!("html/assets/plot.js"),
     include_str!("html/assets/views.js"),
+    include_str!("html/assets/rounds.js"),
     include_str!("html/assets/table.js"),
     include_str!("html/assets/start.js"),
 ];

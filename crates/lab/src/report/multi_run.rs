@@ -44,7 +44,8 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     row::sort(&mut all);
     let comparisons = runs.iter().flat_map(|run| run.report.comparisons.iter().map(|load| named(load, &run.name)));
     let comparisons = comparisons.collect();
-    let differences = runs.iter().flat_map(|run| run.report.differences.clone()).collect();
+    let differences = runs.iter().flat_map(|run| run.report.differences.iter().map(|load| load.named(&run.name)));
+    let differences = differences.collect();
     let not_run = runs.iter().map(|run| run.report.not_run).sum();
     let envs = runs.iter().flat_map(|run| run.report.envs.clone()).collect();
     Report { experiment, rows: all, comparisons, differences, not_run, repeated: 0, skipped: Vec::new(), envs }

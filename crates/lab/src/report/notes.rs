@@ -42,8 +42,9 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
     } else if report.rows.iter().any(|row| row.done > 1) {
         let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
         let range = if is_sure { "95 %: interval of that median" } else { "range: lowest..highest" };
+        let over = if wide { format!("n repeats ({range})") } else { "the repeats".to_owned() };
         lines.push(format!(
-            "Each figure is the median of that figure over n repeats ({range}). Percentiles are never averaged: with an \
+            "Each figure is the median of that figure over {over}. Percentiles are never averaged: with an \
              even count, the higher of the two middle values is shown."
         ));
     }

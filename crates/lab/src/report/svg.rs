@@ -4,6 +4,7 @@
 
 mod bars;
 mod lines;
+mod ratios;
 
 use super::charts::{Body, COLOURS, Chart, SHAPES};
 use crate::format::escaped;
@@ -101,6 +102,7 @@ impl Chart {
     pub fn svg(&self) -> io::Result<String> {
         match &self.body {
             Body::Lines(lines) => frame(self, lines::height(lines), |area, top| lines::draw(lines, area, top)),
+            Body::Ratios(of) => frame(self, ratios::height(of), |area, top| ratios::draw(of, area, top)),
             Body::Bars(bars) => frame(self, bars::height(bars), |area, top| bars::draw(bars, area, top)),
         }
     }

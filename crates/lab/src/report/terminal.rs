@@ -7,7 +7,7 @@ use crate::format::plural;
 use crate::{format, plan::Style, terminal};
 use std::fmt::Write;
 
-/// Columns of the default table are left out until it fits both [`WIDEST`] and the terminal.
+/// Columns of the default table are left out until it fits both 100 characters and the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// Every figure.

@@ -4,7 +4,7 @@ mod scene;
 
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Width};
-use scene::{TARGETS, sliced};
+use scene::{ROUNDS, STARTS, TARGETS, sliced};
 use std::fs;
 
 const TWO_LOADS: &str = "[load]\nconnections = 80\n[sweep]\nrate = [\"max\", \"20k\"]";
@@ -80,4 +80,42 @@ fn a_run_that_was_killed_is_reported_from_its_whole_lines() {
     fs::write(&place, b"{}\n").unwrap();
     let error = report::read(store.path()).unwrap_err().to_string();
     assert!(error.contains("slices.jsonl: line 1 is not a slice"), "{error}");
+}
+
+#[test]
+fn page_and_chart_hold_ratios_and_rounds() {
+    let home = tempfile::tempdir().unwrap();
+    let store = sliced(home.path(), TWO_LOADS, TARGETS);
+    let read = report::read(store.path()).unwrap();
+    report::write(&read, &store).unwrap();
+    let svg = fs::read_to_string(store.path().join("charts/ratio-to-epoll.svg")).unwrap();
+    for word in
+        ["closed loop: uring: rate x1.198 [", "CPU time a request x0.831 [", "20k req/s offered", "band: the margin"]
+    {
+        assert!(svg.contains(word), "'{word}' is not in {svg}");
+    }
+    let markdown = fs::read_to_string(store.path().join("report.md")).unwrap();
+    assert!(markdown.contains("![Ratio to epoll](charts/ratio-to-epoll.svg)"), "{markdown}");
+    let page = fs::read_to_string(store.path().join(brunt_lab::run_directory::PAGE_FILE)).unwrap();
+    let answer = page.find("<p class=\"answer\">closed loop: uring serves 1.198x epoll").unwrap();
+    assert!(Some(answer) < page.find("<table"), "the answer is in the head");
+    assert!(
+        page.contains("<b class=v-no-difference>no difference</b>") && page.contains("id=\"every\""),
+        "no verdict or switch"
+    );
+    let (_, data) = page.split_once("id=\"data\">").unwrap();
+    let data: serde_json::Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    let rounds = data["rounds"].as_array().unwrap();
+    assert_eq!(rounds.len(), 2);
+    // Without the round that does not count.
+    let counted = (STARTS * ROUNDS - 1) as usize;
+    assert_eq!(
+        (rounds[0]["at"].as_array().unwrap().len(), rounds[0]["starts"].as_array().unwrap().len()),
+        (counted, 2)
+    );
+    let series = rounds[1]["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2 * (TARGETS.len() - 1));
+    for ratio in series[0]["ratios"].as_array().unwrap() {
+        assert!((ratio.as_f64().unwrap() / 0.833 - 1.0).abs() < 0.03, "{series:?}");
+    }
 }

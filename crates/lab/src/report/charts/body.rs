@@ -1,12 +1,13 @@
 //! Line charts: a figure over a swept value, one line per target, in one plot or in two of the same scale. Bar charts: one bar
 //! per target, grouped by load.
 
-use super::{axis::Axis, metric::Metric, scale::Scale};
+use super::{axis::Axis, metric::Metric, ratios::Ratios, scale::Scale};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     Lines(Lines),
     Bars(Bars),
+    Ratios(Ratios),
 }
 
 #[derive(Debug, Clone, PartialEq)]

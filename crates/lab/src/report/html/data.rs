@@ -3,9 +3,11 @@
 
 use super::detail::{TimeSeries, odds, significant, spectrum, time_series};
 use super::{FAILED, views::View};
+use crate::report::differences::Differences;
 use crate::report::tables::columns::varying;
-use crate::report::{Report, Row, Run, charts, notes};
+use crate::report::{Report, Row, Run, answers, charts, compared, notes};
 use crate::run_directory::RunDirectory;
+use crate::slices::LoadComparison;
 use crate::stats::Interval;
 use brunt_results::{env::Env, verdict::Kind};
 use serde::{Serialize, Serializer, ser::Error};
@@ -28,6 +30,8 @@ pub struct PageData<'a> {
     #[serde(serialize_with = "split")]
     pub rows: Vec<RowData>,
     views: &'a [View],
+    /// The rounds of every load of a sliced experiment.
+    rounds: Vec<RoundsData>,
     is_running: bool,
 }
 
@@ -97,7 +101,8 @@ pub fn page_data<'a>(report: &Report, runs: &[Run], views: &'a [View], is_runnin
     let rows = rows.collect();
     let odds = odds().collect();
     let (shapes, colours) = (charts::SHAPES.as_slice(), charts::COLOURS.len());
-    PageData { targets, shapes, colours, shared, odds, rows, views, is_running }
+    let rounds = rounds(report, &targets);
+    PageData { targets, shapes, colours, shared, odds, rows, views, rounds, is_running }
 }
 
 /// Texts that rows refer to by index.
@@ -155,6 +160,53 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
         spectrum: spectrum(row, run.store),
         seconds: time_series(row, run.store),
     }
+}
+
+/// Ratios to the baseline by round.
+#[derive(Debug, Serialize)]
+struct RoundsData {
+    load: String,
+    baseline: String,
+    margin: f64,
+    /// Begin of each start but the first, in seconds.
+    starts: Vec<f64>,
+    /// Begin of each round.
+    at: Vec<f64>,
+    series: Vec<RoundsSeries>,
+}
+
+#[derive(Debug, Serialize)]
+struct RoundsSeries {
+    target: usize,
+    figure: &'static str,
+    /// Over all rounds, with its interval and the verdict.
+    all: Option<String>,
+    ratios: Vec<Option<f64>>,
+}
+
+fn rounds(report: &Report, targets: &[String]) -> Vec<RoundsData> {
+    let four = |value: &f64| significant(*value, 4);
+    let of_load = |(load, rounds): (&LoadComparison, &Differences)| {
+        let series = rounds.series.iter().map(|one| {
+            let own = load.targets.iter().find(|target| target.target == one.target);
+            let all = own.and_then(|target| target.ratio(one.figure));
+            RoundsSeries {
+                target: targets.iter().position(|name| *name == one.target).unwrap_or(0),
+                figure: compared::words(one.figure),
+                all: all.map(|ratio| format!("{}, {}", compared::shown(ratio), compared::word(&ratio.verdict))),
+                ratios: one.ratios.iter().map(|ratio| ratio.as_ref().map(four)).collect(),
+            }
+        });
+        RoundsData {
+            load: answers::load(report, load),
+            baseline: load.baseline.clone(),
+            margin: load.margin,
+            starts: rounds.starts_s.iter().map(four).collect(),
+            at: rounds.at_s.iter().map(four).collect(),
+            series: series.collect(),
+        }
+    };
+    report.comparisons.iter().zip(&report.differences).map(of_load).collect()
 }
 
 fn envs(row: &Row, store: &RunDirectory) -> BTreeMap<u32, Env> {

@@ -1,12 +1,13 @@
 //! The page's body: header, legend, cards, tables, notes.
 
-use super::{FAILED, data::PageData, views::View};
+use super::{FAILED, data::PageData, ratios::comparison, views::View};
 use crate::format::{escaped, plural};
 use crate::report::charts::{Bar, Bars, Body, COLOURS, Chart, Metric, SHAPES};
 use crate::report::tables::columns::{Column, columns};
 use crate::report::tables::{Selection, selections};
 use crate::report::{Report, Row, Run, answers::answers, notes};
 use crate::run_directory::CHARTS_FOLDER;
+
 use brunt_results::verdict::Kind;
 use std::{collections::BTreeMap, fmt::Write, io};
 
@@ -35,6 +36,7 @@ pub fn body(
         out.push_str("<p>No trial was run.</p>\n");
     } else {
         out.push_str(&legend(data));
+        out.push_str(&comparison(charts, &report.comparisons));
         let _ = writeln!(out, "<section class=\"grid\">\n{}</section>", cards(charts, views));
         out.push_str(&loads(data));
         out.push_str(&tables(report, &data.targets));

@@ -40,6 +40,7 @@ const FIGURES = {
   offered: { name: 'offered rate', show: (value) => count(value) + ' req/s', tick: count, unit: 'req/s' },
   connections: { name: 'connections', show: count, tick: count, unit: '' },
   cores: { name: 'server cores', show: count, tick: count, unit: '' },
+  ratio: { name: 'ratio to baseline', show: (value) => 'x' + value.toFixed(3), tick: (value) => 'x' + trim(value), unit: '' },
   second: { name: 'second', show: (s) => s.toFixed(1) + ' s', tick: trim, unit: 's' },
 };
 

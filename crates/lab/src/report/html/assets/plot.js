@@ -15,6 +15,15 @@ function padded(low, high, isLog, fromZero) {
   return [fromZero ? 0 : low - margin, high + margin];
 }
 
+// For less than a decade.
+function linearTicks(low, high) {
+  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2].map((share) => share * 10 ** Math.floor(Math.log10(high)));
+  const size = step.find((one) => (high - low) / one <= 8) || high - low;
+  const ticks = [];
+  for (let k = Math.ceil(low / size); k * size <= high * 1.0001; k++) ticks.push(k * size);
+  return ticks;
+}
+
 function logTicks(low, high) {
   const of = (factors) => {
     const ticks = [];
@@ -24,7 +33,7 @@ function logTicks(low, high) {
     return ticks.filter((tick) => tick >= low * 0.9999 && tick <= high * 1.0001);
   };
   const ticks = of([1, 2, 5]);
-  if (ticks.length < 3) return of([1, 2, 3, 4, 5, 6, 8]);
+  if (ticks.length < 3) return linearTicks(low, high);
   return ticks.length > 8 ? of([1]) : ticks;
 }
 
@@ -57,6 +66,7 @@ function wordsOf(series, isPlaced, xFigure, yFigure) {
 // spec: {
 //   x: { figure, or name, tick and unit; isLog, fromZero, ticks, label },  y: { figure, isLog },
 //   series: [{ target, dash, points: [{ x, y, range, isTrusted, row }] }],
+//   isDots: no lines,  band: [low, high] around 1,  breaks: values of x with a line,
 //   offered: whether x is the value to reach,  warmup: its end,  isBare: no markers,  describe(point, series)
 // }
 function plot(host, spec) {
@@ -136,7 +146,7 @@ function plot(host, spec) {
       if (part.length > 1) strokeThrough(ctx, part);
       part = [];
     };
-    series.points.forEach((p) => (isPlaced(p) ? part.push(at(u, p, true)) : end()));
+    if (!spec.isDots) series.points.forEach((p) => (isPlaced(p) ? part.push(at(u, p, true)) : end()));
     end();
     if (series.dash) return;
     ctx.lineWidth = ratio;
@@ -149,8 +159,35 @@ function plot(host, spec) {
     if (spec.isBare) return;
     series.points.filter(isPlaced).forEach((p) => {
       const [x, y] = at(u, p, true);
-      drawMarker(ctx, series.target, x, y, 4 * ratio, p.isTrusted === false);
+      drawMarker(ctx, series.target, x, y, (spec.isDots ? 2.5 : 4) * ratio, p.isTrusted === false);
     });
+  }
+
+  // The margin around 1, and lines at 1 and where the targets were started anew.
+  function drawBand(u, ratio) {
+    const { ctx, bbox } = u;
+    const inside = (y) => Math.min(Math.max(u.valToPos(y, 'y', true), bbox.top), bbox.top + bbox.height);
+    const [low, one, high] = [spec.band[0], 1, spec.band[1]].map(inside);
+    ctx.fillStyle = colour('shade');
+    ctx.fillRect(bbox.left, high, bbox.width, low - high);
+    ctx.strokeStyle = colour('faint');
+    ctx.lineWidth = ratio;
+    const right = bbox.left + bbox.width;
+    strokeThrough(ctx, [
+      [bbox.left, one],
+      [right, one],
+    ]);
+    ctx.setLineDash([4 * ratio, 4 * ratio]);
+    spec.breaks
+      .map((x) => u.valToPos(x, 'x', true))
+      .filter((x) => x > bbox.left && x < right)
+      .forEach((x) =>
+        strokeThrough(ctx, [
+          [x, bbox.top],
+          [x, bbox.top + bbox.height],
+        ]),
+      );
+    ctx.setLineDash([]);
   }
 
   function draw(u) {
@@ -166,6 +203,7 @@ function plot(host, spec) {
       ctx.fillStyle = colour('shade');
       if (edge > bbox.left) ctx.fillRect(bbox.left, bbox.top, edge - bbox.left, bbox.height);
     }
+    if (spec.band) drawBand(u, ratio);
     if (spec.offered) {
       ctx.strokeStyle = colour('faint');
       ctx.lineWidth = ratio;
@@ -232,7 +270,7 @@ function plot(host, spec) {
   let pressed = 0;
   u.over.addEventListener('mousedown', (event) => (pressed = event.clientX));
   u.over.addEventListener('click', (event) => {
-    if (near && near.distance < ON && Math.abs(event.clientX - pressed) < 4) showDetail(near.point.row);
+    if (near && near.point.row != null && near.distance < ON && Math.abs(event.clientX - pressed) < 4) showDetail(near.point.row);
   });
   const self = {
     refresh: () => u.setScale('x', { min: u.scales.x.min, max: u.scales.x.max }),

@@ -3,6 +3,7 @@
 document.querySelectorAll('[data-view]').forEach((figure) => drawView(figure, data.views[Number(figure.dataset.view)]));
 bindLegend();
 bindLoads();
+bindRounds();
 bindTables();
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 document.getElementById('detail').addEventListener('click', (event) => {

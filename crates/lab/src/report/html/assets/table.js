@@ -43,7 +43,7 @@ function bindTables() {
         showDetail(Number(row.dataset.row), button);
     });
   });
-  document.querySelectorAll('.bar').forEach(bindBar);
+  document.querySelectorAll('.bar[data-row]').forEach(bindBar);
 }
 
 // ARIA attributes of an element that opens the details.
