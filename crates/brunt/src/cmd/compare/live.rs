@@ -33,9 +33,15 @@ pub(super) fn run(args: &Args, plan: &str, (a, b): &(String, String)) -> Result<
     let (order, margin) = (if sliced { "slices" } else { "abba" }, format!("{}%", args.margin * 100.0));
     let only = format!("target={a},target={b}");
     let place = out.display().to_string();
-    let words =
-        ["run", plan, "--order", order, "--margin", &margin, "--only", &only, "--repeat", &repeats, "--out", &place];
+    let words = ["run", plan, "--only", &only, "--repeat", &repeats, "--out", &place];
     let mut words: Vec<String> = words.map(str::to_owned).into();
+    // Flags for the run have precedence.
+    let is_given = |flag: &str| args.run.iter().any(|word| word.split('=').next() == Some(flag));
+    for (flag, value) in [("--order", order), ("--margin", margin.as_str())] {
+        if !is_given(flag) {
+            words.extend([flag, value].map(str::to_owned));
+        }
+    }
     if args.quiet {
         words.push("--quiet".to_owned());
     }
