@@ -1,7 +1,7 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
-use crate::result::{RunResult, WrongReply};
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
+use crate::{result::RunResult, wrong_reply::WrongReply};
 
 /// Largest acceptable lag, as a share of the response time, both at the 99th percentile.
 pub const LAG_SHARE: f64 = 0.05;

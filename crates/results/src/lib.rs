@@ -21,6 +21,7 @@ pub mod state_dir;
 pub mod threshold;
 pub mod units;
 pub mod verdict;
+pub mod wrong_reply;
 
 pub use exit::ExitCode;
 pub use latency::LatencySummary;
@@ -28,3 +29,4 @@ pub use result::RunResult;
 pub use threshold::{Slo, Threshold};
 pub use units::{Cores, Count, Rate, Size, Span, UnitError};
 pub use verdict::{ValidityIssue, Verdict};
+pub use wrong_reply::WrongReply;

@@ -2,7 +2,7 @@
 //!
 //! An unavailable figure is `None` (`null`) with the reason in `env.json`; it is never zero and never an estimate.
 
-use crate::{latency::LatencySummary, verdict::Verdict};
+use crate::{latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -194,22 +194,6 @@ impl Errors {
         let happened = self.by_kind().into_iter().filter(|(_, count)| *count > 0);
         happened.map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
     }
-}
-
-/// A reply that was not as expected.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WrongReply {
-    /// Kind of the error: `protocol` or `mismatch`.
-    pub kind: String,
-    /// What was expected.
-    pub expected: String,
-    /// What came; bytes are shortened.
-    pub got: String,
-}
-
-impl WrongReply {
-    /// `got` of a reply that is TLS, as a server with TLS sends to a client without it.
-    pub const TLS: &str = "a TLS record";
 }
 
 /// Connections of the whole run.

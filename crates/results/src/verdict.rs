@@ -2,7 +2,7 @@
 //!
 //! Each issue is a type that carries its evidence and has a remedy, so a report cannot print a warning without a reason.
 
-use crate::result::WrongReply;
+use crate::wrong_reply::WrongReply;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, str::FromStr};

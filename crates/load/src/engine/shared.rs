@@ -5,7 +5,7 @@
 use super::{commands::Commands, hosts::Hosts};
 use crate::measure::{handshakes::Handshakes, recorder::Budget};
 use crate::options::Options;
-use brunt_results::result::WrongReply;
+use brunt_results::WrongReply;
 use brunt_runtime::CancellationToken;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use super::shared::Shared;
 use crate::http::Expect;
-use brunt_results::result::WrongReply;
+use brunt_results::WrongReply;
 
 /// Most bytes of a reply that are shown.
 const SHOWN: usize = 60;
