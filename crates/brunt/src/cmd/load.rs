@@ -14,6 +14,7 @@ mod output;
 mod percentiles;
 mod progress;
 mod script;
+pub(super) mod session;
 mod summary;
 mod tls;
 
@@ -194,7 +195,7 @@ struct Line {
 }
 
 /// The options of a load described by `brunt load` arguments.
-pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
+fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
     let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
     options::options(&line.args, brunt_meter::environment::collect().cpus_allowed.as_deref())
 }

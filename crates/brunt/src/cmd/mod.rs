@@ -11,7 +11,6 @@ mod report;
 mod run;
 mod serve;
 mod signals;
-mod slices;
 mod status_line;
 mod stdout;
 mod worker;

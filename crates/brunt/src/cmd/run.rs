@@ -4,8 +4,8 @@
 mod preview;
 mod progress;
 
+use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::slices::Sessions;
 use super::{current_binary, out_directory, percent, registered, stdout};
 use brunt_lab::plan::{Plan, Style, builtin, read, slicing};
 use brunt_lab::run::Request;

@@ -1,8 +1,8 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::{Args, listeners, options, usage};
+use super::{Args, listeners, options, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
-use crate::cmd::slices::Sessions;
+
 use crate::cmd::{status_line::StatusLine, stdout};
 use brunt_lab::Error;
 use brunt_lab::slices::analysis::{self, Progress, RunningRatio, SlicedLoad, is_precise};

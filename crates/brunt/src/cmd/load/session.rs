@@ -1,6 +1,6 @@
 //! The generator of sliced experiments: each target has a set of connections in this process.
 
-use super::load;
+use super::options_of;
 use brunt_lab::slices::{ConnectionSet, Generator, Measured, SliceSpec};
 use brunt_load::Options;
 use brunt_load::session::{Session, SliceOrder};
@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 /// Opens connection sets until `stop` is set.
 #[derive(Debug)]
-pub(super) struct Sessions {
-    pub(super) stop: Arc<AtomicBool>,
+pub(in crate::cmd) struct Sessions {
+    pub(in crate::cmd) stop: Arc<AtomicBool>,
 }
 
 impl Sessions {
@@ -23,7 +23,7 @@ impl Sessions {
 
 impl Generator for Sessions {
     fn open(&self, words: &[String]) -> Result<Box<dyn ConnectionSet>, String> {
-        self.connect(&load::options_of(words).map_err(|error| error.to_string())?)
+        self.connect(&options_of(words).map_err(|error| error.to_string())?)
     }
 }
 
