@@ -103,14 +103,14 @@ mod tests {
         ];
         for (number, (result, bounds, doubts, code)) in cases.into_iter().enumerate() {
             let list = |text: &'static str| text.split(',').filter(|part| !part.is_empty());
-            let mut acceptance = Acceptance::default();
-            acceptance.bounds = list(bounds).map(|bound| bound.parse().unwrap()).collect();
+            let bounds: Vec<crate::Threshold> = list(bounds).map(|bound| bound.parse().unwrap()).collect();
+            let mut acceptance = Acceptance { bounds, doubts: Vec::new() };
             match doubts {
                 "all" => acceptance.allow_all(),
                 doubts => acceptance.doubts = list(doubts).map(|doubt| doubt.parse().unwrap()).collect(),
             }
             let (found, said) = acceptance.conclude(result);
-            assert_eq!(found, code, "case {number}: {bounds} {doubts} {:?}", result.verdict);
+            assert_eq!(found, code, "case {number}: {:?} {doubts} {:?}", acceptance.bounds, result.verdict);
             assert_eq!(said.is_empty(), matches!(code, Good | Untrusted), "{said:?}");
         }
     }
