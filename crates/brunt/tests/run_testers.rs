@@ -106,7 +106,7 @@ fn at_a_rate_only_the_service_time_is_known_and_the_report_shows_it() {
         "command = ['{brunt}', 'serve', 'http', '--listen', '{listen}', '--model', 'epoll', '--cores', '{cores}']";
     let scene = Scene::new(&format!("tester = 'fortio'\nrate = '5k'\n[[target]]\nname = 'epoll'\n{own}\n"))
         .tester("fortio", &format!("sleep 0.6\ncat {}", said("fortio-good.json")));
-    let output = scene.run("");
+    let output = scene.run("--wide");
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let result = scene.json("runs/scene/trials/target=epoll/1/result.json");
     assert_eq!(result["requests"]["offered_rate"], 5000.0);
