@@ -23,7 +23,7 @@ use crate::plan::{Style, slicing::Slicing};
 use crate::run_directory::{Experiment, RunDirectory};
 use crate::schedule::{Cell, SkippedCell};
 use crate::slices::analysis::{self, Settings, SlicedLoad};
-use crate::slices::{LoadComparison, record};
+use crate::slices::{Figure, LoadComparison, record};
 use brunt_results::env::Env;
 use compared::Compared;
 use differences::Differences;
@@ -144,7 +144,14 @@ impl Report {
         Some(format!("most requests failed in {trials}, such as {} repeat {repeat}: {how}", row.cell.id()))
     }
 
-    pub fn untrusted(&self) -> usize {
-        self.rows.iter().filter(|row| row.is_untrusted()).count()
+    /// Whether the question of the run has an answer: by slices, that every ratio of rate and cost to the baseline is known;
+    /// by trials, that most results of each cell are valid.
+    pub fn is_trusted(&self) -> bool {
+        if self.comparisons.is_empty() {
+            return !self.rows.iter().any(Row::is_untrusted);
+        }
+        let ratios = self.comparisons.iter().flat_map(|load| &load.targets).flat_map(|target| &target.ratios);
+        let mut asked = ratios.filter(|ratio| matches!(ratio.figure, Figure::Rate | Figure::Cost));
+        asked.all(|ratio| ratio.verdict.is_answer())
     }
 }

@@ -29,7 +29,8 @@ Built-in plans: quick (under 90 s, needs nothing but this binary), ping-pong-pea
 ping-pong-scaling (these compare with other runtimes when run inside a clone of brunt), http-upstreams (with nginx, wrk, \
 ab and fortio, where installed), stall (with oha, fortio, hey, h2load, wrk and ab, where installed).
 
-Each trial starts its target anew. Trials are shuffled with the plan's seed and interleaved, repeat by repeat. The same \
+Where possible all targets of a load are up at once and get slices of it in turn, in random order, until their ratios are \
+precise; else each trial starts its target anew, shuffled with the plan's seed and interleaved, repeat by repeat. The same \
 command continues an interrupted run and retries failed trials; with --resume it never starts a new one.
 
 Examples:
@@ -39,7 +40,8 @@ Examples:
   brunt run mine.toml --set size=4KiB --out runs/4k
 
 Exit status: 0 every trial has a result, 1 a trial failed, most requests of a trial failed, or the run was ended early, \
-2 wrong usage or plan, 3 with --strict, if most results of some cell are not trustworthy (see the verdicts).")]
+2 wrong usage or plan, 3 with --strict, if some comparison has no answer or, by trials, if most results of some cell are not \
+trustworthy (see the verdicts).")]
 pub struct Args {
     /// TOML file, or name of a built-in plan
     #[arg(value_name = "PLAN")]
@@ -57,7 +59,7 @@ pub struct Args {
     /// Show cells, skipped cells with the reason, and the estimated duration; run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Exit with 3 if most results of any cell are not trustworthy
+    /// Exit with 3 if a comparison has no answer or, by trials, if most results of any cell are not trustworthy
     #[arg(long)]
     strict: bool,
     /// How targets take turns: slices, every tenth of a second; trials, one after the other, shuffled; abba, trials of
@@ -272,7 +274,7 @@ impl Args {
             () if failing.is_some() || summary.interrupted || report.failed() > 0 || report.not_run > 0 => {
                 ExitCode::Failed
             }
-            () if self.strict && report.untrusted() > 0 => ExitCode::Untrusted,
+            () if self.strict && !report.is_trusted() => ExitCode::Untrusted,
             () => ExitCode::Good,
         })
     }

@@ -1,7 +1,7 @@
 //! What a sliced experiment says about one row of the report.
 
 use crate::format;
-use crate::slices::{Figure, LoadComparison, Ratio, TargetComparison, Verdict};
+use crate::slices::{Figure, LoadComparison, Ratio, TargetComparison};
 
 /// A target of a load against the load's baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,7 @@ impl Compared {
         match self.main() {
             _ if self.is_baseline => "baseline",
             None => "not compared",
-            Some(ratio) => word(&ratio.verdict),
+            Some(ratio) => ratio.verdict.word(),
         }
     }
 }
@@ -65,29 +65,5 @@ pub fn name(figure: Figure) -> &'static str {
         Figure::P50 => "p50",
         Figure::P90 => "p90",
         Figure::P99 => "p99",
-    }
-}
-
-/// The figure in words.
-pub fn words(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Rate => "rate",
-        Figure::Cost => "CPU time a request",
-        Figure::Mean => "mean response time",
-        Figure::P50 => "response p50",
-        Figure::P90 => "response p90",
-        Figure::P99 => "response p99",
-    }
-}
-
-/// The verdict without its margin, which the header of the column has.
-pub fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::NoDifference => "no difference",
-        Verdict::Different => "different",
-        Verdict::CannotTell { .. } => "cannot tell",
-        Verdict::Imprecise { .. } => "imprecise",
-        Verdict::ClientLimited => "client-limited",
-        Verdict::Errors => "errors",
     }
 }

@@ -52,6 +52,7 @@ struct Up<'a> {
     words: Vec<String>,
     /// What the generator was asked for.
     load: Load,
+    cpu_source: Option<String>,
 }
 
 impl SlicedStart<'_> {
@@ -76,6 +77,7 @@ impl SlicedStart<'_> {
                 failure: None,
                 words: Vec::new(),
                 load: Load::default(),
+                cpu_source: None,
             });
         }
         self.launch(&mut targets, tick);
@@ -173,6 +175,10 @@ impl SlicedStart<'_> {
                 break;
             }
         }
+        // It may change during the rounds.
+        for (group, target) in self.groups.iter().zip(targets) {
+            target.cpu_source = rounds.cpu_source(&group.target.name);
+        }
         Ok(())
     }
 
@@ -240,9 +246,12 @@ impl SlicedStart<'_> {
             Some(TrialError::Failed(_, failure)) => Some(failure),
             Some(TrialError::Interrupted) | None => failed.cloned(),
         };
+        let mut env = brunt_meter::environment::collect();
+        env.regime = self.regime.cloned();
+        env.server_cpu_source = target.cpu_source;
         let failure = match failure {
             Some(failure) => failure,
-            None => match written::result(trial, group, slices, target.load, metered, self.regime)? {
+            None => match written::result(trial, group, slices, target.load, metered, &mut env)? {
                 Ok(result) => return Ok(TrialStatus::Done(Box::new(result))),
                 Err(why) => Failure { why, log: Vec::new() },
             },

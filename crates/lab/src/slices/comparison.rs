@@ -20,14 +20,15 @@ pub enum Figure {
 impl Figure {
     pub const ALL: [Self; 6] = [Self::Rate, Self::Cost, Self::Mean, Self::P50, Self::P90, Self::P99];
 
+    /// In words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
             Self::Cost => "CPU time a request",
-            Self::Mean => "mean",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
+            Self::Mean => "mean response time",
+            Self::P50 => "response p50",
+            Self::P90 => "response p90",
+            Self::P99 => "response p99",
         }
     }
 

@@ -106,6 +106,12 @@ impl Rounds {
         self.targets.iter().filter(|target| target.freezer.is_some()).map(|target| target.participant.name.as_str())
     }
 
+    /// Where the CPU time of a target comes from, if it is metered.
+    pub fn cpu_source(&self, name: &str) -> Option<String> {
+        let target = self.targets.iter().find(|target| target.participant.name == name)?;
+        Some(target.participant.server.as_ref()?.source().to_string())
+    }
+
     /// Takes a target out, such as one that has ended.
     pub fn remove(&mut self, name: &str) {
         if let Some(index) = self.targets.iter().position(|target| target.participant.name == name) {

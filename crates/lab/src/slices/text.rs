@@ -28,7 +28,7 @@ pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
         (comparison.margin * 1000.0).round() / 10.0
     );
     for alarm in &comparison.alarms {
-        let _ = writeln!(out, "note: {}", words(alarm));
+        let _ = writeln!(out, "note: {}", alarm_words(alarm, &comparison.baseline));
     }
     out
 }
@@ -73,28 +73,37 @@ impl Verdict {
 }
 
 /// An alarm in words.
-pub fn words(alarm: &Alarm) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+pub fn alarm_words(alarm: &Alarm, baseline: &str) -> String {
+    let figure = |figure: Figure| figure.name();
     match alarm {
-        Alarm::Dependence { target, figure, lag1 } => format!(
-            "{target}: {} of neighbouring rounds is correlated ({lag1:+.2}): the intervals may be too narrow",
-            figure.name()
+        Alarm::Dependence { target, figure: of, lag1 } => format!(
+            "dependence: {} of {target} to {baseline}: neighbouring rounds are correlated ({lag1:+.2}), so the interval may \
+             be too narrow",
+            figure(*of)
         ),
-        Alarm::CarryOver { target, figure, share } => {
-            format!("{target}: {} depends on the target before it, by {}", figure.name(), percent(*share))
-        }
-        Alarm::State { target, figure, fast, slow } => format!(
-            "{target}: {} is x{fast:.3} in the machine's fast rounds and x{slow:.3} in its slow ones",
-            figure.name()
+        Alarm::CarryOver { target, figure: of, share } => format!(
+            "carry-over: {} of {target} to {baseline} depends on which target had the slice before ({:+.1} %)",
+            figure(*of),
+            share * 100.0
+        ),
+        Alarm::State { target, figure: of, fast, slow } => format!(
+            "machine state: {} of {target} to {baseline} is {} in the machine's fast rounds and {} in its slow ones",
+            figure(*of),
+            format::ratio(*fast, None),
+            format::ratio(*slow, None)
         ),
         Alarm::IdleBurn { target, percent } => {
-            format!("{target} uses {percent:.1} % of a core while it idles, which slows the others")
+            format!(
+                "idle CPU: {target} uses {percent:.1} % of a core while it has no load, and the others share that core"
+            )
         }
         Alarm::Void { rounds, of } => {
-            format!("{rounds} of {of} rounds were left out: the machine took more than a tenth of a slice")
+            format!("void: {rounds} of {of} rounds do not count, because the machine took time from them")
         }
-        Alarm::RareStalls { target, typical, merged } => {
-            format!("{target}: p99 is x{typical:.2} in a typical slice, and rare stalls make it x{merged:.2} over all")
-        }
+        Alarm::RareStalls { target, typical, merged } => format!(
+            "rare stalls: response p99 of {target} is {} in a typical slice and {} over all slices together",
+            format::ratio(*typical, None),
+            format::ratio(*merged, None)
+        ),
     }
 }

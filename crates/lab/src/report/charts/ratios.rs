@@ -2,7 +2,7 @@
 //! axis with the margin as a band.
 
 use crate::format;
-use crate::report::compared::{self, main_ratio, shown};
+use crate::report::compared::{main_ratio, shown};
 use crate::report::{Report, answers};
 use crate::slices::{Figure, LoadComparison, Ratio, Verdict};
 
@@ -76,7 +76,7 @@ fn group(report: &Report, load: &LoadComparison, targets: &[String]) -> Option<R
         })
         .collect();
     let main = load.targets.iter().find_map(|target| main_ratio(&target.ratios))?;
-    let figures = [main.figure, Figure::Cost].map(|figure| compared::words(figure).to_owned());
+    let figures = [main.figure, Figure::Cost].map(|figure| figure.name().to_owned());
     Some(RatioGroup { heading, figures, rows })
 }
 

@@ -192,8 +192,8 @@ fn rounds(report: &Report, targets: &[String]) -> Vec<RoundsData> {
             let all = own.and_then(|target| target.ratio(one.figure));
             RoundsSeries {
                 target: targets.iter().position(|name| *name == one.target).unwrap_or(0),
-                figure: compared::words(one.figure),
-                all: all.map(|ratio| format!("{}, {}", compared::shown(ratio), compared::word(&ratio.verdict))),
+                figure: one.figure.name(),
+                all: all.map(|ratio| format!("{}, {}", compared::shown(ratio), ratio.verdict.word())),
                 ratios: one.ratios.iter().map(|ratio| ratio.as_ref().map(four)).collect(),
             }
         });

@@ -3,7 +3,7 @@
 use crate::run::trial::{TrialGroup, TrialSpec};
 use crate::slices::{Slice, absolute, record};
 use brunt_results::directory::Directory;
-use brunt_results::regime::Regime;
+use brunt_results::env::Env;
 use brunt_results::result::{Load, Server};
 use brunt_results::{RunResult, judge::judge};
 use std::collections::BTreeMap;
@@ -71,14 +71,12 @@ pub(super) fn result(
     slices: &[Slice],
     load: Load,
     metered: Metered,
-    regime: Option<&Regime>,
+    env: &mut Env,
 ) -> io::Result<Result<RunResult, String>> {
     let chosen = absolute::best(slices, &group.target.name);
     if chosen.is_empty() {
         return Ok(Err("there was no slice on the target".to_owned()));
     }
-    let mut env = brunt_meter::environment::collect();
-    env.regime = regime.cloned();
     let server = match metered {
         Some(Ok((server, absent))) => {
             env.absent.extend(absent);
@@ -102,7 +100,7 @@ pub(super) fn result(
     env.absent.extend(absent(&result));
     result.verdict = judge(&result, None);
     let directory = Directory::open(&trial.dir);
-    directory.write_env(&env)?;
+    directory.write_env(env)?;
     directory.write_result(&result)?;
     Ok(Ok(result))
 }
