@@ -113,9 +113,11 @@ fn quick_measures_three_models_and_prints_a_table() {
     let report = scene.read("runs/quick/report.md");
     assert!(report.contains("| epoll |") && report.contains("Started 20"), "{report}");
     let trial = "runs/quick/trials/target=epoll,rate=20k/1";
-    for file in ["result.json", "env.json", "latency.hlog", "series.jsonl", "trial.json", "target.log"] {
+    for file in ["result.json", "env.json", "latency.hlog", "trial.json", "target.log"] {
         assert!(scene.path(trial).join(file).exists(), "{file} is missing");
     }
+    let slices = scene.read("runs/quick/slices/rate=20k/slices.jsonl");
+    assert!(slices.lines().count() >= 5 * trials / 2, "at least five rounds: {slices}");
     let result: serde_json::Value = serde_json::from_str(&scene.read(&format!("{trial}/result.json"))).unwrap();
     assert!(result["requests"]["completed"].as_u64().unwrap() > 0);
     assert!(result["server"]["cpu_user_percent"].is_number(), "the server was not metered: {result}");

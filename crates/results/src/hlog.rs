@@ -1,10 +1,14 @@
 //! Reads `latency.hlog`, an HdrHistogram V2 interval log. Values are nanoseconds; times are seconds since the load began.
 
+mod writer;
+
 use crate::latency::new_histogram;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+pub use writer::Hlog;
 
 /// A histogram as text: HdrHistogram V2, deflated, in base64, as in an interval log.
 pub fn encode(histogram: &Histogram<u64>) -> String {

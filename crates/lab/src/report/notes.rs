@@ -11,11 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn common(report: &Report) -> String {
     let Some(row) = report.rows.first() else { return String::new() };
     let varying = varying(&report.rows);
-    let names = names(&report.rows).into_iter().filter(|name| !varying.contains(name));
+    // By slices, a load ends when its ratios are precise.
+    let is_length = |name: &str| name == "duration" && !report.comparisons.is_empty();
+    let names = names(&report.rows).into_iter().filter(|name| !varying.contains(name) && !is_length(name));
     let mut words: Vec<String> = names.filter_map(|name| phrase(row, &name)).collect();
     // Runs shown together may differ in repeats.
     if report.experiment.repeats > 0 {
-        words.push(plural(report.experiment.repeats as usize, "repeat"));
+        let word = if report.comparisons.is_empty() { "repeat" } else { "start" };
+        words.push(plural(report.experiment.repeats as usize, word));
     }
     words.join(", ")
 }

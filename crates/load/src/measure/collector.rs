@@ -4,9 +4,9 @@
 //! complete when every thread has sent its interval; seconds come out in order.
 
 use super::interval::{Counters, Interval, Phase, Usage};
-use super::{hlog::Hlog, recorder::SECOND_NS};
+use super::recorder::SECOND_NS;
 use crate::schedule::Schedule;
-use brunt_results::{LatencySummary, latency::new_histogram, result::Latency, series::Second};
+use brunt_results::{LatencySummary, hlog::Hlog, latency::new_histogram, result::Latency, series::Second};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};

@@ -3,6 +3,5 @@
 pub(crate) mod collector;
 pub(crate) mod handshakes;
 pub(crate) mod histogram;
-pub(crate) mod hlog;
 pub(crate) mod interval;
 pub(crate) mod recorder;

@@ -4,12 +4,14 @@ use crate::run::trial::{TrialGroup, TrialSpec};
 use crate::slices::{Slice, absolute, record};
 use brunt_results::directory::Directory;
 use brunt_results::env::Env;
+use brunt_results::hlog::{Hlog, decode};
 use brunt_results::result::{Load, Server};
 use brunt_results::{RunResult, judge::judge};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// `slices.jsonl`, written round by round.
 pub(super) struct SliceFile {
@@ -100,9 +102,37 @@ pub(super) fn result(
     env.absent.extend(absent(&result));
     result.verdict = judge(&result, None);
     let directory = Directory::open(&trial.dir);
+    match hlog(&chosen, result.load.mode == "closed") {
+        Ok(log) => directory.write_hlog(&log)?,
+        Err(why) => return Ok(Err(why)),
+    }
     directory.write_env(env)?;
     directory.write_result(&result)?;
     Ok(Ok(result))
+}
+
+/// The distributions of these slices, one interval for each, in the order they were made.
+fn hlog(slices: &[&Slice], closed: bool) -> Result<Vec<u8>, String> {
+    let mut slices = slices.to_vec();
+    slices.sort_by_key(|slice| slice.at_us);
+    let begun = SystemTime::now();
+    let mut log = Hlog::new(begun);
+    for slice in slices {
+        let (at, length) = (Duration::from_micros(slice.at_us), Duration::from_micros(slice.window_us));
+        let response = slice.response()?;
+        let service = slice.service.as_deref().map(decode).transpose()?;
+        log.add("response", &response, at, length);
+        match (&service, closed) {
+            (Some(service), _) => log.add("service", service, at, length),
+            // In a closed loop both are the same.
+            (None, true) => log.add("service", &response, at, length),
+            (None, false) => {}
+        }
+        if let Some(lag) = slice.lag.as_deref().map(decode).transpose()? {
+            log.add("lag", &lag, at, length);
+        }
+    }
+    Ok(log.bytes)
 }
 
 /// The reasons for figures that slices do not have.

@@ -1,4 +1,5 @@
-//! Writer of `latency.hlog`: an HdrHistogram V2 interval log, one line for each distribution and second of the window.
+//! Writer of `latency.hlog`: an HdrHistogram V2 interval log, one line for each distribution and second, or slice,
+//! of the window.
 //!
 //! The lines of a tag add up exactly to that distribution of the result: the warm-up is left out, and replies and timeouts
 //! after the end of the window are in the last line. Times are seconds since the load began, values nanoseconds; the column
@@ -54,7 +55,7 @@ impl Hlog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use brunt_results::{hlog, latency::new_histogram};
+    use crate::{hlog, latency::new_histogram};
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     #[test]
