@@ -6,7 +6,8 @@
 use super::{End, HttpProtocol, conversation::HttpConversation, link::Link};
 use crate::{engine::connect, engine::conversation::poll, engine::worker::Worker, measure::recorder::Failure};
 use brunt_runtime::time;
-use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
+use std::task::{Context, Poll};
+use std::{future::poll_fn, pin::pin, rc::Rc, time::Duration};
 
 /// Time for a target that was asked to close a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
@@ -34,11 +35,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                 }
             },
         };
-        let end = poll_fn(|cx| match &mut open {
-            Link::Plain(stream) => poll(&mut conversation, &worker, index, stream, cx),
-            Link::Tls(stream) => poll(&mut conversation, &worker, index, &mut **stream, cx),
-        })
-        .await;
+        let end = poll_fn(|cx| poll_open(&mut conversation, &worker, index, &mut open, cx)).await;
         if std::mem::take(&mut conversation.answered) {
             failures = 0;
         }
@@ -73,6 +70,20 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                 conversation.request();
             }
         }
+    }
+}
+
+#[inline(always)]
+fn poll_open(
+    conversation: &mut HttpConversation<'_>,
+    worker: &Worker<HttpProtocol>,
+    index: u32,
+    open: &mut Link,
+    cx: &mut Context<'_>,
+) -> Poll<End> {
+    match open {
+        Link::Plain(stream) => poll(conversation, worker, index, stream, cx),
+        Link::Tls(stream) => poll(conversation, worker, index, &mut **stream, cx),
     }
 }
 
