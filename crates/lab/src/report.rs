@@ -97,8 +97,10 @@ fn compare(store: &RunDirectory, experiment: &Experiment) -> io::Result<(Vec<Loa
         let place = store.slices(load);
         if place.exists() {
             let slices = record::read(&place).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
-            let open_loop = cells.iter().any(|cell| cell.combination() == load && cell.rate().is_some());
-            loads.push(SlicedLoad { load: load.to_owned(), open_loop, slices });
+            let of_load = || cells.iter().filter(|cell| cell.combination() == load);
+            let open_loop = of_load().any(|cell| cell.rate().is_some());
+            let server_cores = of_load().map(|cell| cell.placement.server.count()).max().unwrap_or(0);
+            loads.push(SlicedLoad { load: load.to_owned(), open_loop, server_cores, slices });
         }
     }
     let targets: Vec<String> = distinct(cells.iter().map(|cell| &cell.target)).into_iter().cloned().collect();

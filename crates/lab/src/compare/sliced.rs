@@ -5,6 +5,7 @@ use super::{Comparison, Pair};
 use crate::Error;
 use crate::group::distinct;
 use crate::run_directory::RunDirectory;
+use crate::schedule::Cell;
 use crate::slices::{self, Ratio, Slice, SlicedLoad, analysis::Settings, record};
 use crate::stats::median;
 use std::collections::BTreeMap;
@@ -16,14 +17,15 @@ pub fn sliced(dir: &Path, a: &str, b: &str, margin: f64) -> Result<Option<Compar
     let Some(experiment) = store.experiment()? else { return Ok(None) };
     let cells = experiment.cells.run.iter().filter(|cell| [a, b].contains(&cell.target.as_str()));
     let mut loads = Vec::new();
-    for (combination, is_open) in distinct(cells.map(|cell| (cell.combination(), cell.rate().is_some()))) {
-        let path = store.slices(combination);
+    let of_cell = |cell: &Cell| (cell.combination().to_owned(), cell.rate().is_some(), cell.placement.server.count());
+    for (combination, open_loop, server_cores) in distinct(cells.map(of_cell)) {
+        let path = store.slices(&combination);
         if !path.exists() {
             continue;
         }
         let mut slices = record::read(&path).map_err(Error::Failed)?;
         slices.retain(|slice| [a, b].contains(&slice.target.as_str()));
-        loads.push(SlicedLoad { load: combination.to_owned(), open_loop: is_open, slices });
+        loads.push(SlicedLoad { load: combination, open_loop, server_cores, slices });
     }
     if loads.is_empty() {
         return Ok(None);

@@ -47,6 +47,8 @@ pub struct SlicedLoad {
     pub load: String,
     /// Whether requests have a schedule. Offered rates of all targets are equal then, and not compared unless one is missed.
     pub open_loop: bool,
+    /// Cores of each target; 0 if unknown.
+    pub server_cores: usize,
     pub slices: Vec<Slice>,
 }
 
@@ -92,6 +94,7 @@ struct Compared {
 struct Analysis<'a> {
     rounds: Rounds<'a>,
     baseline: usize,
+    server_cores: usize,
     compared: Vec<Compared>,
     /// With ratios and verdicts still to be filled in.
     comparison: LoadComparison,
@@ -118,7 +121,7 @@ impl<'a> Analysis<'a> {
             alarms: Vec::new(),
         };
         let Some(baseline) = names.iter().position(|name| *name == baseline) else {
-            return Self { rounds, baseline: 0, compared: Vec::new(), comparison };
+            return Self { rounds, baseline: 0, server_cores: 0, compared: Vec::new(), comparison };
         };
         let mut compared = Vec::new();
         for target in (0..names.len()).filter(|target| *target != baseline) {
@@ -134,7 +137,7 @@ impl<'a> Analysis<'a> {
             }
         }
         comparison.alarms = alarms::of_the_machine(&rounds);
-        Self { rounds, baseline, compared, comparison }
+        Self { rounds, baseline, server_cores: load.server_cores, compared, comparison }
     }
 
     /// Number of comparisons that alarms test.
@@ -151,14 +154,14 @@ impl<'a> Analysis<'a> {
         }
         let failed = self.comparison.targets.get(self.baseline).map_or(0, |baseline| baseline.failed);
         for one in self.compared {
+            let faster = if one.ratio.ratio > 1.0 { one.target } else { self.baseline };
             let evidence = verdict::Evidence {
                 ratio: &one.ratio,
                 within: &one.within,
                 failed: failed + self.comparison.targets[one.target].failed,
-                generator_percent: self.rounds.generator_percent(match one.ratio.ratio > 1.0 {
-                    true => one.target,
-                    false => self.baseline,
-                }),
+                generator_percent: self.rounds.generator_percent(faster),
+                server_percent: self.rounds.server_percent(faster).filter(|_| self.server_cores > 0),
+                server_cores: self.server_cores,
                 too_many_void: self.rounds.too_many_void(),
             };
             let verdict = verdict::of(&evidence, self.comparison.margin, self.comparison.precision);

@@ -69,6 +69,15 @@ fn only_a_full_generator_in_the_faster_ones_slices_limits_the_rate() {
     assert_eq!(verdict(with("one"), Figure::Cost), Verdict::Different);
     assert_eq!(verdict(with("base"), Figure::Rate), Verdict::Different);
     assert!(sentence(&compared(with("one"))).contains("rate client-limited"));
+    // A target that fills its own cores is driven to its limit.
+    let driven = |server_cores: usize| {
+        let mut slices = with("one");
+        slices.iter_mut().for_each(|slice| slice.server_cpu_us = Some(slice.busy_us as f64 * 0.97));
+        let names = ["base", "one"].map(str::to_owned);
+        let load = SlicedLoad { server_cores, slices, ..SlicedLoad::default() };
+        compare(&[load], &names, "base", SETTINGS)[0].targets[1].ratio(Figure::Rate).unwrap().verdict.clone()
+    };
+    assert_eq!([0, 1, 2].map(driven), [Verdict::ClientLimited, Verdict::Different, Verdict::ClientLimited]);
 }
 
 #[test]

@@ -90,6 +90,6 @@ pub fn compared(slices: Vec<Slice>) -> LoadComparison {
 }
 
 pub fn compared_with(slices: Vec<Slice>, open_loop: bool, settings: Settings) -> LoadComparison {
-    let load = SlicedLoad { load: "connections=8".into(), open_loop, slices };
+    let load = SlicedLoad { load: "connections=8".into(), open_loop, slices, ..SlicedLoad::default() };
     compare(&[load], &["base".into(), "one".into(), "two".into()], "base", settings).remove(0)
 }

@@ -99,7 +99,7 @@ impl Args {
         }
         drop(rounds);
         drop(line);
-        let load = SlicedLoad { load: String::new(), open_loop: is_open, slices };
+        let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
         let settings = analysis::Settings { margin, precision };
         let compared = analysis::compare(std::slice::from_ref(&load), &self.urls, &self.urls[0], settings);
         let comparison = compared.first().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;

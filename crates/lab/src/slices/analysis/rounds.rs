@@ -69,6 +69,11 @@ impl<'a> Rounds<'a> {
         median(self.slices_of(target).map(|slice| Some(slice.generator_percent))).unwrap_or(0.0)
     }
 
+    /// Median over the target's slices of its CPU, in percent of a core.
+    pub fn server_percent(&self, target: usize) -> Option<f64> {
+        median(self.slices_of(target).map(|slice| Some(slice.server_cpu_us? / slice.busy_us.max(1) as f64 * 100.0)))
+    }
+
     /// The target whose slice was made just before, in the same start.
     pub fn before(&self, slice: usize) -> Option<usize> {
         let before = &self.slices[slice.checked_sub(1)?];

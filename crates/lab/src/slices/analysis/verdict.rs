@@ -4,7 +4,7 @@ use super::within::{Within, Z};
 use crate::slices::comparison::{Figure, Ratio, Verdict};
 
 const CHANCE: f64 = 0.05;
-/// CPU of the generator's busiest thread from which it is full, in percent of a core.
+/// CPU of the generator's busiest thread, and of a target for each core, from which it is full, in percent of a core.
 const FULL: f64 = 95.0;
 /// Half widths of `Z` standard errors of the mean of `n` differences are about `2.14 sigma / sqrt(n)`: Hodges-Lehmann has 1.05
 /// times the variance of a mean of normal values.
@@ -19,6 +19,9 @@ pub struct Evidence<'a> {
     pub failed: u64,
     /// Of the faster one of target and baseline.
     pub generator_percent: f64,
+    /// CPU of the faster one, in percent of a core; absent if it or its cores are unknown.
+    pub server_percent: Option<f64>,
+    pub server_cores: usize,
     pub too_many_void: bool,
 }
 
@@ -30,7 +33,9 @@ pub fn of(evidence: &Evidence, margin: f64, precision: f64) -> Verdict {
     if evidence.failed > 0 {
         return Verdict::Errors;
     }
-    if ratio.figure == Figure::Rate && evidence.generator_percent >= FULL {
+    // With both full the closed loop is balanced: the target was driven to its limit.
+    let is_driven = evidence.server_percent.is_some_and(|percent| percent >= FULL * evidence.server_cores as f64);
+    if ratio.figure == Figure::Rate && evidence.generator_percent >= FULL && !is_driven {
         return Verdict::ClientLimited;
     }
     if -margin <= low && high <= margin {
