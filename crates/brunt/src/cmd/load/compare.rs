@@ -61,6 +61,10 @@ impl Args {
         if let Some(flag) = unused(self) {
             return usage(format!("{flag} and --compare: leave one of them out"));
         }
+        let [least, most] = [10, 10_000].map(|ms| Span(Duration::from_millis(ms)));
+        if let Some(slice) = self.comparison.slice.filter(|slice| *slice < least || *slice > most) {
+            return usage(format!("--slice {slice}: it must be from {least} to {most}"));
+        }
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let sessions = Sessions { stop: stop.clone() };
         let allowed = brunt_meter::environment::collect().cpus_allowed;

@@ -1,0 +1,40 @@
+//! `brunt load A B --compare`.
+
+use super::target::{Target, alone, assert_code, load, told};
+
+#[test]
+fn two_servers_are_compared_by_slices_and_the_slices_are_kept() {
+    let _alone = alone();
+    let (one, other) = (Target::start(), Target::start());
+    let home = tempfile::tempdir().unwrap();
+    let flags = format!("--compare -c 4 -d 5s --quiet --no-meter --json - --out {}", home.path().display());
+    let output = load(&one.url(), &format!("{} {flags}", other.url())).output().unwrap();
+    // Whether five seconds tell the two apart is up to the machine.
+    assert_code(&output, &[0, 3]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["baseline"], &json["starts"]), (&one.url().into(), &1.into()), "{json}");
+    // Rounds from which the machine took more than a tenth do not count, and fewer than six give no ratio.
+    if json["rounds"].as_u64().unwrap() >= 6 {
+        let rate = &json["targets"][1]["ratios"][0];
+        let figures = ["low", "ratio", "high"].map(|figure| rate[figure].as_f64().unwrap());
+        assert!(rate["figure"] == "rate" && figures.is_sorted() && figures[0] > 0.0, "{rate}");
+    }
+    let slices = std::fs::read_to_string(home.path().join("slices.jsonl")).unwrap();
+    let of = |name: &str| slices.lines().filter(|line| line.contains(&format!("\"target\":\"{name}\""))).count();
+    assert!(of(&one.url()) == of(&other.url()) && of(&one.url()) > 2, "{slices}");
+}
+
+#[test]
+fn flags_that_mean_nothing_in_a_comparison_are_refused() {
+    for (line, said) in [
+        ("--compare", "at least two URLs"),
+        ("tcp://127.0.0.1:2 --compare -n 5", "-n and --compare"),
+        ("tcp://127.0.0.1:2 --margin 3%", "--compare"),
+        ("tcp://127.0.0.1:2 --compare --margin 0%", "from 0.1% to 50%"),
+        ("tcp://127.0.0.1:2 --compare --slice 0ms", "--slice 0"),
+    ] {
+        let output = load("tcp://127.0.0.1:1", line).output().unwrap();
+        assert_code(&output, &[2]);
+        assert!(told(&output).contains(said), "{line}: {}", told(&output));
+    }
+}
