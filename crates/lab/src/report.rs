@@ -22,8 +22,8 @@ use crate::group::distinct;
 use crate::plan::{Style, slicing::Slicing};
 use crate::run_directory::{Experiment, RunDirectory};
 use crate::schedule::{Cell, SkippedCell};
-use crate::slices::analysis::{self, Settings, SlicedLoad};
-use crate::slices::{Figure, LoadComparison, record};
+use crate::slices::analysis::{self, Settings};
+use crate::slices::{Figure, LoadComparison};
 use brunt_results::env::Env;
 use compared::Compared;
 use differences::Differences;
@@ -92,17 +92,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
 /// Compares the targets of each load that has slices.
 fn compare(store: &RunDirectory, experiment: &Experiment) -> io::Result<(Vec<LoadComparison>, Vec<Differences>)> {
     let cells = &experiment.cells.run;
-    let mut loads = Vec::new();
-    for load in distinct(cells.iter().map(Cell::combination)) {
-        let place = store.slices(load);
-        if place.exists() {
-            let slices = record::read(&place).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
-            let of_load = || cells.iter().filter(|cell| cell.combination() == load);
-            let open_loop = of_load().any(|cell| cell.rate().is_some());
-            let server_cores = of_load().map(|cell| cell.placement.server.count()).max().unwrap_or(0);
-            loads.push(SlicedLoad { load: load.to_owned(), open_loop, server_cores, slices });
-        }
-    }
+    let loads = store.sliced_loads(experiment)?;
     let targets: Vec<String> = distinct(cells.iter().map(|cell| &cell.target)).into_iter().cloned().collect();
     let Some(baseline) = experiment.baseline.as_ref().or(targets.first()) else { return Ok(Default::default()) };
     let default = Slicing::default();

@@ -16,7 +16,8 @@ pub mod disturbance;
 pub mod machine_speed;
 mod records;
 
-use crate::{fs_error::with_path, schedule::Cell, slices};
+use crate::slices::{self, SlicedLoad};
+use crate::{fs_error::with_path, group::distinct, schedule::Cell};
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -92,6 +93,23 @@ impl RunDirectory {
             });
             Some((cell, done.collect::<Vec<_>>())).filter(|(_, done)| !done.is_empty())
         })
+    }
+
+    /// Every load of the experiment that has slices.
+    pub fn sliced_loads(&self, experiment: &Experiment) -> io::Result<Vec<SlicedLoad>> {
+        let cells = &experiment.cells.run;
+        let loads = distinct(cells.iter().map(Cell::combination)).into_iter().filter(|load| self.slices(load).exists());
+        let read = |load: &str| {
+            let slices = slices::record::read(&self.slices(load));
+            let of_load = || cells.iter().filter(|cell| cell.combination() == load);
+            Ok(SlicedLoad {
+                load: load.to_owned(),
+                open_loop: of_load().any(|cell| cell.rate().is_some()),
+                server_cores: of_load().map(|cell| cell.placement.server.count()).max().unwrap_or(0),
+                slices: slices.map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?,
+            })
+        };
+        loads.map(read).collect()
     }
 
     /// Reads `experiment.json`; `None` if there is none.

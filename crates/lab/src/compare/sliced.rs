@@ -3,10 +3,8 @@
 use super::metric_comparison::{Conclusion, Figure, MetricComparison};
 use super::{Comparison, Pair};
 use crate::Error;
-use crate::group::distinct;
 use crate::run_directory::RunDirectory;
-use crate::schedule::Cell;
-use crate::slices::{self, Ratio, Slice, SlicedLoad, analysis::Settings, record};
+use crate::slices::{self, Ratio, Slice, SlicedLoad, analysis::Settings};
 use crate::stats::median;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,18 +13,14 @@ use std::path::Path;
 pub fn sliced(dir: &Path, a: &str, b: &str, margin: f64) -> Result<Option<Comparison>, Error> {
     let store = RunDirectory::at(dir);
     let Some(experiment) = store.experiment()? else { return Ok(None) };
-    let cells = experiment.cells.run.iter().filter(|cell| [a, b].contains(&cell.target.as_str()));
-    let mut loads = Vec::new();
-    let of_cell = |cell: &Cell| (cell.combination().to_owned(), cell.rate().is_some(), cell.placement.server.count());
-    for (combination, open_loop, server_cores) in distinct(cells.map(of_cell)) {
-        let path = store.slices(&combination);
-        if !path.exists() {
-            continue;
-        }
-        let mut slices = record::read(&path).map_err(Error::Failed)?;
-        slices.retain(|slice| [a, b].contains(&slice.target.as_str()));
-        loads.push(SlicedLoad { load: combination, open_loop, server_cores, slices });
-    }
+    let is_side = |target: &str| [a, b].contains(&target);
+    let has_side = |load: &SlicedLoad| {
+        let mut cells = experiment.cells.run.iter().filter(|cell| cell.combination() == load.load);
+        cells.any(|cell| is_side(&cell.target))
+    };
+    let mut loads = store.sliced_loads(&experiment)?;
+    loads.retain(has_side);
+    loads.iter_mut().for_each(|load| load.slices.retain(|slice| is_side(&slice.target)));
     if loads.is_empty() {
         return Ok(None);
     }

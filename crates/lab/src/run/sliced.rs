@@ -14,11 +14,12 @@ use crate::slices::rounds::{Participant, Rounds};
 use crate::slices::{Generator, Slice};
 use crate::system::ports::Ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup, describe_exit};
-use crate::testers::Tester;
 use brunt_meter::{ServerMeter, slice::ServerCpu};
 use brunt_results::{directory::Directory, regime::Regime, result::Load};
+use fnv::FnvHasher;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use std::hash::Hasher;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -91,9 +92,7 @@ impl SlicedStart<'_> {
         };
         let mut statuses = Vec::new();
         for (group, target) in self.groups.iter().zip(targets) {
-            let slices: Vec<Slice> = file.own().to_vec();
-            let status = self.finish(group, target, &slices, failed.as_ref(), interrupted, tick)?;
-            statuses.push(status);
+            statuses.push(self.finish(group, target, file.own(), failed.as_ref(), interrupted, tick)?);
         }
         Ok(statuses)
     }
@@ -192,13 +191,11 @@ impl SlicedStart<'_> {
         let (request, trial) = (self.runner.request, &group.trials[0]);
         let added = request.plan.testers.get(BRUNT).map_or(&[][..], Vec::as_slice);
         let port = target.context.port;
-        let command = |tester: &Tester| tester.command(trial.cell, added, port, pid, group.seed, &trial.dir);
-        let usage = |why: String| TrialError::failed(0, why, Vec::new());
-        let (program, args) = command(&request.tester).map_err(usage)?;
+        let command = request.tester.command(trial.cell, added, port, pid, group.seed, &trial.dir);
+        let (program, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
+        let words = args[request.tester.lead.len()..].to_vec();
         let mut record = target.context.record(trial, &target.words);
         record.tester = std::iter::once(program.display().to_string()).chain(args).collect();
-        let bare = Tester { lead: Vec::new(), ..request.tester.clone() };
-        let (_, words) = command(&bare).map_err(usage)?;
         Ok((record, words))
     }
 
@@ -264,7 +261,7 @@ impl SlicedStart<'_> {
 
 /// The seed of a load: equal for all its targets, different for each start and load.
 fn seed_of(seed: u64, load: &str) -> u64 {
-    load.bytes().fold(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let mut hash = FnvHasher::with_key(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    hash.write(load.as_bytes());
+    hash.finish()
 }

@@ -79,6 +79,24 @@ pub enum Verdict {
     Errors,
 }
 
+impl Verdict {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NoDifference => "no difference",
+            Self::Different => "different",
+            Self::CannotTell { .. } => "cannot tell",
+            Self::Imprecise { .. } => "imprecise",
+            Self::ClientLimited => "client-limited",
+            Self::Errors => "errors",
+        }
+    }
+
+    /// Whether the question has an answer.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, Self::NoDifference | Self::Different)
+    }
+}
+
 /// What makes the intervals doubtful.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]

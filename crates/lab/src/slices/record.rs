@@ -103,6 +103,13 @@ fn is_none(errors: &Errors) -> bool {
 }
 
 impl Slice {
+    /// Its line of the file.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("a slice holds only numbers, text and lists");
+        line.push(b'\n');
+        line
+    }
+
     /// Correct replies a second of the window.
     pub fn rate(&self) -> f64 {
         self.completed as f64 / self.window_us as f64 * 1e6

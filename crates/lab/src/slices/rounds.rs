@@ -93,17 +93,8 @@ impl Rounds {
         Ok(rounds)
     }
 
-    pub fn lengths(&self) -> Lengths {
-        self.lengths
-    }
-
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
-    }
-
-    /// Names of the targets that are frozen while they idle.
-    pub fn frozen(&self) -> impl Iterator<Item = &str> {
-        self.targets.iter().filter(|target| target.freezer.is_some()).map(|target| target.participant.name.as_str())
     }
 
     /// Where the CPU time of a target comes from, if it is metered.
@@ -180,12 +171,12 @@ impl Rounds {
     }
 
     fn read_cpu(&mut self) -> Vec<Option<Duration>> {
-        self.targets.iter_mut().map(|target| target.participant.server.as_mut()?.read()).collect()
+        read_cpu(self.targets.iter_mut().map(|target| &mut target.participant))
     }
 }
 
-fn read_cpu(participants: &mut [Participant]) -> Vec<Option<Duration>> {
-    participants.iter_mut().map(|participant| participant.server.as_mut()?.read()).collect()
+fn read_cpu<'p>(participants: impl IntoIterator<Item = &'p mut Participant>) -> Vec<Option<Duration>> {
+    participants.into_iter().map(|participant| participant.server.as_mut()?.read()).collect()
 }
 
 /// The histogram with two significant digits, as text: a few hundred bytes.

@@ -1,7 +1,7 @@
 //! The comparison of one load as text for a terminal.
 
 use super::analysis::sentence;
-use super::comparison::{Alarm, Figure, LoadComparison, Ratio, TargetComparison, Verdict};
+use super::comparison::{Alarm, Figure, LoadComparison, Ratio, TargetComparison};
 use super::record::Slice;
 use crate::format::{self, ABSENT, plural, time};
 use crate::stats::median;
@@ -47,29 +47,11 @@ fn baseline(name: &str, slices: &[Slice]) -> Vec<String> {
 }
 
 fn row(target: &TargetComparison) -> Vec<String> {
-    let ratio = |figure: Figure| target.ratios.iter().find(|ratio| ratio.figure == figure);
+    let ratio = |figure: Figure| target.ratio(figure);
     let shown = |ratio: &Ratio| format!("x{:.3} [{:.3} {:.3}]", ratio.ratio, ratio.low, ratio.high);
     let ratios = FIGURES.into_iter().map(|figure| ratio(figure).map_or(ABSENT.to_owned(), shown));
     let verdict = ratio(Figure::Rate).or(ratio(Figure::Cost)).map_or("", |ratio| ratio.verdict.word());
     std::iter::once(target.target.clone()).chain(ratios).chain([verdict.to_owned()]).collect()
-}
-
-impl Verdict {
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::NoDifference => "no difference",
-            Self::Different => "different",
-            Self::CannotTell { .. } => "cannot tell",
-            Self::Imprecise { .. } => "imprecise",
-            Self::ClientLimited => "client-limited",
-            Self::Errors => "errors",
-        }
-    }
-
-    /// Whether the question has an answer.
-    pub fn is_answer(&self) -> bool {
-        matches!(self, Self::NoDifference | Self::Different)
-    }
 }
 
 /// An alarm in words.

@@ -2,9 +2,9 @@
 
 use super::{Args, listeners, options, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
-
 use crate::cmd::{status_line::StatusLine, stdout};
 use brunt_lab::Error;
+use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::slices::analysis::{self, Progress, RunningRatio, SlicedLoad, is_precise};
 use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
@@ -16,11 +16,7 @@ use std::io::{self, Write as _};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Longest time without -d.
-const BUDGET: Duration = Duration::from_secs(60);
-const SLICE: Span = Span(Duration::from_millis(100));
 const WARMUP: Duration = Duration::from_millis(500);
-const MARGIN: f64 = 0.03;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Comparison {
@@ -80,19 +76,17 @@ impl Args {
         }
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
-        let slice = self.comparison.slice.unwrap_or(SLICE).0;
-        let margin = self.comparison.margin.unwrap_or(MARGIN);
-        let precision = self.comparison.precision.unwrap_or(margin / 2.0);
-        let budget = self.duration.map_or(BUDGET, |duration| duration.0);
+        let slicing = self.slicing();
+        let precision = slicing.precision();
         let line = StatusLine::new(self.quiet);
         line.set(format!("warming up {} servers", self.urls.len()));
-        let begun = Rounds::begin(participants, 1, seed, slice, WARMUP, &[]);
+        let begun = Rounds::begin(participants, 1, seed, slicing.slice.0, WARMUP, &[]);
         let mut rounds = begun.map_err(Error::Failed)?;
-        let (until, mut slices) = (Instant::now() + budget, Vec::new());
+        let (until, mut slices) = (Instant::now() + slicing.budget.0, Vec::new());
         while Instant::now() < until && !stop.load(Ordering::Relaxed) {
             let round = rounds.round().map_err(Error::Failed)?;
-            for slice in &round {
-                file.iter_mut().try_for_each(|file| write_line(file, slice))?;
+            if let Some(file) = &mut file {
+                file.write_all(&round.iter().flat_map(Slice::line).collect::<Vec<u8>>())?;
             }
             slices.extend(round);
             let progress = is_precise(&slices, &self.urls[0], precision, is_open);
@@ -104,11 +98,22 @@ impl Args {
         drop(rounds);
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
-        let settings = analysis::Settings { margin, precision };
+        let settings = analysis::Settings { margin: slicing.margin, precision };
         let compared = analysis::compare(std::slice::from_ref(&load), &self.urls, &self.urls[0], settings);
         let comparison = compared.first().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
         self.show(comparison, &load.slices)?;
         Ok(conclusion(comparison))
+    }
+
+    /// The flags; the rest as in a plan that says nothing.
+    fn slicing(&self) -> Slicing {
+        let (flags, default) = (&self.comparison, Slicing::default());
+        Slicing {
+            slice: flags.slice.unwrap_or(default.slice),
+            margin: flags.margin.unwrap_or(default.margin),
+            precision: flags.precision,
+            budget: self.duration.unwrap_or(default.budget),
+        }
     }
 
     fn show(&self, comparison: &LoadComparison, slices: &[Slice]) -> Result<(), Error> {
@@ -128,12 +133,6 @@ impl Args {
 /// The CPU meter of the local process that listens on the addresses.
 fn server(addresses: &[brunt_runtime::net::Address]) -> Option<ServerCpu> {
     ServerCpu::attach(*listeners(addresses).ok()?.first()?).ok()
-}
-
-fn write_line(file: &mut File, slice: &Slice) -> io::Result<()> {
-    let mut line = serde_json::to_vec(slice).map_err(io::Error::other)?;
-    line.push(b'\n');
-    file.write_all(&line)
 }
 
 /// The intervals so far; no verdict before the end.

@@ -2,12 +2,8 @@
 
 use crate::run::Request;
 use crate::schedule::Cell;
-use crate::slices::{Slice, analysis::is_precise};
-
-/// Fewest rounds over all starts before the width of the intervals can be trusted.
-const ROUNDS: usize = 20;
-/// The width is looked at after each of so many rounds.
-const LOOK: usize = 4;
+use crate::slices::Slice;
+use crate::slices::analysis::{FIRST_LOOK, LOOKS, is_precise};
 
 /// The rule that ends a start: the intervals are narrow enough, whatever they contain.
 pub struct Enough {
@@ -33,13 +29,13 @@ impl Enough {
 
     /// Fewest rounds of one start.
     pub fn least_rounds(&self) -> usize {
-        ROUNDS.div_ceil(self.starts as usize)
+        FIRST_LOOK.div_ceil(self.starts as usize)
     }
 
     /// Whether a start that has made `rounds` may end; `slices` are those of all starts so far. Each start contributes its
     /// part: with all starts as long as the ones so far, the intervals would be as narrow as was asked for.
     pub fn is_reached(&self, slices: &[Slice], rounds: usize) -> bool {
-        if rounds < self.least_rounds() || !rounds.is_multiple_of(LOOK) {
+        if rounds < self.least_rounds() || !rounds.is_multiple_of(LOOKS) {
             return false;
         }
         let share = (f64::from(self.start) / f64::from(self.starts)).sqrt();

@@ -30,7 +30,7 @@ impl SliceFile {
         let mut slices = if path.exists() { record::read(path).map_err(io::Error::other)? } else { Vec::new() };
         slices.retain(|slice| slice.start != start);
         let mut lines = Vec::new();
-        slices.iter().for_each(|slice| lines.extend(line(slice)));
+        slices.iter().for_each(|slice| lines.extend(slice.line()));
         Directory::open(folder).write(record::FILE, &lines)?;
         let file = File::options().append(true).open(path)?;
         Ok(Self { path: path.to_owned(), file, earlier: slices.len(), slices })
@@ -38,7 +38,7 @@ impl SliceFile {
 
     /// Adds the slices of a round, in one write.
     pub(super) fn add(&mut self, slices: Vec<Slice>) -> io::Result<()> {
-        let lines: Vec<u8> = slices.iter().flat_map(line).collect();
+        let lines: Vec<u8> = slices.iter().flat_map(Slice::line).collect();
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.path.display()));
         self.file.write_all(&lines).map_err(named)?;
         self.slices.extend(slices);
@@ -54,12 +54,6 @@ impl SliceFile {
     pub(super) fn own(&self) -> &[Slice] {
         &self.slices[self.earlier..]
     }
-}
-
-fn line(slice: &Slice) -> Vec<u8> {
-    let mut line = serde_json::to_vec(slice).expect("a slice holds only numbers, text and lists");
-    line.push(b'\n');
-    line
 }
 
 /// Figures of a server and the reasons for absent ones, or why there are none.

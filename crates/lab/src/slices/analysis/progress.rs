@@ -9,8 +9,8 @@ use crate::slices::comparison::Figure;
 use crate::slices::record::Slice;
 
 /// Counted rounds at the first look, and from one look to the next.
-const FIRST_LOOK: usize = 20;
-const LOOKS: usize = 4;
+pub const FIRST_LOOK: usize = 20;
+pub const LOOKS: usize = 4;
 
 /// A ratio to the baseline so far. The spread between starts is not in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
