@@ -6,6 +6,7 @@ use brunt_load::Options;
 use brunt_load::http::{Expect, Host, Http, Rendered, Requests};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// `GET /NUMBER` for each host, by its index; hosts are given with their weights.
@@ -18,11 +19,32 @@ fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
     Http { hosts: hosts.iter().enumerate().map(host).collect(), reuse, expect: Expect::default() }
 }
 
+/// Two hosts that hold their replies until each has a request: the one that the scheduler favours could answer all.
+#[derive(Clone, Default)]
+struct Both(Arc<[AtomicBool; 2]>);
+
+impl Both {
+    /// Waits for the other host; true.
+    fn asked(&self, request: &Request) -> bool {
+        self.0[usize::from(request.target() == "/1")].store(true, Relaxed);
+        once(2, || self.0.iter().map(|asked| u64::from(asked.load(Relaxed))).sum()) == 2
+    }
+
+    fn reset(&self) {
+        self.0.iter().for_each(|asked| asked.store(false, Relaxed));
+    }
+}
+
 #[test]
 fn connections_are_shared_out_by_weight_and_keep_their_host() {
-    let servers = [3, 1].map(|weight| (web(|stream, _| say(stream, &ok("hello"))), weight));
+    let both = Both::default();
+    let servers = [3, 1].map(|weight| {
+        let both = both.clone();
+        (web(move |stream, request| both.asked(request) && say(stream, &ok("hello"))), weight)
+    });
     let hosts = servers.each_ref().map(|((address, _), weight)| (*address, *weight));
     for (threads, rate) in [(1, None), (3, None), (2, Some(1000.0))] {
+        both.reset();
         let before = servers.each_ref().map(|((_, seen), _)| (seen.connections(), seen.requests()));
         let options = Options { connections: 8, threads: vec![None; threads], rate, ..some(400, all(&hosts, None)) };
         let result = run(&options).result;
@@ -43,7 +65,11 @@ fn connections_are_shared_out_by_weight_and_keep_their_host() {
 
 #[test]
 fn a_replaced_connection_keeps_its_host() {
-    let servers = [1, 1].map(|weight| (web(|stream, _| say_last(stream, &ok("hello"))), weight));
+    let both = Both::default();
+    let servers = [1, 1].map(|weight| {
+        let both = both.clone();
+        (web(move |stream, request| both.asked(request) && say_last(stream, &ok("hello"))), weight)
+    });
     let hosts = servers.each_ref().map(|((address, _), weight)| (*address, *weight));
     let result = run(&some(200, all(&hosts, Some(1)))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
@@ -58,8 +84,12 @@ fn a_replaced_connection_keeps_its_host() {
 
 #[test]
 fn hosts_may_answer_differently() {
-    let (plain, _) = web(|stream, _| say(stream, &ok("hello")));
-    let (wordy, _) = web(|stream, _| say(stream, "HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-Long: yes\r\n\r\nhi"));
+    let both = Both::default();
+    let other = both.clone();
+    let (plain, _) = web(move |stream, request| both.asked(request) && say(stream, &ok("hello")));
+    let (wordy, _) = web(move |stream, request| {
+        other.asked(request) && say(stream, "HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-Long: yes\r\n\r\nhi")
+    });
     let result =
         run(&Options { connections: 4, rate: Some(1000.0), ..some(400, all(&[(plain, 1), (wordy, 1)], None)) });
     let responses = result.result.responses.unwrap();
