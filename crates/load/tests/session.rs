@@ -2,8 +2,9 @@
 
 mod common;
 
-use brunt_load::session::{Session, SliceOrder, SliceReport};
+use brunt_load::session::Session;
 use brunt_load::{Arrival, LoadError, Options};
+use brunt_results::slice::{Measured, SliceSpec};
 use brunt_runtime::net::{TcpListener, TcpStream};
 use common::*;
 use std::cell::Cell;
@@ -14,8 +15,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn order(lead: u64, window: u64, seed: u64) -> SliceOrder {
-    SliceOrder { lead: Duration::from_millis(lead), window: Duration::from_millis(window), seed }
+fn order(lead: u64, window: u64, seed: u64) -> SliceSpec {
+    SliceSpec { lead: Duration::from_millis(lead), window: Duration::from_millis(window), seed }
 }
 
 fn open(options: &Options) -> Session {
@@ -23,7 +24,7 @@ fn open(options: &Options) -> Session {
 }
 
 /// Makes a slice and checks what holds in every report.
-fn slice(session: &mut Session, order: SliceOrder) -> SliceReport {
+fn slice(session: &mut Session, order: SliceSpec) -> Measured {
     let report = session.slice(order).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(report.window, order.window);
     assert!(report.busy >= order.lead + order.window, "{report:?}");
@@ -239,6 +240,8 @@ fn requests_that_could_not_be_sent_are_unanswered_and_never_sent() {
         assert_eq!(report.offered, Some(200));
         assert_eq!(report.completed + report.unanswered, 200);
         assert_eq!(report.response.len(), 200);
+        // Two of the window are in flight at its end and answered behind it.
+        assert_eq!((report.failed, report.abandoned + report.replies), (0, 200));
         assert_eq!(report.replies, seen.requests.load(Relaxed) - before);
         assert!((1..=22).contains(&report.replies), "{report:?}");
     }

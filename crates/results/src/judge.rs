@@ -54,9 +54,7 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
         _ => FailureCause::Other,
     };
     let kinds = result.failure_words();
-    // Without other failures, what a target that answers leaves unanswered is a missed rate.
-    let is_failure = failed > result.abandoned_failures() || completed == 0;
-    (failed > 0 && is_failure).then_some(ValidityIssue::Errors { failed, completed, kinds, cause, wrong })
+    result.has_failed().then_some(ValidityIssue::Errors { failed, completed, kinds, cause, wrong })
 }
 
 /// Whether the generator sent late through its own fault.

@@ -17,6 +17,7 @@ pub mod latency;
 pub mod regime;
 pub mod result;
 pub mod series;
+pub mod slice;
 pub mod state_dir;
 pub mod threshold;
 pub mod units;

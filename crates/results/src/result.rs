@@ -78,6 +78,12 @@ impl RunResult {
         self.errors.total().max(self.requests.failed) + self.abandoned_failures()
     }
 
+    /// Whether requests have failed: without other failures, what a target that answers leaves unanswered is a missed rate.
+    pub fn has_failed(&self) -> bool {
+        let failures = self.failures();
+        failures > 0 && (failures > self.abandoned_failures() || self.requests.completed == 0)
+    }
+
     /// The failures by kind, as `3 timeout, 1 unanswered`; empty if there are none.
     pub fn failure_words(&self) -> String {
         let unanswered = Some(self.abandoned_failures()).filter(|count| *count > 0);

@@ -151,10 +151,10 @@ const RELEVANT_SHARE: f64 = 0.02;
 /// How many requests failed, if more than were answered, or if none was answered.
 fn mostly_failed(result: &RunResult) -> Option<String> {
     let requests = &result.requests;
-    let failed = requests.failed.max(result.errors.total());
+    let failed = result.failures();
     match requests.completed {
-        completed if failed > completed => {
-            Some(format!("{failed} of {} requests failed ({})", failed + completed, result.errors.words()))
+        completed if result.has_failed() && failed > completed => {
+            Some(format!("{failed} of {} requests failed ({})", failed + completed, result.failure_words()))
         }
         0 if requests.unanswered > 0 => Some(format!("none of {} requests was answered", requests.unanswered)),
         _ => None,
@@ -335,6 +335,20 @@ mod tests {
         assert_eq!((figures.sockets, figures.bytes_per_response), (Some(7.0), Some(159.0)));
         // Without counted heads, body bytes are used.
         assert_eq!(Figures::of_http(&[trial(1.0, 2.0, 0)]).bytes_per_response, Some(11.0));
+    }
+
+    #[test]
+    fn requests_without_a_reply_fail_beside_others_that_failed_or_if_none_was_answered() {
+        let how = |completed: u64, reset: u64, abandoned: u64| {
+            let mut result = RunResult::new("any");
+            result.requests = Requests { completed, abandoned, offered_rate: Some(2000.0), ..Requests::default() };
+            result.errors.reset = reset;
+            mostly_failed(&result)
+        };
+        assert_eq!(how(3092, 130, 4778).unwrap(), "4908 of 8000 requests failed (130 reset, 4778 unanswered)");
+        assert_eq!(how(0, 0, 10).unwrap(), "10 of 10 requests failed (10 unanswered)");
+        // A missed rate.
+        assert_eq!((how(3000, 0, 5000), how(3000, 10, 5), how(0, 0, 0)), (None, None, None));
     }
 
     #[test]

@@ -64,8 +64,7 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
         completed,
         failed: sum(|slice| slice.failed),
         unanswered: sum(|slice| slice.unanswered),
-        // Every slice waits until its requests are answered or have timed out.
-        abandoned: 0,
+        abandoned: sum(|slice| slice.abandoned),
         rate: if window_s > 0.0 { completed as f64 / window_s } else { 0.0 },
         offered_rate: None,
         waited: None,

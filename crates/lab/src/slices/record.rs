@@ -38,6 +38,9 @@ pub struct Slice {
     /// Requests without a reply at the end of the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unanswered: u64,
+    /// Requests of the window that were never sent, or given up without a reply.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub abandoned: u64,
     #[serde(default, skip_serializing_if = "is_none")]
     pub errors: Errors,
     /// CPU time of the target over the whole slice, between two idle moments; absent if it is not metered.

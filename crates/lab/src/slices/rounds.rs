@@ -152,6 +152,7 @@ impl Rounds {
             replies: measured.replies,
             failed: measured.failed,
             unanswered: measured.unanswered,
+            abandoned: measured.abandoned,
             errors: measured.errors,
             server_cpu_us: used[index],
             generator_cpu_us: measured.cpu.as_secs_f64() * 1e6,

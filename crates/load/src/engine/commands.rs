@@ -72,6 +72,8 @@ pub struct Drained {
     pub cpu_ns: u64,
     /// Time of the last reply or failure after the window; 0 if there was none.
     pub last_ns: u64,
+    /// Requests that were due in the window and taken from the schedule, but never sent.
+    pub unsent: u64,
     /// Requests that were still in flight, if the drain was cut short.
     pub outstanding: u64,
 }

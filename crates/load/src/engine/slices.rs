@@ -96,6 +96,7 @@ async fn slice<P: Protocol>(
             schedule: scheduler.schedule().cloned(),
             cpu_ns: 0,
             last_ns: scheduler.recorder.drained_ns,
+            unsent: scheduler.recorder.unsent,
             outstanding: scheduler.recorder.outstanding,
         }
     };

@@ -68,6 +68,8 @@ pub struct Recorder {
     pub drain_waker: Option<Waker>,
     /// Time of the last reply or failure in the drain; 0 if there was none.
     pub drained_ns: u64,
+    /// Requests of the window that were due and will not be sent.
+    pub unsent: u64,
     pub finished: VecDeque<Box<Interval>>,
     /// Intervals with empty histograms, for later seconds.
     #[expect(clippy::vec_box, reason = "intervals are sent between threads as boxes")]
@@ -89,6 +91,7 @@ impl Recorder {
             links,
             drain_waker: None,
             drained_ns: 0,
+            unsent: 0,
             finished: VecDeque::new(),
             spare: Vec::new(),
         }
@@ -104,7 +107,7 @@ impl Recorder {
     /// not counted.
     pub fn begin_again(&mut self, start_ns: u64, open_ns: u64) {
         self.begin(start_ns, open_ns);
-        (self.from_ns, self.drained_ns) = (u64::MAX, 0);
+        (self.from_ns, self.drained_ns, self.unsent) = (u64::MAX, 0, 0);
         self.current.phase = Phase::Connect;
         self.current.usage_start = (self.links.meter)();
         self.current.start_ns = self.current.usage_start.at_ns;
@@ -289,7 +292,8 @@ impl Recorder {
     /// A request that was due in the window, which ended at `close_ns`, will not be sent.
     pub fn unsent(&mut self, close_ns: u64, intended_ns: u64) {
         self.outstanding -= 1;
-        self.abandon(close_ns, intended_ns);
+        self.late(close_ns, intended_ns);
+        self.unsent += u64::from(self.is_of_window(intended_ns));
     }
 
     /// A request ends after the window; it no longer counts as outstanding.

@@ -2,15 +2,16 @@
 //! makes load at a time while the connections of the others idle.
 //!
 //! ```no_run
-//! # use brunt_load::session::{Session, SliceOrder};
+//! # use brunt_load::session::Session;
+//! # use brunt_results::slice::SliceSpec;
 //! # use std::{sync::atomic::AtomicBool, time::Duration};
 //! # fn compare(old: &brunt_load::Options, new: &brunt_load::Options) -> Result<(), brunt_load::LoadError> {
 //! let stop = AtomicBool::new(false);
 //! let mut sessions = [Session::open(old, &stop)?, Session::open(new, &stop)?];
 //! for seed in 0..20 {
 //!     for session in &mut sessions {
-//!         let order = SliceOrder { lead: Duration::from_millis(25), window: Duration::from_millis(100), seed };
-//!         println!("{} replies", session.slice(order)?.replies);
+//!         let spec = SliceSpec { lead: Duration::from_millis(25), window: Duration::from_millis(100), seed };
+//!         println!("{} replies", session.slice(spec)?.replies);
 //!     }
 //! }
 //! # Ok(())
@@ -27,10 +28,7 @@
 //! - Between slices the load threads sleep in the kernel without a timer.
 //! - Everything is bounded: opening a connection and each request by the timeout, a slice by its length and two timeouts.
 
-mod report;
 mod tally;
-
-pub use report::SliceReport;
 
 use crate::engine::commands::Command;
 use crate::engine::coordinator::{Coordinator, Opened};
@@ -41,6 +39,7 @@ use crate::run::{make_room, thread_builder, thread_work};
 use crate::schedule::Schedule;
 use crate::{check, observer::Observer, options::Options};
 use brunt_results::result::{Connections, Load};
+use brunt_results::slice::{Measured, SliceSpec};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -51,17 +50,6 @@ use tally::Tally;
 const START_DELAY: Duration = Duration::from_micros(100);
 /// Time beyond its bound after which a load thread that does not answer is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Length and arrivals of one slice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SliceOrder {
-    /// Load before the measured window.
-    pub lead: Duration,
-    /// The measured window, more than 0.
-    pub window: Duration,
-    /// Seed of the arrivals of an open loop.
-    pub seed: u64,
-}
 
 /// The open connections to one target. Dropped, it closes them.
 pub struct Session {
@@ -139,9 +127,9 @@ impl Session {
     /// report.
     ///
     /// # Errors
-    /// No load can be made: the order has no window, the script has failed, or a load thread has ended.
-    pub fn slice(&mut self, order: SliceOrder) -> Result<SliceReport, LoadError> {
-        check::slice(order.lead, order.window)?;
+    /// No load can be made: the slice has no window, the script has failed, or a load thread has ended.
+    pub fn slice(&mut self, spec: SliceSpec) -> Result<Measured, LoadError> {
+        check::slice(spec.lead, spec.window)?;
         if let Some(reason) = &self.broken {
             return Err(LoadError::Script(reason.clone()));
         }
@@ -150,13 +138,13 @@ impl Session {
             self.reopen(&shared)?;
         }
         let start = shared.clock.now() + START_DELAY.as_nanos() as u64;
-        let open = start + order.lead.as_nanos() as u64;
-        let close = open + order.window.as_nanos() as u64;
+        let open = start + spec.lead.as_nanos() as u64;
+        let close = open + spec.window.as_nanos() as u64;
         shared.begin_slice(close);
-        self.command(Command::Load { start, open, seed: order.seed });
+        self.command(Command::Load { start, open, seed: spec.seed });
         let options = &shared.options;
         let mut tally = Tally::new(options.threads.len(), options.rate.is_some());
-        let mut offered = report::offered(options, order.seed, [start, open, close]);
+        let mut due = offered(options, spec.seed, [start, open, close]);
         self.collect(&shared, close, &mut tally)?;
         self.broken = shared.take_broken();
         if let Some(reason) = &self.broken {
@@ -165,11 +153,11 @@ impl Session {
         // Earlier than planned if the script ended the window.
         let closed = shared.close.load(Relaxed);
         if closed != close {
-            offered = report::offered(options, order.seed, [start, open, closed]);
+            due = offered(options, spec.seed, [start, open, closed]);
         }
         let (all, peak) = shared.connecting.counts();
         let connections = Connections { opened: all, peak, connect_rate_per_s: self.opened.connect_rate };
-        Ok(tally.report([start, open, closed], offered, connections))
+        Ok(tally.report([start, open, closed], due, connections))
     }
 
     fn reopen(&mut self, shared: &Shared) -> Result<(), LoadError> {
@@ -222,4 +210,15 @@ impl Session {
             commands.give(command);
         }
     }
+}
+
+/// Requests due between `open` and `close` over all threads; `None` in a closed loop.
+fn offered(options: &Options, seed: u64, [start, open, close]: [u64; 3]) -> Option<u64> {
+    let schedules = (0..options.threads.len()).map(|thread| options.schedule(seed, options.share(thread)));
+    let due = schedules.map(|schedule| {
+        let mut schedule = schedule?;
+        schedule.skip_to(open - start);
+        Some(schedule.skip_to(close.saturating_sub(start)))
+    });
+    due.sum()
 }

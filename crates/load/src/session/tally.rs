@@ -1,12 +1,11 @@
 //! Adds up what the load threads measured in one slice. Leaner than [`crate::measure::collector`], which makes seconds and a log
 //! of a run: the next slice waits for it.
 
-use super::SliceReport;
 use crate::engine::commands::Drained;
 use crate::measure::collector::ThreadUsage;
 use crate::measure::interval::{Counters, Interval, Phase};
 use crate::schedule::Schedule;
-use brunt_results::{latency::new_histogram, result::Connections};
+use brunt_results::{latency::new_histogram, result::Connections, slice::Measured};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ pub struct Tally {
     schedules: Vec<Schedule>,
     cpu_ns: u64,
     last_ns: u64,
+    abandoned: u64,
     outstanding: u64,
 }
 
@@ -35,6 +35,7 @@ impl Tally {
             schedules: Vec::new(),
             cpu_ns: 0,
             last_ns: 0,
+            abandoned: 0,
             outstanding: 0,
         }
     }
@@ -67,6 +68,7 @@ impl Tally {
         self.schedules.extend(drained.schedule);
         self.cpu_ns += drained.cpu_ns;
         self.last_ns = self.last_ns.max(drained.last_ns);
+        self.abandoned += drained.unsent + drained.outstanding;
         self.outstanding += drained.outstanding;
     }
 
@@ -76,12 +78,13 @@ impl Tally {
         [start, open, close]: [u64; 3],
         offered: Option<u64>,
         connections: Connections,
-    ) -> SliceReport {
+    ) -> Measured {
         let mut unanswered = self.window.unanswered;
         let until = close.saturating_sub(start);
         for (intended, count) in self.schedules.iter().flat_map(|schedule| schedule.rest(until)) {
             unanswered += count;
             if intended >= open - start {
+                self.abandoned += count;
                 self.response.saturating_record_n(until - intended, count);
             }
         }
@@ -92,7 +95,7 @@ impl Tally {
         let mut statuses = self.window.replies.statuses().to_vec();
         statuses.sort_unstable();
         let (service, lag) = self.parts.map(|[service, lag]| (service, lag)).unzip();
-        SliceReport {
+        Measured {
             window: Duration::from_nanos(close.saturating_sub(open)),
             busy: Duration::from_nanos(self.last_ns.max(close).saturating_sub(start)),
             offered,
@@ -100,6 +103,7 @@ impl Tally {
             replies: self.all.sent.saturating_sub(self.all.failed + self.outstanding),
             failed: self.all.failed,
             unanswered,
+            abandoned: self.abandoned,
             errors: self.all.errors,
             response: self.response,
             service,

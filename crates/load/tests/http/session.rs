@@ -2,8 +2,9 @@
 
 use crate::web::*;
 use brunt_load::http::{Batch, Flow, Http, Pipeline, Requests, Script, Source};
-use brunt_load::session::{Session, SliceOrder, SliceReport};
+use brunt_load::session::Session;
 use brunt_load::{LoadError, Options};
+use brunt_results::slice::{Measured, SliceSpec};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
@@ -12,12 +13,12 @@ fn open(options: &Options) -> Session {
     Session::open(options, &AtomicBool::new(false)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn order(seed: u64) -> SliceOrder {
-    SliceOrder { lead: Duration::from_millis(10), window: Duration::from_millis(50), seed }
+fn order(seed: u64) -> SliceSpec {
+    SliceSpec { lead: Duration::from_millis(10), window: Duration::from_millis(50), seed }
 }
 
 /// Makes five slices without an error.
-fn five(session: &mut Session, pause: Duration) -> Vec<SliceReport> {
+fn five(session: &mut Session, pause: Duration) -> Vec<Measured> {
     let mut reports = Vec::new();
     for seed in 0..5 {
         let report = session.slice(order(seed)).unwrap_or_else(|error| panic!("{error}"));
@@ -111,7 +112,7 @@ fn an_error_of_a_script_ends_its_slice_and_those_behind_it() {
         Err(LoadError::Script(reason)) => reason,
         other => panic!("{other:?}"),
     };
-    let long = SliceOrder { window: Duration::from_millis(500), ..order(2) };
+    let long = SliceSpec { window: Duration::from_millis(500), ..order(2) };
     for order in [long, order(3)] {
         assert_eq!(reason(session.slice(order)), "script.lua:7: no more ideas");
     }

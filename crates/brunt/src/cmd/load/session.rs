@@ -3,7 +3,7 @@
 use super::options_of;
 use brunt_lab::slices::{ConnectionSet, Generator, Measured, SliceSpec};
 use brunt_load::Options;
-use brunt_load::session::{Session, SliceOrder};
+use brunt_load::session::Session;
 use brunt_results::result::Load;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -31,25 +31,7 @@ struct Set(Session);
 
 impl ConnectionSet for Set {
     fn slice(&mut self, spec: &SliceSpec) -> Result<Measured, String> {
-        let SliceSpec { lead, window, seed } = *spec;
-        let report = self.0.slice(SliceOrder { lead, window, seed }).map_err(|error| error.to_string())?;
-        Ok(Measured {
-            window: report.window,
-            busy: report.busy,
-            completed: report.completed,
-            replies: report.replies,
-            failed: report.failed,
-            unanswered: report.unanswered,
-            errors: report.errors,
-            response: report.response,
-            service: report.service,
-            lag: report.lag,
-            cpu: report.cpu,
-            busiest_percent: report.busiest_percent,
-            sent_bytes: report.sent_bytes,
-            received_bytes: report.received_bytes,
-            statuses: report.statuses,
-        })
+        self.0.slice(*spec).map_err(|error| error.to_string())
     }
 
     fn threads(&self) -> &[u32] {
