@@ -27,8 +27,8 @@ pub struct Schedule {
     /// Selected trials, in order; indices into `all.run`.
     pub order: Vec<ScheduledTrial>,
     pub repeats: u32,
-    /// Time for one start of all targets of a load, if they take turns by slices.
-    pub start_budget: Option<Duration>,
+    /// Time for the slices of one load, over all its starts, if the targets take turns by slices.
+    pub budget: Option<Duration>,
 }
 
 impl Schedule {
@@ -46,7 +46,7 @@ impl Schedule {
         let mut order = order(&all.run, repeats, plan.seed);
         order.retain(|trial| selection.admits(&all.run[trial.cell]));
         let skipped = all.skipped.iter().filter(|cell| selection.admits_skipped(cell)).cloned().collect();
-        Ok(Self { all, skipped, order, repeats, start_budget: None })
+        Ok(Self { all, skipped, order, repeats, budget: None })
     }
 
     /// Reorders the trials for comparisons; see [`abba`].
@@ -82,9 +82,9 @@ impl Schedule {
         starts.filter(|(_, start)| !start.iter().all(&is_done)).collect()
     }
 
-    /// The targets of a load take turns by slices, for at most `budget` over all starts.
-    pub fn by_slices(&mut self, budget: Duration) {
-        self.start_budget = Some(budget / self.repeats.max(1));
+    /// `CELL/REPEAT`
+    pub fn name(&self, trial: ScheduledTrial) -> String {
+        format!("{}/{}", self.cell(trial).id(), trial.repeat)
     }
 
     /// Trials to run, by start of a load: those of all its targets, if one of them is not done.
@@ -103,13 +103,14 @@ impl Schedule {
     /// Time of one trial under load.
     pub fn load_time(&self, trial: ScheduledTrial) -> Duration {
         let cell = self.cell(trial);
-        match self.start_budget {
+        match self.budget {
             None => cell.load_time(),
             Some(budget) => {
                 let load = |other: &&ScheduledTrial| {
-                    other.repeat == trial.repeat && self.cell(**other).combination() == cell.combination()
+                    other.repeat == 1 && self.cell(**other).combination() == cell.combination()
                 };
-                budget / self.order.iter().filter(load).count().max(1) as u32 + cell.settings.warmup.0
+                budget / self.repeats.max(1) / self.order.iter().filter(load).count().max(1) as u32
+                    + cell.settings.warmup.0
             }
         }
     }

@@ -14,7 +14,7 @@ pub mod record;
 pub mod rounds;
 pub mod text;
 
-pub use analysis::{Progress, Settings, SlicedLoad, compare, is_precise, sentence};
+pub use analysis::{Progress, Settings, SlicedLoad, compare, sentence};
 pub use brunt_results::slice::{Measured, SliceSpec};
 pub use comparison::{Alarm, Figure, LoadComparison, Merged, Ratio, TargetComparison, Verdict};
 pub use generator::{ConnectionSet, Generator};

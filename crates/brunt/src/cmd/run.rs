@@ -79,14 +79,14 @@ pub struct Args {
     /// Run only these cells: NAME=VALUE,...; repeating a name adds a value, another name narrows
     #[arg(long, value_name = "CELLS", help_heading = OVERRIDES)]
     only: Vec<String>,
-    /// Trials per cell; by slices, starts of each target
+    /// Trials per cell; by slices, fewest starts of each target
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), help_heading = OVERRIDES)]
     repeat: Option<u32>,
     /// Maximum retries of a trial disturbed by the machine
     #[arg(long, alias = "again", value_name = "N", value_parser = value_parser!(u32).range(0..=100),
           help_heading = OVERRIDES)]
     retries: Option<u32>,
-    /// Measured window of every trial; by slices, the longest time for each start of each target
+    /// Measured window of every trial; by slices, the time for each target and each start of --repeat
     #[arg(long, short, value_name = "TIME", help_heading = OVERRIDES)]
     duration: Option<Span>,
     /// By slices: longest time for each load
@@ -183,7 +183,7 @@ impl Args {
             command: command(),
         };
         if request.is_sliced() {
-            schedule.by_slices(self.slices_budget(&request.plan, &schedule));
+            schedule.budget = Some(self.slices_budget(&request.plan, &schedule));
         }
         if self.dry_run {
             stdout::print(&preview::text(&request, &schedule, &machine))?;

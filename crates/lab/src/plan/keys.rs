@@ -14,7 +14,11 @@ pub const PLAN: &[Key] = &[
     required("name", ValueType::Name, "Names the directory of the run: 1 to 64 letters, digits, - _ . or +."),
     optional("description", ValueType::Text, "One line for people."),
     optional("seed", ValueType::Whole(0, i64::MAX as u64), "Seed of order and load. Default 1."),
-    optional("repeats", ValueType::Whole(1, 1000), "Trials of each cell; by slices, starts of its target. Default 3."),
+    optional(
+        "repeats",
+        ValueType::Whole(1, 1000),
+        "Trials of each cell; by slices, fewest starts of its target. Default 3.",
+    ),
     optional(
         "order",
         ValueType::OneOf(&["slices", "trials"]),

@@ -1,20 +1,18 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
 
+mod retries;
+mod slices;
+
 use super::build::build;
-use super::sliced::{Enough, SlicedStart};
 use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use super::{Event, Observer, Request, TrialProgress};
 use crate::Error;
 use crate::plan::Target;
-use crate::run_directory::disturbance::Disturbance;
-use crate::run_directory::machine_speed::SpeedBaseline;
-use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome};
+use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
 use crate::schedule::{Cell, Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
-use crate::slices::Generator;
 use crate::system::{cgroup, ports::Ports, process_registry::ProcessRegistry};
-use brunt_results::{directory::Directory, regime::Regime, verdict::Kind};
+use brunt_results::{directory::Directory, regime::Regime};
 use std::collections::{BTreeMap, btree_map::Entry};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -45,7 +43,7 @@ pub fn run(
     if orphans > 0 {
         observer.on_event(&Event::OrphansKilled(orphans));
     }
-    begin(request, schedule, &run_dir)?;
+    let total = begin(request, schedule, &run_dir)?;
 
     let is_done = |trial: &ScheduledTrial| run_dir.is_done(schedule.cell(*trial).id(), trial.repeat);
     let todo = if request.is_sliced() { schedule.todo_by_slices(is_done) } else { schedule.todo(is_done) };
@@ -61,9 +59,12 @@ pub fn run(
         unbuilt: BTreeMap::new(),
         estimator: Estimator::default(),
         regime: regime(request, schedule, &todo),
+        total,
         run: 0,
     };
-    let completed = runner.build(&todo).is_ok() && runner.run_all(&todo)? && runner.retry_disturbed()?;
+    let completed = runner.build(&todo).is_ok()
+        && runner.run_all(&todo)?
+        && if request.is_sliced() { runner.add_starts()? } else { runner.retry_disturbed()? };
     Ok(Summary { interrupted: !completed, resumed, run: runner.run })
 }
 
@@ -74,11 +75,12 @@ fn regime(request: &Request, schedule: &Schedule, todo: &[Start]) -> Option<Regi
     brunt_meter::regime::measure(core, Duration::from_secs(1)).ok()
 }
 
-/// Writes `experiment.json`; refuses to mix two plans in one directory.
-fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Result<(), Error> {
+/// Writes `experiment.json` and returns the number of its trials; refuses to mix two plans in one directory.
+fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Result<usize, Error> {
     let plan_hash = request.plan.hash();
     let mut started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let mut repeats = schedule.repeats;
+    let mut order: Vec<String> = schedule.order.iter().map(|trial| schedule.name(*trial)).collect();
     if request.fresh {
         run_dir.clear()?;
     } else if let Some(earlier) = run_dir.experiment()? {
@@ -91,8 +93,9 @@ fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Resu
         }
         started_unix_s = earlier.started_unix_s;
         repeats = repeats.max(earlier.repeats);
+        let number = |trial: &String| trial.rsplit_once('/').and_then(|(_, repeat)| repeat.parse::<u32>().ok());
+        order.extend(earlier.order.into_iter().filter(|trial| number(trial) > Some(schedule.repeats)));
     }
-    let name = |trial: &ScheduledTrial| format!("{}/{}", schedule.cell(*trial).id(), trial.repeat);
     let experiment = Experiment {
         schema: SCHEMA.to_owned(),
         name: request.plan.name.clone(),
@@ -106,11 +109,12 @@ fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Resu
         command: request.command.clone(),
         started_unix_s,
         cells: Cells { skipped: schedule.skipped.clone(), ..schedule.all.clone() },
-        order: schedule.order.iter().map(name).collect(),
+        order,
         margin: request.is_sliced().then_some(request.plan.slicing.margin),
         precision: request.is_sliced().then(|| request.plan.slicing.precision()),
     };
-    Ok(run_dir.begin(&experiment, &request.plan_text)?)
+    run_dir.begin(&experiment, &request.plan_text)?;
+    Ok(experiment.order.len())
 }
 
 /// The trials of one start of a target, and the position of the first in the order.
@@ -132,6 +136,8 @@ struct Runner<'a> {
     estimator: Estimator,
     /// Of a sliced experiment.
     regime: Option<Regime>,
+    /// Trials of the schedule, and those of added starts.
+    total: usize,
     run: usize,
 }
 
@@ -177,80 +183,13 @@ impl<'a> Runner<'a> {
         Ok(true)
     }
 
-    /// Runs disturbed trials again, as often as the plan allows; false if the user stopped the run.
-    fn retry_disturbed(&mut self) -> Result<bool, Error> {
-        // Disturbed slices are answered by more of them.
-        let retries = if self.request.is_sliced() { 0 } else { self.request.plan.retries };
-        for _ in 0..retries {
-            let disturbed = self.disturbed()?;
-            if disturbed.is_empty() {
-                break;
-            }
-            self.observer.on_event(&Event::Retrying(disturbed.iter().map(|(_, start)| start.len()).sum()));
-            for done in 0..disturbed.len() {
-                if !self.retry(&disturbed[done..])? {
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
-    }
-
-    /// The disturbed trials that may be run again, with those that share their start.
-    fn disturbed(&self) -> Result<Vec<Start<'a>>, Error> {
-        let Some(experiment) = self.run_dir.experiment()? else { return Ok(Vec::new()) };
-        let baseline = SpeedBaseline::of(self.run_dir, &experiment);
-        let is_fine = |trial: &ScheduledTrial| {
-            let cell = self.schedule.cell(*trial);
-            let outcome = baseline.outcome(self.run_dir, cell, trial.repeat);
-            !matches!(outcome, Some(TrialOutcome::Done(result)) if result.verdict.kind == Kind::Disturbed)
-                || self.run_dir.archived_attempts(cell.id(), trial.repeat) >= self.request.plan.retries
-        };
-        Ok(self.schedule.todo(is_fine))
-    }
-
-    /// Runs the trials of the first of these starts again; false if the user stopped the run.
-    ///
-    /// The less disturbed attempt counts, the other is archived. Phases of one start stay together.
-    fn retry(&mut self, rest: &[Start]) -> Result<bool, Error> {
-        let trials = rest[0].1;
-        let name = |trial: &ScheduledTrial| (self.schedule.cell(*trial).id(), trial.repeat);
-        for (cell, repeat) in trials.iter().map(name) {
-            self.run_dir.archive_attempt(cell, repeat)?;
-        }
-        let completed = self.run_next(rest)?;
-        if !self.is_less_disturbed(trials)? {
-            for (cell, repeat) in trials.iter().map(name) {
-                self.run_dir.swap_archived(cell, repeat)?;
-            }
-        }
-        Ok(completed)
-    }
-
-    /// Whether all of these trials have a result, and were disturbed less than in the last archived attempt.
-    fn is_less_disturbed(&self, trials: &[ScheduledTrial]) -> Result<bool, Error> {
-        let is_done = |trial: &ScheduledTrial| self.run_dir.is_done(self.schedule.cell(*trial).id(), trial.repeat);
-        let Some(experiment) = self.run_dir.experiment()?.filter(|_| trials.iter().all(is_done)) else {
-            return Ok(false);
-        };
-        let baseline = SpeedBaseline::of(self.run_dir, &experiment);
-        let disturbance = |dir: fn(&RunDirectory, &str, u32) -> PathBuf| {
-            let of = |trial: &ScheduledTrial| {
-                let cell = self.schedule.cell(*trial);
-                Disturbance::read(&dir(self.run_dir, cell.id(), trial.repeat), cell, &baseline)
-            };
-            trials.iter().filter_map(of).reduce(Disturbance::worse).unwrap_or_default()
-        };
-        Ok(disturbance(RunDirectory::trial).is_less_than(disturbance(RunDirectory::last_archived)))
-    }
-
     /// Runs the trials of the first of these starts; false if the user stopped the run.
     fn run_next(&mut self, rest: &[Start]) -> Result<bool, Error> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let (first, start) = rest[0];
-        let (schedule, total) = (self.schedule, self.schedule.order.len());
+        let (schedule, total) = (self.schedule, self.total);
         let trials: Vec<ScheduledTrial> = rest.iter().flat_map(|(_, start)| start.iter().copied()).collect();
         let progress = |index: usize, left: Duration| TrialProgress {
             number: first + index + 1,
@@ -283,54 +222,6 @@ impl<'a> Runner<'a> {
         let failed = statuses.iter().any(|status| matches!(status, TrialStatus::Failed(_)));
         let ended = interrupted || failed && self.stop.load(Ordering::Relaxed);
         Ok(!ended)
-    }
-
-    /// Runs the trials of one start of a load by slices and returns how each ended.
-    fn run_slices(
-        &mut self,
-        generator: &dyn Generator,
-        first: usize,
-        start: &[ScheduledTrial],
-        progress: &dyn Fn(usize) -> TrialProgress<'a>,
-    ) -> Result<Vec<TrialStatus>, Error> {
-        let (schedule, request) = (self.schedule, self.request);
-        let (repeat, load) = (start[0].repeat, schedule.cell(start[0]).combination());
-        let mut statuses: Vec<Option<TrialStatus>> = Vec::new();
-        let mut groups = Vec::new();
-        for (index, trial) in start.iter().enumerate() {
-            let cell = schedule.cell(*trial);
-            let spec = TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), repeat) };
-            let target = self.target(cell);
-            if let Some(why) = self.unbuilt.get(&target.name) {
-                let failure = Failure { why: why.clone(), log: Vec::new() };
-                Directory::create(&spec.dir)?.write_json("failed.json", &failure)?;
-                statuses.push(Some(TrialStatus::Failed(failure)));
-                continue;
-            }
-            statuses.push(None);
-            let seed = request.plan.seed.wrapping_add(u64::from(repeat) - 1);
-            groups.push(TrialGroup { trials: vec![spec], target, repeat, seed });
-        }
-        if groups.is_empty() {
-            return Ok(statuses.into_iter().flatten().collect());
-        }
-        let enough = Enough::new(request, repeat, schedule.repeats, start.iter().map(|trial| schedule.cell(*trial)));
-        let runner = TrialRunner { request, registry: &self.registry, stop: self.stop };
-        let sliced = SlicedStart {
-            runner: &runner,
-            generator,
-            groups,
-            file: self.run_dir.slices(load),
-            budget: schedule.start_budget.unwrap_or(request.plan.slicing.budget.0 / schedule.repeats.max(1)),
-            enough: &enough,
-            regime: self.regime.as_ref(),
-        };
-        let observer = &mut self.observer;
-        let ran = sliced.run(&mut self.ports, &mut |activity| {
-            observer.on_event(&Event::TrialRunning { trial: progress(0), activity });
-        })?;
-        let mut ran = ran.into_iter();
-        Ok(statuses.into_iter().filter_map(|status| status.or_else(|| ran.next())).collect())
     }
 
     fn target(&self, cell: &Cell) -> &'a Target {

@@ -1,5 +1,5 @@
 //! Runs one start of a sliced load: launches all its targets, opens their connections, makes rounds of slices until the
-//! comparison is precise or the time is up, and leaves the slices and a result for each target.
+//! start has enough of them, and leaves the slices and a result for each target.
 //!
 //! Invariants as of a trial: no process outlives it; each trial's directory has `result.json` or `failed.json`.
 
@@ -22,7 +22,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use std::hash::Hasher;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{fs, io};
 use written::SliceFile;
 
@@ -36,9 +36,7 @@ pub(super) struct SlicedStart<'a> {
     pub groups: Vec<TrialGroup<'a>>,
     /// Where the slices of the load go.
     pub file: PathBuf,
-    /// Time for the rounds.
-    pub budget: Duration,
-    pub enough: &'a Enough,
+    pub enough: &'a Enough<'a>,
     /// What CPU time contains on this machine.
     pub regime: Option<&'a Regime>,
 }
@@ -81,8 +79,9 @@ impl SlicedStart<'_> {
                 cpu_source: None,
             });
         }
+        let begun = Instant::now();
         self.launch(&mut targets, tick);
-        let ended = self.load(&mut targets, &mut file, tick);
+        let ended = self.load(&mut targets, &mut file, begun, tick);
         tick("stopping the targets");
         let interrupted = matches!(ended, Err(TrialError::Interrupted)) || self.is_stopped();
         let failed = match ended {
@@ -126,8 +125,14 @@ impl SlicedStart<'_> {
         }
     }
 
-    /// Opens the connections and makes the rounds.
-    fn load(&self, targets: &mut [Up], file: &mut SliceFile, tick: &mut dyn FnMut(&str)) -> Result<(), TrialError> {
+    /// Opens the connections and makes the rounds; the targets were launched at `begun`.
+    fn load(
+        &self,
+        targets: &mut [Up],
+        file: &mut SliceFile,
+        begun: Instant,
+        tick: &mut dyn FnMut(&str),
+    ) -> Result<(), TrialError> {
         let failed = |why: String| TrialError::failed(0, why, Vec::new());
         let mut participants = Vec::new();
         for (group, target) in self.groups.iter().zip(targets.iter_mut()) {
@@ -159,9 +164,8 @@ impl SlicedStart<'_> {
         let server = &cell.placement.server.0;
         let mut rounds =
             Rounds::begin(participants, start, seed, slicing.slice.0, settings.warmup.0, server).map_err(failed)?;
-        let until = Instant::now() + self.budget;
-        let mut count = 0;
-        while count < self.enough.least_rounds() || Instant::now() < until {
+        let (setup, warm, mut count) = (begun.elapsed(), Instant::now(), 0);
+        loop {
             if self.is_stopped() {
                 return Err(TrialError::Interrupted);
             }
@@ -170,7 +174,7 @@ impl SlicedStart<'_> {
             self.check(targets, &mut rounds);
             file.add(slices)?;
             tick(&format!("round {count}"));
-            if rounds.is_empty() || self.enough.is_reached(file.all(), count) {
+            if rounds.is_empty() || self.enough.of_rounds(count, warm.elapsed(), setup) {
                 break;
             }
         }

@@ -19,7 +19,7 @@ mod sentence;
 mod verdict;
 mod within;
 
-pub use progress::{FIRST_LOOK, LOOKS, Progress, RunningRatio, TargetProgress, is_precise};
+pub use progress::{LEAST_ROUNDS, Progress, RunningRatio, TargetProgress};
 pub use sentence::sentence;
 
 use super::comparison::{Figure, LoadComparison, Ratio};

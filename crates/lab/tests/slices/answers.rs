@@ -2,7 +2,7 @@
 
 use crate::machine::ratio;
 use crate::recipe::{BASE, Recipe, SETTINGS, Target, compared, compared_with, one};
-use brunt_lab::slices::{Figure, Settings, Slice, SlicedLoad, Verdict, compare, is_precise, sentence};
+use brunt_lab::slices::{Figure, Progress, Settings, Slice, SlicedLoad, Verdict, compare, sentence};
 use proptest::prelude::*;
 
 fn verdict(slices: Vec<Slice>, figure: Figure) -> Verdict {
@@ -120,16 +120,15 @@ fn a_p99_takes_a_thousand_replies() {
 fn running_intervals_need_no_histograms_and_judge_width_only() {
     let mut slices = Recipe { rounds: 23, ..Recipe::default() }.slices(&[BASE, one(1.2, 0.83, 1.0)]);
     slices.iter_mut().for_each(|slice| slice.response.clear());
-    let at = |rounds: usize, precision: f64| is_precise(&slices[..2 * rounds], "base", precision, false);
+    let at = |rounds: usize, precision: f64| Progress::of(&slices[..2 * rounds], "base", precision, false);
     assert!(at(20, 0.02).precise && !at(20, 0.001).precise);
-    // Looks are four rounds apart and begin at the 20th.
-    assert!(!at(16, 0.02).precise && !at(21, 0.02).precise);
+    assert!(!at(19, 0.02).precise);
     let found = at(20, 0.001);
     let rate = found.targets[0].rate.unwrap();
     assert!(rate.low < 1.2 && 1.2 < rate.high && rate.half < 0.01 && found.needed.unwrap() > 100, "{found:?}");
-    assert!(is_precise(&slices, "base", 0.02, true).targets[0].rate.is_none());
-    assert!(!is_precise(&[], "base", 0.02, false).precise);
-    assert!(!is_precise(&slices, "other", 0.02, false).precise);
+    assert!(Progress::of(&slices, "base", 0.02, true).targets[0].rate.is_none());
+    assert!(!Progress::of(&[], "base", 0.02, false).precise);
+    assert!(!Progress::of(&slices, "other", 0.02, false).precise);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::chance::Chance;
 use brunt_lab::slices::{Figure, LoadComparison, Ratio};
-use brunt_lab::slices::{Settings, Slice, SlicedLoad, compare, is_precise};
+use brunt_lab::slices::{Progress, Settings, Slice, SlicedLoad, compare};
 
 /// Times in seconds.
 const STEP: f64 = 0.01;
@@ -132,13 +132,17 @@ impl Machine {
 pub struct Experiment {
     /// CPU time a request of each target, the first being the baseline's.
     pub costs: Vec<f64>,
+    /// Fewest starts.
     pub starts: u32,
+    /// Rounds of each start.
+    pub each: u32,
     /// Standard deviation between starts, of a target's cost.
     pub start_spread: f64,
     pub random_order: bool,
     /// Most rounds of all starts.
     pub rounds: u32,
-    /// Ends with the first look at which this half width is reached; of a single start.
+    /// Ends with the first look at which this half width is reached: every fourth round of a single start, else at the end of
+    /// a start.
     pub precision: Option<f64>,
     /// Whether only the width of the cost's interval ends it.
     pub by_cost: bool,
@@ -147,11 +151,25 @@ pub struct Experiment {
 impl Experiment {
     pub fn new(costs: &[f64], rounds: u32) -> Self {
         let costs = costs.to_vec();
-        Self { costs, starts: 1, start_spread: 0.0, random_order: true, rounds, precision: None, by_cost: false }
+        Self {
+            costs,
+            starts: 1,
+            each: rounds,
+            start_spread: 0.0,
+            random_order: true,
+            rounds,
+            precision: None,
+            by_cost: false,
+        }
     }
 
     pub fn until(self, precision: f64) -> Self {
         Self { precision: Some(precision), ..self }
+    }
+
+    /// With starts of `each` rounds, `starts` or more of them.
+    pub fn in_starts(self, starts: u32, each: u32, spread: f64) -> Self {
+        Self { starts, each, start_spread: spread, ..self }
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -160,10 +178,10 @@ impl Experiment {
 
     pub fn slices(&self, machine: &mut Machine) -> Vec<Slice> {
         let (names, mut slices) = (self.names(), Vec::new());
-        for start in 1..=self.starts {
+        for start in 1..=self.rounds / self.each {
             let spread = |cost: &f64| cost * (self.start_spread * machine.chance.normal()).exp();
             let costs: Vec<f64> = self.costs.iter().map(spread).collect();
-            for round in 1..=self.rounds / self.starts {
+            for round in 1..=self.each {
                 let mut order: Vec<usize> = (0..costs.len()).collect();
                 if self.random_order {
                     machine.chance.shuffle(&mut order);
@@ -172,8 +190,10 @@ impl Experiment {
                     let slice = machine.slice(&names[target], costs[target]);
                     slices.push(Slice { start, round, position: position as u32, ..slice });
                 }
-                let is_enough = |precision| is_precise(&slices, &names[0], precision, self.by_cost).precise;
-                if round.is_multiple_of(4) && self.precision.is_some_and(is_enough) {
+                let is_look =
+                    if self.starts == 1 { round.is_multiple_of(4) } else { start >= self.starts && round == self.each };
+                let is_enough = |precision| Progress::of(&slices, &names[0], precision, self.by_cost).precise;
+                if is_look && self.precision.is_some_and(is_enough) {
                     return slices;
                 }
             }

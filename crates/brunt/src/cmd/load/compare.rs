@@ -5,7 +5,7 @@ use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::{status_line::StatusLine, stdout};
 use brunt_lab::Error;
 use brunt_lab::plan::slicing::Slicing;
-use brunt_lab::slices::analysis::{self, Progress, RunningRatio, SlicedLoad, is_precise};
+use brunt_lab::slices::analysis::{self, Progress, RunningRatio, SlicedLoad};
 use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
 use brunt_lab::slices::{Slice, record, text};
@@ -17,6 +17,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const WARMUP: Duration = Duration::from_millis(500);
+/// Rounds from one look at the width of the intervals to the next.
+const LOOKS: usize = 4;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Comparison {
@@ -89,9 +91,9 @@ impl Args {
                 file.write_all(&round.iter().flat_map(Slice::line).collect::<Vec<u8>>())?;
             }
             slices.extend(round);
-            let progress = is_precise(&slices, &self.urls[0], precision, is_open);
+            let progress = Progress::of(&slices, &self.urls[0], precision, is_open);
             line.set(running(&progress));
-            if progress.precise {
+            if progress.precise && progress.rounds.is_multiple_of(LOOKS) {
                 break;
             }
         }

@@ -60,13 +60,13 @@ pub(super) fn headlines(request: &Request, schedule: &Schedule, machine: &Machin
         format_duration(Estimator::default().time(schedule, &todo)),
         directory.path().display()
     )];
-    if let Some(budget) = schedule.start_budget {
+    if let Some(budget) = schedule.budget {
         let slicing = &request.plan.slicing;
         lines.push(format!(
             "by slices: the targets of a load take turns every {} until their ratios are known to {:.1} %, for at most {}",
             slicing.slice,
             slicing.precision() * 100.0,
-            format_duration(budget * schedule.repeats)
+            format_duration(budget)
         ));
     }
     if machine.cores.len() == 1 {

@@ -1,48 +1,112 @@
-//! When a start of a load has enough rounds.
+//! When a start has enough rounds, and a load enough starts.
 
-use crate::run::Request;
+use crate::plan::Plan;
 use crate::schedule::Cell;
 use crate::slices::Slice;
-use crate::slices::analysis::{FIRST_LOOK, LOOKS, is_precise};
+use crate::slices::analysis::Progress;
+use std::time::Duration;
 
-/// The rule that ends a start: the intervals are narrow enough, whatever they contain.
-pub struct Enough {
-    baseline: String,
+/// Rounds of one start: the spread between starts takes many starts, and each costs the time to launch and warm up.
+const ROUNDS: u32 = 8;
+/// Rounds of the first starts together that have no time for more: fewer have no interval.
+const LEAST_ROUNDS: u32 = 6;
+
+/// Fewest starts that tell how much starts differ.
+const LEAST_STARTS: usize = 4;
+
+/// The rules of one load.
+pub struct Enough<'a> {
+    baseline: &'a str,
     precision: f64,
     /// Whether requests have a schedule, so that rates are equal.
     is_open: bool,
-    start: u32,
+    /// Fewest starts.
     starts: u32,
+    /// Time for the slices of all starts.
+    budget: Duration,
 }
 
-impl Enough {
-    /// The rule for start number `start` of `starts` of these cells, one for each target.
-    pub fn new<'c>(request: &Request, start: u32, starts: u32, cells: impl Iterator<Item = &'c Cell>) -> Self {
-        let (names, rates): (Vec<&str>, Vec<_>) = cells.map(|cell| (cell.target.as_str(), cell.rate())).unzip();
-        let is_open = rates.iter().any(Option::is_some);
-        let plan = &request.plan;
-        let first = plan.targets.iter().map(|target| &target.name).find(|name| names.contains(&name.as_str()));
-        let named = plan.baseline.as_ref().filter(|name| names.contains(&name.as_str()));
-        let baseline = named.or(first).cloned().unwrap_or_default();
-        Self { baseline, precision: plan.slicing.precision(), is_open, start, starts: starts.max(start) }
+impl<'a> Enough<'a> {
+    /// The rules for these cells, one for each target.
+    pub fn new(plan: &'a Plan, budget: Duration, starts: u32, cells: &[&Cell]) -> Self {
+        let is_loaded = |name: &&String| cells.iter().any(|cell| cell.target == **name);
+        let first = plan.targets.iter().map(|target| &target.name).find(is_loaded);
+        let baseline = plan.baseline.as_ref().filter(is_loaded).or(first).map_or("", String::as_str);
+        let is_open = cells.iter().any(|cell| cell.rate().is_some());
+        Self { baseline, precision: plan.slicing.precision(), is_open, starts, budget }
     }
 
-    /// Fewest rounds of one start.
-    pub fn least_rounds(&self) -> usize {
-        FIRST_LOOK.div_ceil(self.starts as usize)
+    /// Whether a start that has made `rounds` in `time` may end. Launching and warming up took `setup`: a start makes slices for as
+    /// long as that, unless that is more than its part of the budget.
+    pub fn of_rounds(&self, rounds: u32, time: Duration, setup: Duration) -> bool {
+        let is_over = time >= self.budget / self.starts;
+        rounds >= LEAST_ROUNDS.div_ceil(self.starts).max(2) && is_over || rounds >= ROUNDS && time >= setup
     }
 
-    /// Whether a start that has made `rounds` may end; `slices` are those of all starts so far. Each start contributes its
-    /// part: with all starts as long as the ones so far, the intervals would be as narrow as was asked for.
-    pub fn is_reached(&self, slices: &[Slice], rounds: usize) -> bool {
-        if rounds < self.least_rounds() || !rounds.is_multiple_of(LOOKS) {
-            return false;
+    /// Whether the load needs no start after these slices: its intervals are narrow, whatever they contain, or another start like
+    /// the last would take more than the budget.
+    pub fn of_starts(&self, slices: &[Slice]) -> bool {
+        let times: Vec<u64> = slices.chunk_by(|a, b| a.start == b.start).map(time_us).collect();
+        let next = times.iter().sum::<u64>() + times.last().copied().unwrap_or_default();
+        times.len() >= self.starts as usize
+            && (u128::from(next) > self.budget.as_micros()
+                || times.len() >= LEAST_STARTS
+                    && Progress::of(slices, self.baseline, self.precision, self.is_open).precise)
+    }
+}
+
+/// Time from the first request of a start to its last reply.
+fn time_us(start: &[Slice]) -> u64 {
+    start.iter().map(|slice| slice.at_us + slice.busy_us).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Duration = Duration::from_secs(2);
+
+    fn rules(budget: Duration) -> Enough<'static> {
+        Enough { baseline: "a", precision: 0.02, is_open: false, starts: 3, budget }
+    }
+
+    /// Starts of two seconds with eight rounds each, which spread by 0.4 %. The ratio of `b` to `a` is another in each start, by `spread`.
+    fn slices(starts: u32, spread: f64) -> Vec<Slice> {
+        let mut slices = Vec::new();
+        for (start, round, target) in
+            (1..=starts).flat_map(|s| (1..=8).flat_map(move |r| ["a", "b"].map(|name| (s, r, name))))
+        {
+            let own = if target == "b" { 1.0 + spread * f64::from(start % 3) + 0.001 * f64::from(round) } else { 1.0 };
+            slices.push(Slice {
+                start,
+                round,
+                target: target.to_owned(),
+                at_us: 250_000 * u64::from(round - 1),
+                window_us: 240_000,
+                busy_us: 250_000,
+                completed: (10_000.0 * own) as u64,
+                replies: (10_000.0 * own) as u64,
+                server_cpu_us: Some(240_000.0),
+                ..Slice::default()
+            });
         }
-        let share = (f64::from(self.start) / f64::from(self.starts)).sqrt();
-        let progress = is_precise(slices, &self.baseline, self.precision, self.is_open);
-        let halves =
-            progress.targets.iter().flat_map(|target| [target.cost, target.rate]).flatten().map(|now| now.half);
-        let widest = halves.reduce(f64::max);
-        widest.is_some_and(|half| half * share <= self.precision)
+        slices
+    }
+
+    #[test]
+    fn a_load_gets_starts_until_it_is_precise_or_its_budget_is_used() {
+        let rules = rules(START * 6);
+        let needed = |spread: f64| (1..9).find(|starts| rules.of_starts(&slices(*starts, spread)));
+        // Rounds alone would be enough with four starts; after six, a seventh would exceed the budget.
+        assert_eq!([0.0, 0.014, 0.2].map(needed), [Some(4), Some(5), Some(6)]);
+    }
+
+    #[test]
+    fn a_start_has_eight_rounds_and_more_where_launching_took_long_but_keeps_its_part_of_the_budget() {
+        let rules = rules(START * 6);
+        let rounds = |each: Duration, setup| (1..).find(|rounds| rules.of_rounds(*rounds, each * *rounds, setup));
+        let [quick, slow] = [Duration::from_millis(100), Duration::from_millis(1200)];
+        assert_eq!((rounds(quick, quick), rounds(quick, slow)), (Some(8), Some(12)));
+        assert_eq!((rounds(slow, quick), rounds(START * 3, slow)), (Some(4), Some(2)));
     }
 }

@@ -1,11 +1,15 @@
 //! The spread between starts of a target: heap layout, hash seeds and ports differ from launch to launch, and no number of
 //! rounds of one start shows it.
 
-use super::within::{Within, Z};
+use super::within::Within;
 use crate::slices::comparison::{Figure, Ratio, Verdict};
 use crate::stats::hodges_lehmann::{normal_two_sided, p};
 use crate::stats::student::{two_sided, two_sided_quantile};
 use crate::stats::{CONFIDENCE, Interval};
+
+/// The part of an interval that is due to starts is wider by this, because no further start is made once it is narrow, which chooses
+/// narrow ones.
+const STOPPING: f64 = 1.2;
 
 /// Variance of one figure between starts, beyond what rounds explain.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +25,7 @@ pub struct Between {
 #[derive(Debug, Clone, Copy)]
 pub struct Widened {
     estimate: f64,
-    interval: Interval,
+    pub interval: Interval,
     p: f64,
 }
 
@@ -36,7 +40,7 @@ impl Between {
             // Squared error of one start's estimate, from that of all rounds.
             let fewer =
                 within.starts.iter().map(|(_, rounds)| within.rounds() as f64 / *rounds as f64).sum::<f64>() / count;
-            let explained = (within.half() / Z).powi(2) * fewer;
+            let explained = within.standard_error().powi(2) * fewer;
             sum += squares - (count - 1.0) * explained;
             df += count - 1.0;
         }
@@ -48,7 +52,7 @@ impl Between {
     pub fn widen(&self, within: &Within) -> Widened {
         let starts = within.starts.len() as f64;
         let of_a_mean = if within.starts.len() > 1 { self.variance / starts } else { 0.0 };
-        let fixed = self.t * of_a_mean.sqrt();
+        let fixed = STOPPING * self.t * of_a_mean.sqrt();
         let Interval { low, high } = within.interval;
         let estimate = within.estimate;
         let interval =
@@ -65,7 +69,7 @@ impl Between {
             return rounds;
         }
         let distance = within.estimate.abs() / half;
-        let all = of_a_mean + (within.half() / Z).powi(2);
+        let all = of_a_mean + within.standard_error().powi(2);
         let df = if of_a_mean > 0.0 { self.df * (all / of_a_mean).powi(2) } else { f64::INFINITY };
         let whole = match df < 1e4 {
             true => two_sided(distance * two_sided_quantile(CONFIDENCE, df), df),

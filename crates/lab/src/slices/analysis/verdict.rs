@@ -1,12 +1,12 @@
 //! The answer on one figure.
 
-use super::within::{Within, Z};
+use super::within::Within;
 use crate::slices::comparison::{Figure, Ratio, Verdict};
 
 const CHANCE: f64 = 0.05;
 /// CPU of the generator's busiest thread, and of a target for each core, from which it is full, in percent of a core.
 const FULL: f64 = 95.0;
-/// Half widths of `Z` standard errors of the mean of `n` differences are about `2.14 sigma / sqrt(n)`: Hodges-Lehmann has 1.05
+/// Half widths of 2.1 standard errors of the mean of `n` differences are about `2.14 sigma / sqrt(n)`: Hodges-Lehmann has 1.05
 /// times the variance of a mean of normal values.
 const WIDTH: f64 = 2.14;
 /// Larger estimates of the rounds needed are not reported.
@@ -64,6 +64,6 @@ fn rounds_for(wanted: f64, half: f64, within: &Within) -> Option<usize> {
 
 /// Rounds until the half width within starts is `wanted`.
 pub fn rounds_for_half(wanted: f64, within: &Within) -> usize {
-    let sigma = within.sigma().max(within.half() / Z * (within.rounds() as f64).sqrt());
+    let sigma = within.sigma().max(within.standard_error() * (within.rounds() as f64).sqrt());
     (WIDTH * sigma / wanted).powi(2).ceil() as usize
 }

@@ -3,9 +3,10 @@
 use crate::stats::hodges_lehmann::{centre, estimate};
 use crate::stats::{Interval, median};
 
-/// Standard errors of the interval: 1.96 for 95 %, and more because rounds end when the interval is narrow, which chooses
-/// narrow ones.
-pub const Z: f64 = 2.10;
+/// Standard errors of a 95 % interval.
+const Z: f64 = 1.96;
+/// The same for a single start, whose rounds end when the interval is narrow, which chooses narrow ones.
+const Z_OF_ONE_START: f64 = 2.10;
 /// Standard deviation of normal values of MAD 1.
 const NORMAL_MAD: f64 = 1.4826;
 
@@ -14,6 +15,8 @@ const NORMAL_MAD: f64 = 1.4826;
 pub struct Within {
     pub estimate: f64,
     pub interval: Interval,
+    /// Half the width of the interval is this many standard errors.
+    z: f64,
     /// The differences without the spread between starts.
     pub centred: Vec<f64>,
     /// The starts' own estimates and numbers of rounds.
@@ -24,10 +27,10 @@ impl Within {
     /// `None` for too few differences. Those of one start must be neighbours.
     pub fn of(values: &[f64], starts: &[u32]) -> Option<Self> {
         if starts.first() == starts.last() {
-            let found = centre(values, Z)?;
+            let found = centre(values, Z_OF_ONE_START)?;
             let starts = vec![(found.estimate, values.len())];
             let centred = values.to_vec();
-            return Some(Self { estimate: found.estimate, interval: found.interval, centred, starts });
+            return Some(Self { estimate: found.estimate, interval: found.interval, z: Z_OF_ONE_START, centred, starts });
         }
         let mut own: Vec<(f64, usize)> = Vec::new();
         let mut rest = values;
@@ -47,7 +50,7 @@ impl Within {
             low: found.estimate - (found.estimate - found.interval.low) * wider,
             high: found.estimate + (found.interval.high - found.estimate) * wider,
         };
-        Some(Self { estimate: found.estimate, interval, centred, starts: own })
+        Some(Self { estimate: found.estimate, interval, z: Z, centred, starts: own })
     }
 
     pub fn rounds(&self) -> usize {
@@ -57,6 +60,10 @@ impl Within {
     /// Half the width of the interval.
     pub fn half(&self) -> f64 {
         (self.interval.high - self.interval.low) / 2.0
+    }
+
+    pub fn standard_error(&self) -> f64 {
+        self.half() / self.z
     }
 
     /// Standard deviation of one difference, from the median distance.

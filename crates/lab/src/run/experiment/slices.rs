@@ -1,0 +1,111 @@
+//! Loads whose targets take turns by slices: a start of one, and as many more as its comparison takes.
+
+use super::Runner;
+use crate::Error;
+use crate::run::sliced::{Enough, SlicedStart};
+use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
+use crate::run::{Event, TrialProgress};
+use crate::run_directory::Failure;
+use crate::schedule::{Cell, ScheduledTrial};
+use crate::slices::{Generator, record};
+use brunt_results::directory::Directory;
+
+impl<'a> Runner<'a> {
+    /// Starts the targets of each load again until its comparison is precise or its budget used; false if the user stopped the
+    /// run.
+    pub(super) fn add_starts(&mut self) -> Result<bool, Error> {
+        let mut loads = self.schedule.todo_by_slices(|trial| trial.repeat > 1);
+        while !loads.is_empty() {
+            let mut unfinished = Vec::new();
+            for (first, load) in loads {
+                let Some(repeat) = self.next_start(load)? else { continue };
+                let start: Vec<ScheduledTrial> = load.iter().map(|trial| ScheduledTrial { repeat, ..*trial }).collect();
+                self.record_start(&start)?;
+                self.total += start.len();
+                if !self.run_next(&[(self.total - start.len(), &start)])? {
+                    return Ok(false);
+                }
+                unfinished.push((first, load));
+            }
+            loads = unfinished;
+        }
+        Ok(true)
+    }
+
+    /// The number of the next start of a load; `None` if it has enough of them, or the last one has failed.
+    fn next_start(&self, load: &[ScheduledTrial]) -> Result<Option<u32>, Error> {
+        let cells: Vec<&Cell> = load.iter().map(|trial| self.schedule.cell(*trial)).collect();
+        let done = |cell: &Cell| self.run_dir.repeats(cell.id()).last().copied().unwrap_or_default();
+        let last = cells.iter().map(|cell| done(cell)).max().unwrap_or_default();
+        if !cells.iter().all(|cell| self.run_dir.is_done(cell.id(), last)) {
+            return Ok(None);
+        }
+        let mut slices = record::read(&self.run_dir.slices(cells[0].combination())).map_err(Error::Failed)?;
+        slices.retain(|slice| slice.start <= last);
+        Ok((!self.enough(&cells).of_starts(&slices)).then_some(last + 1))
+    }
+
+    /// Adds a start to `experiment.json`.
+    fn record_start(&self, start: &[ScheduledTrial]) -> Result<(), Error> {
+        let Some(mut experiment) = self.run_dir.experiment()? else { return Ok(()) };
+        let names = start.iter().map(|trial| self.schedule.name(*trial));
+        // An interrupted start is there already.
+        let new: Vec<String> = names.filter(|name| !experiment.order.contains(name)).collect();
+        experiment.order.extend(new);
+        experiment.repeats = experiment.repeats.max(start[0].repeat);
+        Ok(self.run_dir.begin(&experiment, &self.request.plan_text)?)
+    }
+
+    /// When a load has enough rounds and starts.
+    fn enough(&self, cells: &[&Cell]) -> Enough<'a> {
+        let plan = &self.request.plan;
+        Enough::new(plan, self.schedule.budget.unwrap_or(plan.slicing.budget.0), self.schedule.repeats, cells)
+    }
+
+    /// Runs the trials of one start of a load by slices and returns how each ended.
+    pub(super) fn run_slices(
+        &mut self,
+        generator: &dyn Generator,
+        first: usize,
+        start: &[ScheduledTrial],
+        progress: &dyn Fn(usize) -> TrialProgress<'a>,
+    ) -> Result<Vec<TrialStatus>, Error> {
+        let (schedule, request) = (self.schedule, self.request);
+        let (repeat, load) = (start[0].repeat, schedule.cell(start[0]).combination());
+        let mut statuses: Vec<Option<TrialStatus>> = Vec::new();
+        let mut groups = Vec::new();
+        for (index, trial) in start.iter().enumerate() {
+            let cell = schedule.cell(*trial);
+            let spec = TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), repeat) };
+            let target = self.target(cell);
+            if let Some(why) = self.unbuilt.get(&target.name) {
+                let failure = Failure { why: why.clone(), log: Vec::new() };
+                Directory::create(&spec.dir)?.write_json("failed.json", &failure)?;
+                statuses.push(Some(TrialStatus::Failed(failure)));
+                continue;
+            }
+            statuses.push(None);
+            let seed = request.plan.seed.wrapping_add(u64::from(repeat) - 1);
+            groups.push(TrialGroup { trials: vec![spec], target, repeat, seed });
+        }
+        if groups.is_empty() {
+            return Ok(statuses.into_iter().flatten().collect());
+        }
+        let enough = self.enough(&start.iter().map(|trial| schedule.cell(*trial)).collect::<Vec<_>>());
+        let runner = TrialRunner { request, registry: &self.registry, stop: self.stop };
+        let sliced = SlicedStart {
+            runner: &runner,
+            generator,
+            groups,
+            file: self.run_dir.slices(load),
+            enough: &enough,
+            regime: self.regime.as_ref(),
+        };
+        let observer = &mut self.observer;
+        let ran = sliced.run(&mut self.ports, &mut |activity| {
+            observer.on_event(&Event::TrialRunning { trial: progress(0), activity });
+        })?;
+        let mut ran = ran.into_iter();
+        Ok(statuses.into_iter().filter_map(|status| status.or_else(|| ran.next())).collect())
+    }
+}
