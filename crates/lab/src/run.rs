@@ -5,6 +5,7 @@ pub mod experiment;
 mod nginx;
 pub mod preflight;
 mod sliced;
+mod tester_window;
 pub mod trial;
 
 use crate::{plan::Plan, schedule::Cell, slices::Generator, testers::Tester};

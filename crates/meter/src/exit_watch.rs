@@ -3,6 +3,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 #[derive(Debug)]
 pub struct ExitWatch {
@@ -19,10 +20,16 @@ impl ExitWatch {
         Self { processes: pids.iter().filter_map(open).collect() }
     }
 
-    /// One of the processes that has exited. Does not wait.
+    /// The first of the processes, as they were named, that has exited. Does not wait.
     pub fn exited(&self) -> Option<u32> {
+        self.wait(Duration::ZERO)
+    }
+
+    /// The same, waiting for so long for an exit.
+    pub fn wait(&self, timeout: Duration) -> Option<u32> {
         let mut polled: Vec<PollFd<'_>> = self.processes.iter().map(|(_, fd)| PollFd::new(fd, PollFlags::IN)).collect();
-        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).ok()?;
+        let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+        poll(&mut polled, Some(&timeout)).ok()?;
         let number = polled.iter().position(|fd| !fd.revents().is_empty())?;
         Some(self.processes[number].0)
     }
@@ -40,10 +47,7 @@ mod tests {
         let watch = ExitWatch::of(&[stays.id(), goes.id(), 1 << 30]);
         assert_eq!(watch.exited(), None);
         goes.kill().unwrap();
-        let began = std::time::Instant::now();
-        while watch.exited().is_none() && began.elapsed().as_secs() < 30 {
-            std::thread::yield_now();
-        }
+        assert_eq!(watch.wait(Duration::from_secs(30)), Some(goes.id()));
         assert_eq!(watch.exited(), Some(goes.id()));
         stays.kill().unwrap();
         stays.wait().unwrap();

@@ -31,5 +31,6 @@ pub mod slice;
 mod sock_diag;
 mod threads;
 
+pub use exit_watch::ExitWatch;
 pub use host::HostMeter;
 pub use server::ServerMeter;

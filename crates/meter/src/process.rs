@@ -91,6 +91,12 @@ impl Snapshot {
     }
 }
 
+/// CPU time of one process and of the children that it waited for, since it began. The account of a process that has ended
+/// is there until its parent waits for it.
+pub fn cpu_of(pid: u32) -> Option<Duration> {
+    Used::by(pid).map(|used| Duration::from_nanos(used.nanos))
+}
+
 impl Tree {
     /// Observes these processes, which must exist, and their descendants, without the calling process unless it is named.
     pub fn new(roots: &[u32]) -> Result<Self, String> {

@@ -41,6 +41,11 @@ impl Used {
         self.zip(other, u64::saturating_sub)
     }
 
+    /// Of one process and the children that it waited for.
+    pub(crate) fn by(pid: u32) -> Option<Self> {
+        Some(Member::of(Stat::of(pid)?).total())
+    }
+
     fn own(stat: &Stat) -> Self {
         let ticks = (stat.user_ticks + stat.system_ticks) * proc::tick_ns();
         let nanos = process_clock::process_cpu(stat.pid).map_or(ticks, |cpu| cpu.as_nanos() as u64);

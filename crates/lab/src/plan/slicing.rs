@@ -56,7 +56,6 @@ impl Plan {
         let axes = || self.sweeps.iter().flat_map(|sweep| &sweep.axes);
         let swept =
             |name: &str| axes().filter(|axis| axis.name == name).flat_map(|axis| &axis.values).cloned().collect();
-        let testers: Vec<String> = self.load.tester.clone().into_iter().chain::<Vec<String>>(swept("tester")).collect();
         let most = [("connections", self.load.get("connections")), ("connections_per_core", None)];
         let most = most.into_iter().flat_map(|(name, set)| set.into_iter().chain::<Vec<String>>(swept(name)));
         let most = most.filter_map(|count| count.parse::<brunt_results::Count>().ok()).map(|count| count.0).max();
@@ -66,9 +65,6 @@ impl Plan {
         }
         if !self.phases.is_empty() {
             return Some("it has phases, which follow each other on one start of a target".to_owned());
-        }
-        if let Some(tester) = testers.iter().find(|tester| *tester != super::tester::BRUNT) {
-            return Some(format!("{tester} makes some of its loads, and only brunt can load in slices"));
         }
         if per_core || most.is_some_and(|most| most > MOST_CONNECTIONS) {
             return Some(format!("a load has more than {MOST_CONNECTIONS} connections"));
@@ -129,8 +125,8 @@ mod tests {
             (load.to_owned(), 2, true),
             (load.to_owned(), 1, false),
             (format!("order = 'trials'\n{load}"), 2, false),
-            (format!("{load}\npath = '/'\ntester = 'wrk'"), 2, false),
-            (format!("{load}\npath = '/'\n[sweep]\ntester = ['brunt', 'wrk']"), 2, false),
+            (format!("{load}\npath = '/'\ntester = 'wrk'"), 2, true),
+            (format!("{load}\npath = '/'\n[sweep]\ntester = ['brunt', 'wrk']"), 2, true),
             (format!("{load}\n[[phase]]\nname = 'a'"), 2, false),
             ("[load]\nconnections = '10k'".to_owned(), 2, false),
             ("[sweep]\nconnections = [1, '10k']".to_owned(), 2, false),

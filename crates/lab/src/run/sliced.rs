@@ -4,16 +4,18 @@
 //! Invariants as of a trial: no process outlives it; each trial's directory has `result.json` or `failed.json`.
 
 mod enough;
+mod tester;
 mod written;
 
 use super::trial::{RunningTarget, TrialContext, TrialError, TrialGroup, TrialRunner, TrialStatus, write_failures};
 use crate::plan::tester::BRUNT;
 use crate::run_directory::Failure;
 use crate::schedule::{Machine, shuffle};
-use crate::slices::rounds::{Participant, Rounds};
-use crate::slices::{Generator, Slice};
+use crate::slices::rounds::{LEAST_RUN, Participant, Rounds};
+use crate::slices::{Generator, Loader, Slice};
 use crate::system::ports::Ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup, describe_exit};
+use crate::testers::external;
 use brunt_meter::{ServerMeter, slice::ServerCpu};
 use brunt_results::{directory::Directory, regime::Regime, result::Load};
 use fnv::FnvHasher;
@@ -24,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use std::{fs, io};
+use tester::TesterRuns;
 use written::SliceFile;
 
 pub(super) use enough::Enough;
@@ -125,6 +128,46 @@ impl SlicedStart<'_> {
         }
     }
 
+    /// The targets that are up, each with what loads it.
+    fn participants<'s>(
+        &'s self,
+        targets: &mut [Up],
+        tick: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Participant<'s>>, TrialError> {
+        let mut participants = Vec::new();
+        for (group, target) in self.groups.iter().zip(targets.iter_mut()) {
+            let Some(running) = &target.running else { continue };
+            tick(&format!("{}: opening connections", group.target.name));
+            let pid = running.process.pid();
+            let (record, words) = self.words(group, target, pid)?;
+            Directory::open(&group.trials[0].dir).write_json("trial.json", &record)?;
+            match self.loader(group, target.context.port, pid, &words) {
+                Ok(loader) => {
+                    target.load = loader.load().clone();
+                    let (name, server) = (group.target.name.clone(), ServerCpu::attach(pid).ok());
+                    participants.push(Participant { name, loader, server, group: Some(pid) });
+                }
+                Err(why) => target.failure = Some(target.context.target_failed(why)),
+            }
+        }
+        Ok(participants)
+    }
+
+    /// Connections of this program, or runs of the tester that the plan names.
+    fn loader(
+        &self,
+        group: &TrialGroup,
+        port: u16,
+        pid: u32,
+        words: &[String],
+    ) -> Result<Box<dyn Loader + '_>, String> {
+        let trial = &group.trials[0];
+        match trial.cell.settings.tester.as_deref().and_then(external) {
+            Some(external) => Ok(Box::new(TesterRuns::new(self.runner, external, trial, port, pid, group.seed)?)),
+            None => Ok(Box::new(self.generator.open(words)?)),
+        }
+    }
+
     /// Opens the connections and makes the rounds; the targets were launched at `begun`.
     fn load(
         &self,
@@ -134,22 +177,7 @@ impl SlicedStart<'_> {
         tick: &mut dyn FnMut(&str),
     ) -> Result<(), TrialError> {
         let failed = |why: String| TrialError::failed(0, why, Vec::new());
-        let mut participants = Vec::new();
-        for (group, target) in self.groups.iter().zip(targets.iter_mut()) {
-            let Some(running) = &target.running else { continue };
-            tick(&format!("{}: opening connections", group.target.name));
-            let pid = running.process.pid();
-            let (record, words) = self.words(group, target, pid)?;
-            Directory::open(&group.trials[0].dir).write_json("trial.json", &record)?;
-            match self.generator.open(&words) {
-                Ok(connections) => {
-                    target.load = connections.load().clone();
-                    let (name, server) = (group.target.name.clone(), ServerCpu::attach(pid).ok());
-                    participants.push(Participant { name, connections, server, group: Some(pid) });
-                }
-                Err(why) => target.failure = Some(target.context.target_failed(why)),
-            }
-        }
+        let participants = self.participants(targets, tick)?;
         if self.is_stopped() {
             return Err(TrialError::Interrupted);
         }
@@ -193,11 +221,17 @@ impl SlicedStart<'_> {
         pid: u32,
     ) -> Result<(crate::run_directory::TrialRecord, Vec<String>), TrialError> {
         let (request, trial) = (self.runner.request, &group.trials[0]);
-        let added = request.plan.testers.get(BRUNT).map_or(&[][..], Vec::as_slice);
+        let mut cell = trial.cell.clone();
+        let external = cell.settings.external_tester();
+        if external.is_some() {
+            cell.settings.duration.0 = request.plan.slicing.slice.0.max(LEAST_RUN);
+        }
+        let name = external.map_or(BRUNT, |tester| tester.name);
+        let added = request.plan.testers.get(name).map_or(&[][..], Vec::as_slice);
         let port = target.context.port;
-        let command = request.tester.command(trial.cell, added, port, pid, group.seed, &trial.dir);
+        let command = request.tester.command(&cell, added, port, pid, group.seed, &trial.dir);
         let (program, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
-        let words = args[request.tester.lead.len()..].to_vec();
+        let words = args.iter().skip(request.tester.lead.len()).cloned().collect();
         let mut record = target.context.record(trial, &target.words);
         record.tester = std::iter::once(program.display().to_string()).chain(args).collect();
         Ok((record, words))
@@ -205,7 +239,7 @@ impl SlicedStart<'_> {
 
     /// Takes out targets that have ended, with the reason.
     fn check(&self, targets: &mut [Up], rounds: &mut Rounds) {
-        for (group, target) in self.groups.iter().zip(targets) {
+        for (group, target) in self.groups.iter().zip(targets.iter_mut()) {
             let Some(running) = &mut target.running else { continue };
             let why = match (running.process.ended(), running.oom_kill()) {
                 (_, Some(cause)) => format!("a process of the target died: {cause}"),
@@ -215,6 +249,12 @@ impl SlicedStart<'_> {
             target.failure = Some(target.context.target_failed(why));
             target.running = None;
             rounds.remove(&group.target.name);
+        }
+        for (name, why) in rounds.failures() {
+            let of = self.groups.iter().position(|group| group.target.name == name);
+            if let Some(target) = of.map(|index| &mut targets[index]).filter(|target| target.failure.is_none()) {
+                target.failure = Some(TrialError::failed(0, why, Vec::new()));
+            }
         }
     }
 

@@ -120,8 +120,8 @@ type Tick<'t> = dyn FnMut(usize, &'static str) + 't;
 
 /// Files of a trial beside those of the result.
 const TARGET_LOG: &str = "target.log";
-const TESTER_LOG: &str = "tester.log";
-const TESTER_OUT: &str = "tester.out";
+pub(super) const TESTER_LOG: &str = "tester.log";
+pub(super) const TESTER_OUT: &str = "tester.out";
 
 impl TrialRunner<'_> {
     /// Runs the trials of one start and returns how each of them ended.

@@ -4,6 +4,7 @@
 //! chance. So the figures are those of the machine's better moments, equally for all targets.
 
 use super::Slice;
+use crate::stats::median;
 use brunt_results::LatencySummary;
 use brunt_results::hlog::decode;
 use brunt_results::latency::new_histogram;
@@ -77,7 +78,7 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
         cpu_percent: Some(percent(sum_us(|slice| slice.generator_cpu_us))),
         thread_cpu_percent: vec![sum_us(|slice| slice.generator_percent) / slices.len().max(1) as f64],
         cores: generator_cores.to_vec(),
-        run_queue_wait_percent: Some(percent(sum_us(|slice| slice.lost_us))),
+        run_queue_wait_percent: Some(percent(sum_us(|slice| slice.lost_us + slice.waited_us))),
         ..Generator::default()
     };
     let cpu: Option<f64> = slices.iter().map(|slice| slice.server_cpu_us).sum();
@@ -95,6 +96,9 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
 }
 
 fn latency(slices: &[&Slice], closed: bool) -> Result<Latency, String> {
+    if slices.iter().all(|slice| !slice.has_distribution()) {
+        return Ok(told(slices, closed));
+    }
     let merged = |of: fn(&Slice) -> Option<&String>| -> Result<Histogram<u64>, String> {
         let mut all = new_histogram();
         for text in slices.iter().filter_map(|slice| of(slice)) {
@@ -117,12 +121,42 @@ fn latency(slices: &[&Slice], closed: bool) -> Result<Latency, String> {
     })
 }
 
+/// Times of a tester that reports no distribution.
+fn told(slices: &[&Slice], closed: bool) -> Latency {
+    let response = typical(&slices.iter().map(|slice| &slice.latency).collect::<Vec<_>>());
+    let service: Vec<&LatencySummary> = slices.iter().filter_map(|slice| slice.service_latency.as_ref()).collect();
+    let service = if closed { response.clone() } else { typical(&service) };
+    Latency { response, service, ..Latency::default() }
+}
+
+/// The mean over all replies, the median of each percentile, the largest maximum.
+fn typical(slices: &[&LatencySummary]) -> LatencySummary {
+    let middle = |of: fn(&LatencySummary) -> Option<f64>| {
+        let known: Vec<Option<f64>> = slices.iter().map(|times| of(times)).filter(Option::is_some).collect();
+        median(known)
+    };
+    let weighted = slices.iter().map(|times| Some(times.mean_us? * times.count as f64)).sum::<Option<f64>>();
+    let count: u64 = slices.iter().map(|times| times.count).sum();
+    LatencySummary {
+        count,
+        mean_us: weighted.filter(|_| count > 0).map(|sum| sum / count as f64),
+        p50_us: middle(|times| times.p50_us),
+        p90_us: middle(|times| times.p90_us),
+        p99_us: middle(|times| times.p99_us),
+        p999_us: middle(|times| times.p999_us),
+        max_us: slices.iter().filter_map(|times| times.max_us).reduce(f64::max),
+    }
+}
+
 fn responses(slices: &[&Slice]) -> Option<Responses> {
     let mut statuses: BTreeMap<String, u64> = BTreeMap::new();
     for (status, count) in slices.iter().flat_map(|slice| &slice.statuses) {
         *statuses.entry(status.to_string()).or_default() += count;
     }
-    (!statuses.is_empty()).then_some(Responses { statuses, body_bytes: None })
+    let body_bytes: Option<u64> = slices.iter().map(|slice| slice.body_bytes).sum();
+    // External testers speak HTTP, whatever they report of it.
+    let is_http = !statuses.is_empty() || slices.iter().all(|slice| !slice.has_distribution());
+    is_http.then_some(Responses { statuses, body_bytes })
 }
 
 #[cfg(test)]

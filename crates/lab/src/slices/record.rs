@@ -53,6 +53,10 @@ pub struct Slice {
     /// Time that the machine took from the slice: the generator runnable without a core, and steal.
     #[serde(default)]
     pub lost_us: f64,
+    /// Time that the busiest thread of an external tester waited for a core. It makes no round void: a run of a second or more
+    /// always has some on a shared machine, and so have those of all targets.
+    #[serde(default, skip_serializing_if = "is_none_us")]
+    pub waited_us: f64,
     /// CPU time that the idle targets used meanwhile, by name; those that used none are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub idle_cpu_us: Vec<(String, f64)>,
@@ -66,9 +70,20 @@ pub struct Slice {
     pub received_bytes: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statuses: Vec<(u16, u64)>,
-    /// Response times of the window, exact to 0.1 %.
+    /// Bytes of bodies in the window, where the generator counts them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
+    /// Connections opened, as the generator counts them, or else accepted in this network namespace during the slice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened: Option<u64>,
+    /// Response times of the window, exact to 0.1 %, or as an external tester reports them.
     pub latency: LatencySummary,
-    /// Their distribution, exact to 1 %: HdrHistogram V2 of nanoseconds, deflated, in base64.
+    /// Service times of an external tester that starts its clock when it sends, at a rate; `latency` has no figures then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_latency: Option<LatencySummary>,
+    /// Distribution of the response times, exact to 1 %: HdrHistogram V2 of nanoseconds, deflated, in base64; empty if the
+    /// tester reports none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub response: String,
     /// Service times of an open loop; of a closed loop they are the response times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +116,10 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+fn is_none_us(us: &f64) -> bool {
+    *us == 0.0
+}
+
 fn is_none(errors: &Errors) -> bool {
     errors.total() == 0
 }
@@ -121,6 +140,11 @@ impl Slice {
     /// CPU time of the target a reply, in microseconds.
     pub fn cpu_us_per_request(&self) -> Option<f64> {
         self.server_cpu_us.filter(|_| self.replies > 0).map(|cpu| cpu / self.replies as f64)
+    }
+
+    /// Whether it has the distribution of its response times, not only what a tester reports of it.
+    pub fn has_distribution(&self) -> bool {
+        !self.response.is_empty()
     }
 
     pub fn response(&self) -> Result<Histogram<u64>, String> {

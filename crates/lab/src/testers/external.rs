@@ -130,9 +130,9 @@ impl ParsedOutput {
 }
 
 impl ExternalTester {
-    /// The figures that it does not report, and why.
-    fn absent(&self, ask: &LoadSpec, told: &ParsedOutput) -> BTreeMap<String, String> {
-        let (is_open, corrects) = (ask.rate.is_some(), self.capabilities.corrects_coordinated_omission);
+    /// The figures that it does not report, and why. `is_open`: at a rate; `counts_bytes`: it has told them, heads included.
+    pub(crate) fn absent(&self, is_open: bool, counts_bytes: bool) -> BTreeMap<String, String> {
+        let corrects = self.capabilities.corrects_coordinated_omission;
         let mut absent: BTreeMap<String, String> =
             self.absent.iter().map(|(figure, why)| ((*figure).to_owned(), (*why).to_owned())).collect();
         for (figure, why) in self.untold {
@@ -148,7 +148,7 @@ impl ExternalTester {
             ("bytes.sent", "does not count what it sends", true),
             ("generator.instructions_user_per_request", "is metered for its CPU time alone", true),
             ("generator.spin_percent", "does not say how much of its CPU time is waiting", true),
-            ("bytes.received", "does not count the heads of replies", told.received.is_none()),
+            ("bytes.received", "does not count the heads of replies", !counts_bytes),
             ("latency.service", "starts its clock when the request was due: see response", is_open && corrects),
             ("latency.response", sends, is_open && !corrects),
         ] {
@@ -161,7 +161,7 @@ impl ExternalTester {
 
     /// The result without metered figures, and the reasons for absent ones.
     pub fn result(&self, ask: &LoadSpec, told: ParsedOutput) -> (RunResult, BTreeMap<String, String>) {
-        let absent = self.absent(ask, &told);
+        let absent = self.absent(ask.rate.is_some(), told.received.is_some());
         let open = ask.rate.is_some();
         let (service, response) = match (open, self.capabilities.corrects_coordinated_omission) {
             (false, _) => (told.times.clone(), told.times),

@@ -38,10 +38,14 @@ struct Steal {
 }
 
 impl LostTime {
-    /// `threads` make the load; `server_cores` are those of the targets.
+    /// `threads` make the load; without any, processes to come make it, on the cores of the calling thread. `server_cores`
+    /// are those of the targets.
     pub fn attach(threads: &[u32], server_cores: &[usize]) -> Self {
         let allowed = |tid: &u32| sched_getaffinity(Some(Pid::from_raw(*tid as i32)?)).ok();
-        let sets: Vec<_> = threads.iter().filter_map(allowed).collect();
+        let mut sets: Vec<_> = threads.iter().filter_map(allowed).collect();
+        if threads.is_empty() {
+            sets.extend(sched_getaffinity(None));
+        }
         let cores: BTreeSet<usize> =
             (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| sets.iter().any(|set| set.is_set(*core))).collect();
         let alone = threads.len() <= cores.len() && !server_cores.iter().any(|core| cores.contains(core));

@@ -72,9 +72,9 @@ impl Args {
             let options = options::options_of(self, std::slice::from_ref(url), allowed.as_deref())?;
             (seed, is_open) = (self.seed.unwrap_or(options.seed), options.rate.is_some());
             let server = (!self.no_meter).then(|| server(&options.target.addresses())).flatten();
-            let connections = sessions.connect(&options).map_err(Error::Failed)?;
+            let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
-            participants.push(Participant { name: url.clone(), connections, server, group: None });
+            participants.push(Participant { name: url.clone(), loader, server, group: None });
         }
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;

@@ -2,6 +2,7 @@
 
 use crate::run::trial::{TrialGroup, TrialSpec};
 use crate::slices::{Slice, absolute, record};
+use crate::testers::external;
 use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::hlog::{Hlog, decode};
@@ -87,13 +88,24 @@ pub(super) fn result(
     };
     result.requests.offered_rate = cell.rate();
     result.connections.peak = cell.connections();
-    result.connections.opened = cell.connections();
+    let opened: u64 = chosen.iter().filter_map(|slice| slice.opened).sum();
     env.absent.extend(absent(&result));
+    match cell.settings.tester.as_deref().and_then(external) {
+        Some(external) => {
+            result.tester = external.capabilities.name.to_owned();
+            result.connections.opened = opened;
+            env.absent.extend(external.absent(cell.rate().is_some(), result.bytes.received > 0));
+        }
+        // Those of the slices, beside the ones that stay open.
+        None => result.connections.opened = opened + cell.connections(),
+    }
     result.verdict = judge(&result, None);
     let directory = Directory::open(&trial.dir);
-    match hlog(&chosen, result.load.mode == "closed") {
-        Ok(log) => directory.write_hlog(&log)?,
-        Err(why) => return Ok(Err(why)),
+    if chosen.iter().all(|slice| slice.has_distribution()) {
+        match hlog(&chosen, result.load.mode == "closed") {
+            Ok(log) => directory.write_hlog(&log)?,
+            Err(why) => return Ok(Err(why)),
+        }
     }
     directory.write_env(env)?;
     directory.write_result(&result)?;

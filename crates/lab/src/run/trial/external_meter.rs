@@ -3,12 +3,13 @@
 //!
 //! - The target is metered from just before the tester starts until it has ended, so its CPU time covers all requests that
 //!   the tester counts; a line a second goes to `series.jsonl`.
-//! - The tester cannot be read after its end, so it is metered over the middle of its run.
+//! - The tester is metered over the middle of its run.
 
 use super::TESTER_OUT;
+use crate::run::tester_window::{TesterWindow, busiest_percent};
 use crate::schedule::Cell;
 use crate::testers::external::{ExternalTester, LoadSpec, ParsedOutput};
-use brunt_meter::process::{Tree, Usage, Window};
+use brunt_meter::process::Usage;
 use brunt_meter::server::all_absent;
 use brunt_meter::{HostMeter, ServerMeter, proc_net};
 use brunt_results::RunResult;
@@ -33,14 +34,6 @@ pub(super) struct ExternalMeter {
     load: Duration,
 }
 
-/// Metering of the tester.
-enum TesterWindow {
-    NotYet,
-    Open(Tree, Window),
-    Done(Usage),
-    Never(String),
-}
-
 /// Pauses between checks of the tester: 50 ms, or with an external meter 10 ms near the end of a load of this length.
 pub(super) fn poll_interval(metered_load: Option<Duration>) -> impl FnMut() -> Duration {
     let started = Instant::now();
@@ -60,28 +53,13 @@ impl ExternalMeter {
         host.open();
         let accepted = [accepted(), None];
         let now = Instant::now();
-        Self { server, tester: TesterWindow::NotYet, host, series, accepted, started: now, last_sample: now, load }
+        Self { server, tester: TesterWindow::default(), host, series, accepted, started: now, last_sample: now, load }
     }
 
     /// Samples; called a few times a second while the tester of this process id runs.
     pub(super) fn tick(&mut self, tester: u32) {
         let passed = self.started.elapsed();
-        // Leaves out both ends, where the tester connects or evaluates.
-        let margin = Duration::from_millis(150).min(self.load / 10);
-        self.tester = match std::mem::replace(&mut self.tester, TesterWindow::NotYet) {
-            TesterWindow::NotYet if passed >= margin => match Tree::new(&[tester]) {
-                Ok(mut tree) => {
-                    let window = Window::open(&mut tree);
-                    TesterWindow::Open(tree, window)
-                }
-                Err(why) => TesterWindow::Never(why),
-            },
-            TesterWindow::Open(mut tree, window) if passed + margin >= self.load => {
-                let usage = window.close(&mut tree);
-                if usage.alive { TesterWindow::Done(usage) } else { TesterWindow::Never("it ended early".to_owned()) }
-            }
-            other => other,
-        };
+        self.tester.tick(tester, passed, self.load);
         if self.last_sample.elapsed() >= Duration::from_secs(1) {
             self.sample();
         }
@@ -153,10 +131,9 @@ impl ExternalMeter {
             }
             Err(why) => env.absent.extend(all_absent(&why)),
         }
-        match self.tester {
-            TesterWindow::Done(usage) => result.generator = generator(&usage, spec),
-            other => {
-                let why = if let TesterWindow::Never(why) = other { why } else { "it ended early".to_owned() };
+        match self.tester.usage() {
+            Ok(usage) => result.generator = generator(&usage, spec),
+            Err(why) => {
                 env.absent.extend(brunt_meter::generator::all_absent(&why));
                 env.absent.extend(of_generator(["cpu_percent", "thread_cpu_percent"], &why));
             }
@@ -186,14 +163,12 @@ impl ExternalMeter {
     }
 }
 
-/// The tester's own cost. Its busiest thread stands for all, because which threads make load is unknown. Go moves
-/// goroutines between threads, so the mean load of its cores counts too.
+/// The tester's own cost. Its busiest thread stands for all, because which threads make load is unknown.
 fn generator(usage: &Usage, spec: &LoadSpec) -> Generator {
     let all = usage.cpu.user_percent() + usage.cpu.system_percent();
-    let a_core = all / spec.cores.len().max(1) as f64;
     Generator {
         cpu_percent: Some(all),
-        thread_cpu_percent: vec![usage.busiest_thread_percent.map_or(a_core, |thread| thread.max(a_core))],
+        thread_cpu_percent: vec![busiest_percent(usage, &spec.cores)],
         run_queue_wait_percent: usage.run_queue_wait_percent,
         voluntary_switches: usage.switches.map(|switches| switches.voluntary),
         involuntary_switches: usage.switches.map(|switches| switches.involuntary),

@@ -4,7 +4,7 @@ use super::latencies::Latencies;
 use super::rounds::{Round, Rounds};
 use crate::slices::comparison::Figure;
 use crate::slices::record::Slice;
-use crate::stats::supports_quantile;
+use crate::stats::{supported, supports_quantile};
 
 /// The response times of every slice, by its index.
 pub struct Readings(Vec<Option<Latencies>>);
@@ -31,7 +31,9 @@ pub struct Series {
 
 impl Series {
     pub fn of(figure: Figure, rounds: &Rounds, readings: &Readings, target: usize, baseline: usize) -> Self {
+        let is_told = rounds.slices.iter().all(|slice| !slice.has_distribution());
         match figure.quantile() {
+            _ if is_told => of_rounds(rounds, target, baseline, |index| told(figure, &rounds.slices[index])),
             Some(q) => of_quantile(q, rounds, readings, target, baseline),
             None => of_rounds(rounds, target, baseline, |index| match figure {
                 Figure::Mean => readings.0[index].as_ref().map(|latencies| latencies.mean().ln()),
@@ -60,6 +62,19 @@ pub fn logarithm(figure: Figure, slice: &Slice) -> Option<f64> {
         Figure::Mean | Figure::P50 | Figure::P90 | Figure::P99 => None,
     };
     value.map(f64::ln).filter(|value| value.is_finite())
+}
+
+/// Logarithm of a figure of a slice whose times are those that a tester reports: the quantiles of slices cannot be merged.
+fn told(figure: Figure, slice: &Slice) -> Option<f64> {
+    let times = &slice.latency;
+    let us = match figure {
+        Figure::Rate | Figure::Cost => return logarithm(figure, slice),
+        Figure::Mean => times.mean_us,
+        Figure::P50 => supported(times, 0.5, times.p50_us),
+        Figure::P90 => supported(times, 0.9, times.p90_us),
+        Figure::P99 => supported(times, 0.99, times.p99_us),
+    };
+    us.map(f64::ln).filter(|value| value.is_finite())
 }
 
 /// Mean over the slices that a target has in a round.
