@@ -140,6 +140,105 @@ fn a_tester_that_fails_or_prints_nonsense_fails_its_trial_and_a_missing_one_is_s
     assert!(told.contains("skipped: 1 cell of epoll: no hey on PATH: apt install hey"), "{told}");
 }
 
+/// Two servers in slices of a tester; few starts and seconds.
+const IN_SLICES: &str = "[[sweep]]\ntester = 'wrk'\n\
+    [[target]]\nname = 'dies'\ncommand = ['bash', '-c', 'echo $$ >pid; exec \"$0\" \"$@\"', '{brunt}', 'serve', 'http', \
+    '--listen', '{listen}', '--model', 'epoll', '--cores', '{cores}']\n\
+    [[target]]\nname = 'stays'\nserve = { service = 'http', model = 'epoll' }\n";
+
+/// Runs `fault` in the second run against the first port it sees, where it does not end there.
+fn faulty(fault: &str) -> String {
+    format!(
+        "for url; do :; done\nport=${{url##*:}}; port=${{port%%/*}}\nn=0; [ -f n.$port ] && read n <n.$port\n\
+         n=$((n+1)); echo $n >n.$port\n[ -f victim ] || echo $port >victim\nread victim <victim\n\
+         if [ $port = $victim ] && [ $n = 2 ]; then {fault}; fi\nsleep 0.02\ncat {}",
+        said("wrk-good.txt")
+    )
+}
+
+/// The slices of the only load, as JSON.
+fn slices(scene: &Scene) -> Vec<serde_json::Value> {
+    let path = scene.home.path().join("runs/scene/slices/all/slices.jsonl");
+    let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn several_targets_get_a_run_of_the_tester_for_each_slice() {
+    let scene = Scene::new(IN_SLICES).tester("wrk", &faulty(":"));
+    let output = scene.run("--repeat 2 --budget 4s --wide");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let all = slices(&scene);
+    for round in all.chunks(2) {
+        let names: std::collections::BTreeSet<&str> =
+            round.iter().map(|slice| slice["target"].as_str().unwrap()).collect();
+        assert_eq!(names.len(), 2, "{round:?}");
+        assert_eq!((&round[0]["round"], &round[0]["start"]), (&round[1]["round"], &round[1]["start"]));
+    }
+    let slice = &all[0];
+    assert_eq!((&slice["completed"], &slice["window_us"]), (&26_128.into(), &1_010_000.into()), "{slice}");
+    assert_eq!(slice["latency"]["p50_us"], 270.0);
+    assert!(slice["generator_cpu_us"].as_f64().unwrap() > 0.0 && slice["server_cpu_us"].is_f64(), "{slice}");
+    assert!(slice["response"].is_null() && slice["busy_us"].as_u64().unwrap() > 20_000, "{slice}");
+    let trial = "runs/scene/trials/target=stays/2";
+    let result = scene.json(&format!("{trial}/result.json"));
+    assert_eq!((&result["tester"], &result["latency"]["service"]["p50_us"]), (&"wrk".into(), &270.0.into()));
+    assert_eq!(result["latency"]["response"], result["latency"]["service"]);
+    let env = scene.json(&format!("{trial}/env.json"));
+    for figure in ["latency.service.p999_us", "requests.unanswered", "bytes.sent", "generator.ceiling_rate"] {
+        assert!(env["absent"][figure].is_string(), "{figure} has no reason: {}", env["absent"]);
+    }
+    let words: Vec<String> =
+        serde_json::from_value(scene.json(&format!("{trial}/trial.json"))["tester"].clone()).unwrap();
+    assert!(words.join(" ").starts_with("wrk -t1 -c4 -d1s --latency http://127.0.0.1:"), "{words:?}");
+}
+
+#[test]
+fn a_fault_in_the_middle_of_slices_ends_one_target_of_one_start() {
+    for (fault, why) in [
+        ("echo no route >&2; exit 3", "wrk ended with status 3: no route"),
+        ("echo nothing to read; exit 0", "wrk: its output has no 'Requests/sec:': nothing to read"),
+        ("read pid <pid; kill -9 $pid", "the target was killed by signal 9 under load"),
+    ] {
+        let scene = Scene::new(IN_SLICES).tester("wrk", &faulty(fault));
+        let output = scene.run("--repeat 2 --budget 4s");
+        assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+        let failed = |name: &str, start: u32| format!("runs/scene/trials/target={name}/{start}/failed.json");
+        let victims: Vec<&str> =
+            ["dies", "stays"].into_iter().filter(|name| scene.home.path().join(failed(name, 1)).exists()).collect();
+        let [victim] = victims[..] else { panic!("one target fails: {victims:?}\n{}", told(&output)) };
+        let failure = scene.json(&failed(victim, 1));
+        assert!(failure["why"].as_str().unwrap().contains(why), "{failure}");
+        let other = if victim == "dies" { "stays" } else { "dies" };
+        let count = |name: &str| slices(&scene).iter().filter(|slice| slice["target"] == name).count();
+        assert!(count(other) > count(victim), "the other target goes on: {} and {}", count(other), count(victim));
+        for (name, start) in [(other, 1), (victim, 2), (other, 2)] {
+            scene.json(&format!("runs/scene/trials/target={name}/{start}/result.json"));
+        }
+    }
+}
+
+#[test]
+fn wrk_itself_in_slices() {
+    let Some(wrk) = ["/usr/bin/wrk", "/usr/local/bin/wrk"].iter().find(|path| Path::new(path).exists()) else {
+        println!("skipped: there is no wrk here: apt install wrk");
+        return;
+    };
+    let scene = Scene::new(IN_SLICES);
+    std::os::unix::fs::symlink(wrk, scene.home.path().join("bin/wrk")).unwrap();
+    let output = scene.run("--repeat 1 --budget 3s --wide");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let all = slices(&scene);
+    assert!(all.len() >= 4, "{all:?}");
+    for slice in all {
+        let figure = |name: &str| slice[name].as_f64().unwrap_or(0.0);
+        assert!(figure("completed") > 0.0 && figure("window_us") >= 1e6, "{slice}");
+        assert!(figure("server_cpu_us") > 0.0 && figure("generator_cpu_us") > 0.0, "{slice}");
+        assert!(figure("busy_us") >= figure("window_us") * 0.99 && figure("opened") >= 4.0, "{slice}");
+        assert!(slice["latency"]["p50_us"].as_f64().unwrap() > 0.0, "{slice}");
+    }
+}
+
 #[test]
 fn loads_that_a_tester_cannot_make_are_skipped_with_a_remedy() {
     let plan = "[[sweep]]\ntester = ['wrk', 'fortio']\nrate = '1k'\narrival = 'poisson'\n\

@@ -218,4 +218,29 @@ mod tests {
         assert_eq!(result.latency.lag.p99_us, Some(0.0));
         assert!((result.latency.service.p50_us.unwrap() - 1000.0).abs() < 10.0);
     }
+
+    #[test]
+    fn percentiles_that_a_tester_reports_are_medians_over_the_slices() {
+        let told = |count: u64, us: f64| Slice {
+            latency: LatencySummary {
+                count,
+                mean_us: Some(us),
+                p50_us: Some(us),
+                max_us: Some(us * 9.0),
+                ..LatencySummary::default()
+            },
+            ..Slice::default()
+        };
+        let slices = [told(100, 10.0), told(300, 30.0), told(100, 20.0)];
+        let latency = latency(&slices.iter().collect::<Vec<_>>(), true).unwrap();
+        let expected = LatencySummary {
+            count: 500,
+            mean_us: Some(24.0),
+            p50_us: Some(20.0),
+            max_us: Some(270.0),
+            ..LatencySummary::default()
+        };
+        assert_eq!((&latency.response, &latency.service), (&expected, &expected));
+        assert_eq!(latency.lag, LatencySummary::default());
+    }
 }

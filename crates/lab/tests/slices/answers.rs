@@ -3,6 +3,7 @@
 use crate::machine::ratio;
 use crate::recipe::{BASE, Recipe, SETTINGS, Target, compared, compared_with, one};
 use brunt_lab::slices::{Figure, Progress, Settings, Slice, SlicedLoad, Verdict, compare, sentence};
+use brunt_results::LatencySummary;
 use proptest::prelude::*;
 
 fn verdict(slices: Vec<Slice>, figure: Figure) -> Verdict {
@@ -114,6 +115,28 @@ fn a_p99_takes_a_thousand_replies() {
     let p99 = ratio(&found, "one", Figure::P99);
     assert!(p99.rounds == 10 && (p99.ratio / 1.3 - 1.0).abs() < 0.05, "{p99:?}");
     assert_eq!(ratio(&found, "one", Figure::P90).rounds, 40);
+}
+
+#[test]
+fn figures_of_a_tester_without_distribution_are_compared_round_by_round() {
+    let told = |targets: &[Target]| -> Vec<Slice> {
+        let mut slices = Recipe::default().slices(targets);
+        for slice in &mut slices {
+            slice.latency = LatencySummary::of(&slice.response().unwrap());
+            slice.response.clear();
+        }
+        slices
+    };
+    let found = compared(told(&[BASE, one(1.2, 0.83, 1.1)]));
+    for (figure, truth) in [(Figure::Rate, 1.2), (Figure::P50, 1.1), (Figure::P99, 1.1), (Figure::Mean, 1.1)] {
+        let ratio = ratio(&found, "one", figure);
+        assert!((ratio.ratio / truth - 1.0).abs() < 0.01 && ratio.rounds == 40, "{ratio:?}");
+    }
+    assert!(found.targets.iter().all(|target| target.p99_merged.is_none()), "quantiles of slices cannot be merged");
+    // Too few replies for a p99 in every slice, and those of several cannot be joined.
+    let few = |target: Target| Target { replies: target.replies * 0.15, ..target };
+    let found = compared(told(&[few(BASE), few(one(1.0, 1.0, 1.3))]));
+    assert!(found.targets[1].ratio(Figure::P99).is_none() && found.targets[1].ratio(Figure::P50).is_some());
 }
 
 #[test]

@@ -4,6 +4,8 @@ use brunt_lab::format::plural;
 use brunt_lab::run::Request;
 use brunt_lab::run_directory::RunDirectory;
 use brunt_lab::schedule::{Estimator, Machine, Schedule, ScheduledTrial, format_duration, skipped_lines};
+use brunt_lab::slices::rounds::LEAST_RUN;
+use brunt_results::Span;
 use std::fmt::Write;
 
 pub(super) fn text(request: &Request, schedule: &Schedule, machine: &Machine) -> String {
@@ -68,6 +70,17 @@ pub(super) fn headlines(request: &Request, schedule: &Schedule, machine: &Machin
             slicing.precision() * 100.0,
             format_duration(budget)
         ));
+        let mut testers: Vec<&str> = schedule
+            .selected()
+            .iter()
+            .filter_map(|cell| cell.settings.external_tester().map(|tester| tester.name))
+            .collect();
+        testers.sort_unstable();
+        testers.dedup();
+        if !testers.is_empty() {
+            let length = Span(slicing.slice.0.max(LEAST_RUN));
+            lines.push(format!("a slice by {} is a run of its own of {length} or more", testers.join(", ")));
+        }
     }
     if machine.cores.len() == 1 {
         lines.push("server and generator share the only core; figures include both".to_owned());
