@@ -30,7 +30,13 @@ impl Within {
             let found = centre(values, Z_OF_ONE_START)?;
             let starts = vec![(found.estimate, values.len())];
             let centred = values.to_vec();
-            return Some(Self { estimate: found.estimate, interval: found.interval, z: Z_OF_ONE_START, centred, starts });
+            return Some(Self {
+                estimate: found.estimate,
+                interval: found.interval,
+                z: Z_OF_ONE_START,
+                centred,
+                starts,
+            });
         }
         let mut own: Vec<(f64, usize)> = Vec::new();
         let mut rest = values;
