@@ -141,7 +141,7 @@ fn a_tester_that_fails_or_prints_nonsense_fails_its_trial_and_a_missing_one_is_s
 }
 
 /// Two servers in slices of a tester; few starts and seconds.
-const IN_SLICES: &str = "[[sweep]]\ntester = 'wrk'\n\
+const IN_SLICES: &str = "tester = 'wrk'\n\
     [[target]]\nname = 'dies'\ncommand = ['bash', '-c', 'echo $$ >pid; exec \"$0\" \"$@\"', '{brunt}', 'serve', 'http', \
     '--listen', '{listen}', '--model', 'epoll', '--cores', '{cores}']\n\
     [[target]]\nname = 'stays'\nserve = { service = 'http', model = 'epoll' }\n";
@@ -197,7 +197,7 @@ fn several_targets_get_a_run_of_the_tester_for_each_slice() {
 fn a_fault_in_the_middle_of_slices_ends_one_target_of_one_start() {
     for (fault, why) in [
         ("echo no route >&2; exit 3", "wrk ended with status 3: no route"),
-        ("echo nothing to read; exit 0", "wrk: its output has no 'Requests/sec:': nothing to read"),
+        ("echo nothing to read; exit 0", "or is a version that prints something else: nothing to read"),
         ("read pid <pid; kill -9 $pid", "the target was killed by signal 9 under load"),
     ] {
         let scene = Scene::new(IN_SLICES).tester("wrk", &faulty(fault));
