@@ -133,7 +133,8 @@ fn a_knee_is_found_where_littles_law_puts_it() {
 #[test]
 fn an_slo_that_never_holds_is_exit_code_3() {
     let (home, server) = (tempfile::tempdir().unwrap(), Server::start("echo"));
-    let flags = "--slo p50<1ns --from 1k --to 1k --step 50ms --quiet --out here";
+    // Long enough for replies on a busy machine: without any, the search ends with exit code 1.
+    let flags = "--slo p50<1ns --from 1k --to 1k --step 3s --quiet --out here";
     let (stdout, stderr) = told(&find(home.path(), flags, &server.url(), "-c 2").output().unwrap(), 3);
     let last = stdout.lines().last().unwrap();
     assert!(last.contains("does not hold at any rate down to") || last.starts_with("client-limited:"), "{stdout}");
@@ -148,7 +149,7 @@ fn an_slo_that_never_holds_is_exit_code_3() {
 fn a_load_whose_requests_all_fail_ends_the_search() {
     let (home, server) = (tempfile::tempdir().unwrap(), Server::start("http --service httpbin"));
     let url = format!("http://{}/status/404", server.address);
-    let (stdout, stderr) = told(&find(home.path(), "--slo p99<90ms --step 300ms", &url, "-c 4").output().unwrap(), 1);
+    let (stdout, stderr) = told(&find(home.path(), "--slo p99<90ms --step 3s", &url, "-c 4").output().unwrap(), 1);
     let error = stderr.lines().last().unwrap();
     assert!(error.starts_with("error: every request of the load of 1k requests/s failed ("), "{stderr}");
     assert!(error.contains("HTTP status 404"), "{stderr}");

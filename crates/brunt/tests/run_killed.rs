@@ -84,9 +84,11 @@ fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
         // The generator may outlive the run briefly and complete its trial.
         kept = now;
     }
-    // On a loaded machine any verdict is possible; this test does not check verdicts.
+    // On a loaded machine any verdict is possible, also that of a load without a reply, which is exit code 1; this test does
+    // not check verdicts.
     let output = brunt(&home, &run).output().unwrap();
-    assert_code(&output, 0);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() || stderr.starts_with("error: most requests failed in"), "{stderr}");
     let all = results(&home);
     for (trial, result) in &kept {
         assert!(all.get(trial) == Some(result), "{} was lost or measured again", trial.display());

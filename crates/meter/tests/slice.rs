@@ -68,16 +68,28 @@ fn later_threads_and_processes_are_counted_by_both_sources() {
     let mut sources = vec![ServerCpu::attach(actor.pid()).unwrap()];
     sources.extend(ServerCpu::attach_task_clock(actor.pid()));
     for cpu in &mut sources {
-        let (measured, truth) = read_after(cpu, &mut actor, "threads 50");
-        assert!(measured >= truth.mul_f64(0.97) && measured < truth.mul_f64(1.2) + 5 * MS, "{measured:?} of {truth:?}");
-        actor.run("keep");
-        let before = cpu.read().unwrap();
-        actor.run("forward burn 100");
-        actor.run("reply");
-        // A process that it did not know is looked for at intervals.
-        wait_until("the child's time", || cpu.read().unwrap() - before >= 97 * MS);
-        let measured = cpu.read().unwrap() - before;
-        assert!(measured < 220 * MS, "{measured:?}");
+        // Other load adds to the task clock; a missed thread takes a quarter away, a thread counted twice adds one.
+        let agrees = |_| {
+            let (measured, truth) = read_after(cpu, &mut actor, "threads 50");
+            println!("{measured:?} of {truth:?}");
+            assert!(measured >= truth.mul_f64(0.97), "{measured:?} of {truth:?}");
+            measured < truth.mul_f64(1.2)
+        };
+        assert!((0..10).any(agrees));
+        // The whole of a process that it did not know, which is looked for at intervals: its start may count too.
+        let agrees = |_| {
+            actor.run("keep");
+            let before = cpu.read().unwrap();
+            actor.run("forward burn 100");
+            actor.run("reply");
+            actor.run("forward cpu");
+            let most = actor.run("reply");
+            wait_until("the child's time", || cpu.read().unwrap() - before >= 97 * MS);
+            let measured = cpu.read().unwrap() - before;
+            println!("{measured:?} of 100 ms to {most:?}");
+            measured < most.mul_f64(1.2) + 5 * MS
+        };
+        assert!((0..10).any(agrees));
     }
 }
 
@@ -101,8 +113,14 @@ fn a_server_that_spins_or_forks_gets_the_task_clock() {
     let mut cpu = ServerCpu::attach(forker.pid()).unwrap();
     forker.run("child 30");
     wait_until("the task clock", || cpu.read().is_some() && cpu.source() == CpuSource::TaskClock);
-    let (measured, _) = read_after(&mut cpu, &mut forker, "child 50");
-    assert!(measured >= 49 * MS && measured < 150 * MS, "{measured:?}");
+    // Counted once. Starting the child takes time too, and more of it on a busy machine.
+    let agrees = |_| {
+        let (measured, _) = read_after(&mut cpu, &mut forker, "child 50");
+        println!("{measured:?} of 50 ms");
+        assert!(measured >= 49 * MS, "{measured:?}");
+        measured < 97 * MS
+    };
+    assert!((0..20).any(agrees));
     forker.child.kill().unwrap();
     wait_until("the end", || cpu.read().is_none());
 }

@@ -180,7 +180,7 @@ fn the_page_names_the_kind_of_loop_and_has_dashes_for_unknown_figures() {
     assert!(row(&closed, "cost").contains("CPU/request"));
     assert!(closed.contains("percentiles of the response time"));
     assert!(progress.contains("closed loop") && progress.contains(&target.port().to_string()), "{progress}");
-    let (open, _) = page("-R 500 -d 500ms -c 2 --arrival poisson");
+    let (open, _) = page("-R 500 -n 100 -c 2 --arrival poisson");
     assert!(open.contains("open loop, poisson arrivals") && !open.contains("Little"), "{open}");
 }
 
@@ -208,7 +208,7 @@ fn a_calibration_is_measured_once_and_used_by_later_runs_of_the_same_load() {
     let target = Target::start();
     let home = tempfile::tempdir().unwrap();
     let run = |flags: &str| {
-        let flags = format!("-d 300ms --warmup 50ms --json - --quiet --allow-untrusted {flags}");
+        let flags = format!("-n 200 --warmup 50ms --json - --quiet --allow-untrusted {flags}");
         let output = load(&target.url(), &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
         assert_code(&output, &[0]);
         json(&output)

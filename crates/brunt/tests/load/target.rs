@@ -104,12 +104,17 @@ pub fn play_role() {
     }
 }
 
-fn echo(mut stream: TcpStream) {
+/// Notes the first message of all connections.
+fn asked() {
     static ASKED: Once = Once::new();
+    ASKED.call_once(|| println!("ASKED"));
+}
+
+fn echo(mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut buffer = vec![0; 64 << 10];
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
-        ASKED.call_once(|| println!("ASKED"));
+        asked();
         if stream.write_all(&buffer[..count]).is_err() {
             return;
         }
@@ -127,6 +132,7 @@ fn web(stream: TcpStream) {
                 return;
             }
         }
+        asked();
         let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         let mut body = vec![0; field("Content-Length").map_or(0, |length| length.parse().unwrap())];
         if input.read_exact(&mut body).is_err() {

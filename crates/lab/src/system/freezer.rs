@@ -236,7 +236,9 @@ mod tests {
         // Freezing again, and freezing twice, is harmless.
         freezer.freeze().and(freezer.freeze()).unwrap();
         freezer.thaw();
-        assert!(used(Duration::from_millis(100)) > Duration::from_millis(1), "{}", freezer.method());
+        // A busy machine may have no core for it for a while.
+        let runs = (0..200).any(|_| used(Duration::from_millis(100)) > Duration::from_millis(1));
+        assert!(runs, "{}", freezer.method());
     }
 
     #[test]

