@@ -254,6 +254,22 @@ fn a_failed_trial_is_exit_1_and_in_the_table_with_its_reason() {
 }
 
 #[test]
+fn a_target_that_burns_while_it_idles_is_frozen_and_named() {
+    let burn = format!("while :; do :; done & exec {} serve echo --listen 127.0.0.1:$0", env!("CARGO_BIN_EXE_brunt"));
+    let burner = format!("[[target]]\nname = 'burner'\ncommand = ['sh', '-c', '{burn}', '{{port}}']\n");
+    let scene = Scene::new(&format!("{ECHO}{burner}"));
+    let output = scene.command("plan.toml --repeat 1 --duration 200ms").output().unwrap();
+    assert_code(&output, 0);
+    let (stdout, stderr) = told(&output);
+    assert!(stdout.contains("frozen: burner uses "), "{stdout}");
+    assert!(stderr.contains("/2] target=burner start 1: "), "{stderr}");
+    let env: serde_json::Value =
+        serde_json::from_str(&scene.read("runs/scene/trials/target=burner/1/env.json")).unwrap();
+    let idle = &env["idle"];
+    assert!(idle["cpu_percent"].as_f64().unwrap() > 0.5 && idle["frozen_by"].is_string(), "{idle}");
+}
+
+#[test]
 fn a_trial_in_which_most_requests_fail_is_exit_1() {
     let http = |path: &str| {
         let target = "serve = { service = 'http', model = 'epoll', args = ['--service', 'httpbin'] }";

@@ -4,12 +4,14 @@
 //! requires the whole interval within the margin; otherwise the conclusion is that more repeats are needed.
 
 mod bound;
+mod by_trials;
 mod metric_comparison;
 mod result_set;
 mod sliced;
 mod text;
 
 pub use bound::Bound;
+pub use by_trials::by_trials;
 pub use metric_comparison::{Conclusion, Figure, MARGIN, MetricComparison, compare_metric};
 pub use result_set::{Group, ResultSet};
 pub use sliced::sliced;

@@ -40,6 +40,19 @@ pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
 }
 
+/// Requests a second: `41.2 k/s`, `812.0 /s`.
+pub fn throughput(rate: Option<f64>) -> String {
+    rate.map_or(ABSENT.to_owned(), |rate| match rate {
+        rate if rate >= 1000.0 => format!("{:.1} k/s", rate / 1e3),
+        rate => format!("{rate:.1} /s"),
+    })
+}
+
+/// CPU time of a request: `9.12 us`.
+pub fn cost(us: Option<f64>) -> String {
+    us.map_or(ABSENT.to_owned(), |us| format!("{us:.2} us"))
+}
+
 pub fn mebibytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / (1024.0 * 1024.0)), 1)
 }
@@ -63,8 +76,7 @@ fn ratio_decimals(low: f64, high: f64) -> usize {
 
 /// A share as percent without needless decimals: `3 %`, `1.5 %`.
 pub fn share(share: f64) -> String {
-    let percent = format!("{:.1}", share * 100.0);
-    format!("{} %", percent.trim_end_matches(".0"))
+    format!("{} %", trimmed((share * 1e5).round() / 1e3))
 }
 
 /// A number of up to four significant digits without trailing zeros.
@@ -165,7 +177,11 @@ mod tests {
         assert_eq!(ratio(1.018, Some((1.014, 1.0221))), "x1.018 [1.014 1.022]");
         assert_eq!(ratio(12.34, Some((11.9, 12.81))), "x12.3 [11.9 12.8]");
         assert_eq!(ratio(0.5, None), "x0.50");
-        assert_eq!((share(0.03), share(0.015), share(0.1)), ("3 %".into(), "1.5 %".into(), "10 %".into()));
+        assert_eq!([0.03, 0.015, 0.1, 0.0123].map(share), ["3 %", "1.5 %", "10 %", "1.23 %"]);
+        assert_eq!(
+            (throughput(Some(41_230.0)), throughput(Some(81.24)), throughput(None)),
+            ("41.2 k/s".into(), "81.2 /s".into(), "-".into())
+        );
         let shown = [0.04, 1.5, 41.26, 812.4, 98_765.4].map(|value| three_digits(Some(value)));
         assert_eq!(shown, ["0.040", "1.50", "41.3", "812", "98765"]);
         assert_eq!((time_unit([812.0, 99_000.0]), time_unit([40.0, 150e3])), (("us", 1.0), ("ms", 1e3)));

@@ -17,10 +17,11 @@ mod svg;
 mod tables;
 mod terminal;
 
+use crate::compare::{Group, MARGIN, by_trials};
 use crate::format::plural;
 use crate::group::distinct;
 use crate::plan::{Style, slicing::Slicing};
-use crate::run_directory::{Experiment, RunDirectory};
+use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
 use crate::schedule::{Cell, SkippedCell};
 use crate::slices::analysis::{self, Settings};
 use crate::slices::{Figure, LoadComparison};
@@ -45,6 +46,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Of a sliced experiment, one per load.
     pub comparisons: Vec<LoadComparison>,
+    /// Of an experiment by trials, one per load in which repeats tell a target from the baseline.
+    pub by_trials: Vec<LoadComparison>,
     /// The rounds of each comparison.
     pub differences: Vec<Differences>,
     /// Scheduled trials with neither a result nor a failure.
@@ -61,22 +64,30 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         let message = format!("{} holds no run: there is no experiment.json", dir.display());
         io::Error::new(io::ErrorKind::NotFound, message)
     })?;
-    let (mut rows, mut envs, mut repeated) = (Vec::new(), Vec::new(), 0);
+    let (mut rows, mut envs, mut groups, mut repeated) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for (cell, trials) in store.recorded_trials(&experiment) {
         repeated +=
             trials.iter().map(|(repeat, _)| store.archived_attempts(cell.id(), *repeat) as usize).sum::<usize>();
-        envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(cell.id(), *repeat)));
+        let own: Vec<Env> = trials.iter().filter_map(|(repeat, _)| store.env(cell.id(), *repeat)).collect();
         if !trials.is_empty() {
+            groups.push(group(cell, &trials));
             let mut row = Row::new(cell.clone(), trials);
             row.figures.p99_interval = row::p99_interval(&row, &store);
+            let idle = own.iter().filter_map(|env| env.idle.clone());
+            row.figures.idle = idle.max_by(|a, b| a.cpu_percent.total_cmp(&b.cpu_percent));
             rows.push(row);
         }
+        envs.extend(own);
     }
     row::sort(&mut rows);
     if let Some(baseline) = &experiment.baseline {
         row::compare_to_baseline(&mut rows, baseline);
     }
     let (comparisons, differences) = compare(&store, &experiment)?;
+    let by_trials = match &experiment.baseline {
+        Some(baseline) if comparisons.is_empty() => by_trials(&groups, baseline, MARGIN),
+        _ => Vec::new(),
+    };
     for row in &mut rows {
         row.compared = compared_with(&comparisons, &row.cell);
     }
@@ -86,7 +97,18 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     };
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
-    Ok(Report { experiment, rows, comparisons, differences, not_run, repeated, skipped, envs })
+    Ok(Report { experiment, rows, comparisons, by_trials, differences, not_run, repeated, skipped, envs })
+}
+
+/// The results of a cell.
+fn group(cell: &Cell, trials: &[(u32, TrialOutcome)]) -> Group {
+    let done = trials.iter().filter_map(|(repeat, outcome)| match outcome {
+        TrialOutcome::Done(result) => Some((*repeat, (**result).clone())),
+        TrialOutcome::Failed(_) => None,
+    });
+    let (repeats, results) = done.unzip();
+    let (target, combination) = (cell.target.clone(), cell.combination().to_owned());
+    Group { id: cell.id().to_owned(), target, combination, results, repeats }
 }
 
 /// Compares the targets of each load that has slices.
@@ -118,6 +140,11 @@ pub fn write(report: &Report, store: &RunDirectory) -> io::Result<PathBuf> {
 impl Report {
     pub fn style(&self) -> Style {
         self.experiment.style.unwrap_or_default()
+    }
+
+    /// The comparisons that are told in sentences.
+    pub fn answered(&self) -> &[LoadComparison] {
+        if self.comparisons.is_empty() { &self.by_trials } else { &self.comparisons }
     }
 
     fn index_of(&self, row: &Row) -> usize {

@@ -65,6 +65,8 @@ pub struct TrialProgress<'a> {
     pub cell: &'a Cell,
     /// Counted from 1.
     pub repeat: u32,
+    /// Whether all targets of the cell's load run at once.
+    pub by_slices: bool,
     /// Estimated time left for the experiment, including this trial if it is not over.
     pub left: Duration,
 }

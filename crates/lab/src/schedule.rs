@@ -29,6 +29,8 @@ pub struct Schedule {
     pub repeats: u32,
     /// Time for the slices of one load, over all its starts, if the targets take turns by slices.
     pub budget: Option<Duration>,
+    /// By cell: how many targets are selected of its load, at least 1.
+    targets: Vec<u32>,
 }
 
 impl Schedule {
@@ -46,7 +48,17 @@ impl Schedule {
         let mut order = order(&all.run, repeats, plan.seed);
         order.retain(|trial| selection.admits(&all.run[trial.cell]));
         let skipped = all.skipped.iter().filter(|cell| selection.admits_skipped(cell)).cloned().collect();
-        Ok(Self { all, skipped, order, repeats, budget: None })
+        let mut schedule = Self { targets: vec![1; all.run.len()], all, skipped, order, repeats, budget: None };
+        schedule.targets = schedule.targets_by_cell();
+        Ok(schedule)
+    }
+
+    fn targets_by_cell(&self) -> Vec<u32> {
+        let mut targets = BTreeMap::<&str, u32>::new();
+        for cell in self.selected() {
+            *targets.entry(cell.combination()).or_default() += 1;
+        }
+        self.all.run.iter().map(|cell| targets.get(cell.combination()).copied().unwrap_or(1)).collect()
     }
 
     /// Reorders the trials for comparisons; see [`abba`].
@@ -70,11 +82,18 @@ impl Schedule {
         self.order.iter().map(|trial| trial.cell).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Trials to run, by start of a target, with the position of the first. Phases that share a start run together.
+    /// Starts to run, with the position of their first trial: of a target, with phases that share it; by slices, of all targets
+    /// of a load, if one of them is not done.
     pub fn todo(&self, is_done: impl Fn(&ScheduledTrial) -> bool) -> Vec<(usize, &[ScheduledTrial])> {
         let mut first = 0;
-        let shares =
-            |a: &ScheduledTrial, b: &ScheduledTrial| a.repeat == b.repeat && self.cell(*a).shares_start(self.cell(*b));
+        let shares = |a: &ScheduledTrial, b: &ScheduledTrial| {
+            let (one, other) = (self.cell(*a), self.cell(*b));
+            let share = match self.budget {
+                Some(_) => one.combination() == other.combination(),
+                None => one.shares_start(other),
+            };
+            a.repeat == b.repeat && share
+        };
         let starts = self.order.chunk_by(shares).map(|start| {
             first += start.len();
             (first - start.len(), start)
@@ -87,31 +106,12 @@ impl Schedule {
         format!("{}/{}", self.cell(trial).id(), trial.repeat)
     }
 
-    /// Trials to run, by start of a load: those of all its targets, if one of them is not done.
-    pub fn todo_by_slices(&self, is_done: impl Fn(&ScheduledTrial) -> bool) -> Vec<(usize, &[ScheduledTrial])> {
-        let mut first = 0;
-        let same = |a: &ScheduledTrial, b: &ScheduledTrial| {
-            a.repeat == b.repeat && self.cell(*a).combination() == self.cell(*b).combination()
-        };
-        let starts = self.order.chunk_by(same).map(|start| {
-            first += start.len();
-            (first - start.len(), start)
-        });
-        starts.filter(|(_, start)| !start.iter().all(&is_done)).collect()
-    }
-
     /// Time of one trial under load.
     pub fn load_time(&self, trial: ScheduledTrial) -> Duration {
         let cell = self.cell(trial);
         match self.budget {
             None => cell.load_time(),
-            Some(budget) => {
-                let load = |other: &&ScheduledTrial| {
-                    other.repeat == 1 && self.cell(**other).combination() == cell.combination()
-                };
-                budget / self.repeats.max(1) / self.order.iter().filter(load).count().max(1) as u32
-                    + cell.settings.warmup.0
-            }
+            Some(budget) => budget / self.repeats.max(1) / self.targets[trial.cell] + cell.settings.warmup.0,
         }
     }
 

@@ -1,16 +1,20 @@
 //! Reports of hand-made result directories, compared with golden files. `BRUNT_GOLDEN=write cargo test -p brunt-lab`
 //! rewrites the files; review the difference.
 
+#[path = "sliced/summary.rs"]
+mod summary;
+
 use brunt_lab::plan::{Style, read};
 use brunt_lab::report::{self, Width};
 use brunt_lab::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
 use brunt_lab::schedule::{Machine, cells};
+use brunt_results::RunResult;
 use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::judge::judge;
 use brunt_results::result::{self, Latency, Requests, Server};
-use brunt_results::{LatencySummary, RunResult};
 use std::{collections::BTreeMap, fs, io, path::Path};
+use summary::summary;
 
 fn render(dir: &Path) -> io::Result<String> {
     Ok(report::markdown(&report::read(dir)?, Style::Plain))
@@ -35,18 +39,6 @@ name = "go"
 needs = ["go"]
 command = ["sh", "{port}"]
 "#;
-
-fn summary(count: u64, p50: f64) -> LatencySummary {
-    LatencySummary {
-        count,
-        mean_us: Some(p50 * 1.1),
-        p50_us: Some(p50),
-        p90_us: Some(p50 * 1.5),
-        p99_us: Some(p50 * 2.0),
-        p999_us: Some(p50 * 4.0),
-        max_us: Some(p50 * 9.0),
-    }
-}
 
 /// A result with this rate in thousands.
 fn trial(thousands: f64, offered_rate: Option<f64>) -> RunResult {

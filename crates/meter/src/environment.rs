@@ -25,7 +25,7 @@ const SYSCTLS: [&str; 11] = [
 
 pub(crate) const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Reads the current environment. Leaves `steal_percent`, `backend` and `regime` to the caller.
+/// Reads the current environment. Figures of the load and of the target, and `regime`, are left to the caller.
 pub fn collect() -> Env {
     let mut absent = BTreeMap::new();
     let mut sysctls = BTreeMap::new();
@@ -35,7 +35,6 @@ pub fn collect() -> Env {
         }
     }
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let cpus_allowed = crate::proc::status_line("/proc/self/status", "Cpus_allowed_list");
     Env {
         brunt: env!("CARGO_PKG_VERSION").to_owned(),
         binary_hash: keep(&mut absent, "binary_hash", binary_hash()),
@@ -43,7 +42,7 @@ pub fn collect() -> Env {
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         kernel: Some(kernel()),
         cpu: keep(&mut absent, "cpu", cpu_model()),
-        cpus_allowed: keep(&mut absent, "cpus_allowed", cpus_allowed.ok_or("not in /proc/self/status")),
+        cpus_allowed: keep(&mut absent, "cpus_allowed", cpus_allowed().ok_or("not in /proc/self/status")),
         cpus_online: keep(&mut absent, "cpus_online", cpus_online()),
         memory_bytes: keep(&mut absent, "memory_bytes", procfs::Meminfo::current().map(|info| info.mem_total)),
         governor: read(&mut absent, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
@@ -54,10 +53,16 @@ pub fn collect() -> Env {
         sysctls,
         steal_percent: None,
         server_cpu_source: None,
+        idle: None,
         backend: None,
         regime: None,
         absent,
     }
+}
+
+/// Processors that this process may run on, as a list of ranges.
+pub fn cpus_allowed() -> Option<String> {
+    crate::proc::status_line("/proc/self/status", "Cpus_allowed_list")
 }
 
 fn keep<T, E: std::fmt::Display>(absent: &mut BTreeMap<String, String>, name: &str, value: Result<T, E>) -> Option<T> {

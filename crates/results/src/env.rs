@@ -3,6 +3,7 @@
 use crate::regime::Regime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Machine, kernel and settings of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,6 +34,9 @@ pub struct Env {
     /// How the server's CPU time is read in a sliced experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_source: Option<String>,
+    /// What the target did between its slices in a sliced experiment of several targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
     /// Backend of the generator's runtime, with the reason if it is the fallback.
     pub backend: Option<String>,
     /// What CPU time contains on this machine; of experiments.
@@ -40,4 +44,52 @@ pub struct Env {
     pub regime: Option<Regime>,
     /// The reason for each absent figure, by its name (`server.rss_bytes`).
     pub absent: BTreeMap<String, String>,
+}
+
+/// Percent of a core above which a target that idles disturbs the others.
+const BURNS_PERCENT: f64 = 0.5;
+/// Percent of a core above which a target that idles spins.
+const POLLS_PERCENT: f64 = 50.0;
+
+/// A target that is up and has no requests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Idle {
+    /// Its CPU time meanwhile, in percent of a core.
+    pub cpu_percent: f64,
+    /// By what it was frozen between its slices, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen_by: Option<String>,
+}
+
+impl Idle {
+    /// Given CPU time and length of the idle time; `None` without any.
+    pub fn of(cpu: Duration, time: Duration) -> Option<Self> {
+        let cpu_percent = 100.0 * cpu.as_secs_f64() / time.as_secs_f64();
+        cpu_percent.is_finite().then_some(Self { cpu_percent, frozen_by: None })
+    }
+
+    /// Whether it takes CPU time from the slices of others and is to be frozen meanwhile.
+    pub fn burns(&self) -> bool {
+        self.cpu_percent > BURNS_PERCENT
+    }
+
+    /// Whether it spins: its CPU time a request is the core's time then, not a cost.
+    pub fn polls(&self) -> bool {
+        self.cpu_percent > POLLS_PERCENT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spinning_is_told_from_idling() {
+        let of = |cpu_us: u64| Idle::of(Duration::from_micros(cpu_us), Duration::from_millis(100)).unwrap();
+        assert_eq!(Idle::of(Duration::ZERO, Duration::ZERO), None);
+        for (cpu_us, burns, polls) in [(0, false, false), (400, false, false), (600, true, false), (99_000, true, true)]
+        {
+            assert_eq!((of(cpu_us).burns(), of(cpu_us).polls()), (burns, polls), "{cpu_us}");
+        }
+    }
 }

@@ -197,7 +197,7 @@ struct Line {
 /// The options of a load described by `brunt load` arguments.
 fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
     let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    options::options(&line.args, brunt_meter::environment::collect().cpus_allowed.as_deref())
+    options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())
 }
 
 /// Runs the load described by `brunt load` arguments; writes no files.
@@ -213,7 +213,7 @@ pub(super) fn check(words: &[String]) -> Result<(), Error> {
         Error::Usage(format!("brunt load: {}", line.strip_prefix("error: ").unwrap_or(&line)))
     };
     let line = Line::try_parse_from(words).map_err(|error| refused(error.render().to_string()))?;
-    let allowed = brunt_meter::environment::collect().cpus_allowed;
+    let allowed = brunt_meter::environment::cpus_allowed();
     let options = options::options(&line.args, allowed.as_deref());
     match options.and_then(|options| options::layout(&line.args, &options)) {
         Err(Error::Usage(text)) => Err(refused(text)),

@@ -29,6 +29,11 @@ impl Group {
         both.filter_map(|(repeat, result)| Some((result, partner(repeat)?))).collect()
     }
 
+    /// Whether requests have a schedule.
+    pub fn is_open(&self) -> bool {
+        self.results.iter().any(|result| result.requests.offered_rate.is_some())
+    }
+
     pub fn verdicts(&self) -> BTreeMap<Kind, usize> {
         let mut verdicts = BTreeMap::new();
         for result in &self.results {

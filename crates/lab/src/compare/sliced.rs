@@ -46,7 +46,7 @@ pub fn sliced(dir: &Path, a: &str, b: &str, margin: f64) -> Result<Option<Compar
     Ok(Some(Comparison { sides: [a.to_owned(), b.to_owned()], margin, cells, alone: Vec::new() }))
 }
 
-fn of_slices(figure: Figure) -> slices::Figure {
+pub(super) fn of_slices(figure: Figure) -> slices::Figure {
     match figure {
         Figure::Rate => slices::Figure::Rate,
         Figure::P50 => slices::Figure::P50,

@@ -60,12 +60,9 @@ fn signed(share: f64) -> String {
 
 fn value(figure: Figure, value: Option<f64>) -> String {
     match figure {
-        Figure::Rate => value.map_or("-".to_owned(), |rate| match rate {
-            rate if rate >= 1000.0 => format!("{:.1} k/s", rate / 1e3),
-            rate => format!("{rate:.1} /s"),
-        }),
+        Figure::Rate => format::throughput(value),
         Figure::P50 | Figure::P99 => time(value),
-        Figure::Cost => value.map_or("-".to_owned(), |us| format!("{us:.2} us")),
+        Figure::Cost => format::cost(value),
     }
 }
 
@@ -75,7 +72,7 @@ fn words(finding: &MetricComparison, margin: f64, unit: &str) -> String {
         None => format!("more {unit}s"),
     };
     match &finding.conclusion {
-        Conclusion::NoDifference => format!("no difference within {} %", percent(margin)),
+        Conclusion::NoDifference => format!("no difference within {}", format::share(margin)),
         Conclusion::Different => "different".to_owned(),
         Conclusion::CannotTell { repeats } => format!("cannot tell: {}", would(repeats)),
         Conclusion::Imprecise { repeats } => format!("imprecise: {}", would(repeats)),
@@ -84,14 +81,8 @@ fn words(finding: &MetricComparison, margin: f64, unit: &str) -> String {
     }
 }
 
-/// A share as percent, without trailing zeros.
-fn percent(share: f64) -> f64 {
-    (share * 1e5).round() / 1e3
-}
-
 fn legend(comparison: &Comparison) -> Vec<String> {
     let compared: usize = comparison.cells.iter().map(|pair| pair.figures.len()).sum();
-    let percent_of_margin = percent(comparison.margin);
     let correction = format!("after Holm's correction for {}", plural(compared, "comparison"));
     let by_slices = comparison.cells.iter().any(|pair| pair.by_slices);
     let method = match by_slices {
@@ -105,7 +96,7 @@ fn legend(comparison: &Comparison) -> Vec<String> {
         ),
     };
     let mut lines = vec![
-        format!("{method} no difference: the whole interval lies within {percent_of_margin} %."),
+        format!("{method} no difference: the whole interval lies within {}.", format::share(comparison.margin)),
         "cost: CPU time of the server for a request.".to_owned(),
     ];
     if comparison.cells.iter().any(|pair| pair.in_pairs && !pair.by_slices) {

@@ -1,4 +1,4 @@
-//! The answer of a sliced experiment: which target is faster, by how much, how sure.
+//! The answer of an experiment: which target is faster, by how much, how sure.
 
 use super::tables::columns::varying;
 use super::{Report, Row, charts::load::phrases};
@@ -12,10 +12,10 @@ pub fn answers(report: &Report) -> Vec<String> {
     let answer = |comparison: &LoadComparison| {
         let sentence = sentence(comparison);
         let load = load(report, comparison);
-        let is_only = report.comparisons.len() == 1;
+        let is_only = report.answered().len() == 1;
         (!sentence.is_empty()).then(|| if is_only { sentence } else { format!("{load}: {sentence}") })
     };
-    report.comparisons.iter().filter_map(answer).collect()
+    report.answered().iter().filter_map(answer).collect()
 }
 
 /// The load in words; as planned where words do not tell it from the others.
@@ -27,7 +27,7 @@ pub fn load(report: &Report, comparison: &LoadComparison) -> String {
     };
     let own = words(&comparison.load);
     let is_other = |other: &&LoadComparison| other.load != comparison.load && words(&other.load) == own;
-    if own.is_empty() || report.comparisons.iter().any(|other| is_other(&other)) {
+    if own.is_empty() || report.answered().iter().any(|other| is_other(&other)) {
         return comparison.load.replace(',', ", ");
     }
     own
@@ -54,6 +54,14 @@ pub fn basis(report: &Report) -> Option<String> {
 
 /// How to read the comparisons.
 pub fn legend(report: &Report) -> Option<String> {
+    if let Some(first) = report.by_trials.first() {
+        return Some(format!(
+            "The answer: ratios of the geometric means over the repeats, with the 95 % interval of a t test. Differences below {} \
+             do not matter; targets that the repeats cannot tell from {} are left out.",
+            format::share(first.margin),
+            first.baseline,
+        ));
+    }
     let first = report.comparisons.first()?;
     let open = report.comparisons.iter().any(|load| load.open_loop);
     let given = if open { "; where the rate is given, of the p50, which is named" } else { "" };

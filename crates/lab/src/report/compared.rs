@@ -1,7 +1,7 @@
 //! What a sliced experiment says about one row of the report.
 
 use crate::format;
-use crate::slices::{Figure, LoadComparison, Ratio, TargetComparison};
+use crate::slices::{Figure, LoadComparison, Merged, Ratio, TargetComparison};
 
 /// A target of a load against the load's baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,12 +11,15 @@ pub struct Compared {
     pub is_baseline: bool,
     /// Every compared figure; empty for the baseline.
     pub ratios: Vec<Ratio>,
+    /// p99 and p99.9 of all counted slices together.
+    pub merged: [Option<Merged>; 2],
 }
 
 impl Compared {
     pub fn new(load: &LoadComparison, target: &TargetComparison) -> Self {
         let is_baseline = target.target == load.baseline;
-        Self { margin: load.margin, is_baseline, ratios: target.ratios.clone() }
+        let merged = [target.p99_merged.clone(), target.p999_merged.clone()];
+        Self { margin: load.margin, is_baseline, ratios: target.ratios.clone(), merged }
     }
 
     /// The figure that says which target is faster: the rate, or the median response time where the rate is given.
@@ -54,6 +57,17 @@ pub fn main_ratio(ratios: &[Ratio]) -> Option<&Ratio> {
 
 pub fn shown(ratio: &Ratio) -> String {
     format::ratio(ratio.ratio, Some((ratio.low, ratio.high)))
+}
+
+/// The merged quantiles by name.
+pub const MERGED: [(&str, fn(&Compared) -> Option<&Merged>); 2] =
+    [("p99", |compared| compared.merged[0].as_ref()), ("p99.9", |compared| compared.merged[1].as_ref())];
+
+/// `812 us, x1.10 [0.98 1.24], the machine's`.
+pub fn shown_merged(merged: &Merged) -> String {
+    let ratio = merged.ratio.map(|[ratio, low, high]| format!(", {}", format::ratio(ratio, Some((low, high)))));
+    let machines = if merged.machines { ", the machine's" } else { "" };
+    format!("{}{}{machines}", format::time(Some(merged.us)), ratio.unwrap_or_default())
 }
 
 /// The figure in columns and charts.

@@ -42,13 +42,25 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     experiment.baseline = baseline;
     experiment.cells.run = all.iter().map(|row| row.cell.clone()).collect();
     row::sort(&mut all);
-    let comparisons = runs.iter().flat_map(|run| run.report.comparisons.iter().map(|load| named(load, &run.name)));
-    let comparisons = comparisons.collect();
+    let all_of = |of: fn(&Report) -> &[LoadComparison]| {
+        runs.iter().flat_map(|run| of(run.report).iter().map(|load| named(load, &run.name))).collect()
+    };
+    let (comparisons, by_trials) = (all_of(|report| &report.comparisons), all_of(|report| &report.by_trials));
     let differences = runs.iter().flat_map(|run| run.report.differences.iter().map(|load| load.named(&run.name)));
     let differences = differences.collect();
     let not_run = runs.iter().map(|run| run.report.not_run).sum();
     let envs = runs.iter().flat_map(|run| run.report.envs.clone()).collect();
-    Report { experiment, rows: all, comparisons, differences, not_run, repeated: 0, skipped: Vec::new(), envs }
+    Report {
+        experiment,
+        rows: all,
+        comparisons,
+        by_trials,
+        differences,
+        not_run,
+        repeated: 0,
+        skipped: Vec::new(),
+        envs,
+    }
 }
 
 /// The comparison with target names prefixed.

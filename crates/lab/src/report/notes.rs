@@ -2,7 +2,7 @@
 
 use super::charts::load;
 use super::tables::columns::{names, spaced, varying};
-use super::{Figures, Report, Row, alarms::alarms, answers};
+use super::{Figures, Report, Row, alarms, answers};
 use crate::format::{date, plural};
 use crate::schedule::skipped_lines;
 use brunt_results::{env::Env, verdict::Kind};
@@ -42,6 +42,8 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
     let is_sliced = !report.comparisons.is_empty();
     if is_sliced {
         lines.push("Other figures: median over the starts. Percentiles are never averaged.".to_owned());
+        let merged = report.rows.iter().filter_map(|row| row.compared.as_ref()).flat_map(|compared| &compared.merged);
+        lines.extend(merged.flatten().next().filter(|_| wide).map(|_| MERGED.to_owned()));
     } else if report.rows.iter().any(|row| row.done > 1) {
         let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
         let range = if is_sure { "95 %: interval of that median" } else { "range: lowest..highest" };
@@ -84,6 +86,8 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
     lines
 }
 
+const MERGED: &str = "merged p99, p99.9: of all counted slices together, with the ratio to the baseline's. \"the machine's\": it took more \
+     of the slices' time than lies beyond the percentile.";
 const EVERY_FIGURE: &str = "response = done - intended, service = done - sent. server: CPU in user mode and in total, 100 % is one core; \
      resident memory; CPU time for a request.";
 const FEW_FIGURES: &str =
@@ -154,7 +158,8 @@ pub fn concerns(report: &Report) -> Vec<String> {
             ));
         }
     }
-    lines.extend(alarms(report));
+    lines.extend(alarms::alarms(report));
+    lines.extend(alarms::idling(report));
     lines.extend(doubts(report));
     lines.extend(outliers(report));
     if report.repeated > 0 {

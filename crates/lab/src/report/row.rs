@@ -1,13 +1,14 @@
 //! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
 use super::compared::Compared;
+use crate::format;
 use crate::group::distinct;
 use crate::run_directory::{Failure, RunDirectory, TrialOutcome};
 use crate::schedule::Cell;
 use crate::stats::batch_means::{Batch, ranks, share};
 use crate::stats::median_interval;
 use crate::stats::{CONFIDENCE, Interval, Spread, median, outliers, percentile_median, spread, supported};
-use brunt_results::{LatencySummary, RunResult, Verdict, hlog, verdict::Kind};
+use brunt_results::{LatencySummary, RunResult, Verdict, env::Idle, hlog, verdict::Kind};
 use std::{collections::BTreeMap, fs};
 
 #[derive(Debug, Clone)]
@@ -54,6 +55,8 @@ pub struct Figures {
     /// Connections opened per second, from `ENOUGH_CONNECTIONS` on.
     pub connect_rate: Option<f64>,
     pub cpu_us_per_request: Option<f64>,
+    /// Between slices, in the start in which it used most CPU; the caller sets it.
+    pub idle: Option<Idle>,
     pub instructions_user_per_request: Option<f64>,
     /// Figures of HTTP, from here on, are absent if replies have no statuses. Service time, because every tester reports
     /// it; see `testers`.
@@ -174,6 +177,7 @@ impl Figures {
             p50_us: percentile(|r| supported(r, 0.5, r.p50_us)),
             p99_us: percentile(|r| supported(r, 0.99, r.p99_us)),
             p99_interval: None,
+            idle: None,
             p999_us: percentile(|r| supported(r, 0.999, r.p999_us)),
             service_mean_us: of(|r| r.latency.service.mean_us),
             cpu_user_percent: of(|r| r.server.cpu_user_percent),
@@ -185,6 +189,14 @@ impl Figures {
             cpu_us_per_request: of(|r| r.server.cpu_us_per_request),
             instructions_user_per_request: of(|r| r.server.instructions_user_per_request),
             ..Self::of_http(results)
+        }
+    }
+
+    /// CPU time of the server for a request, in microseconds.
+    pub fn cost(&self) -> String {
+        match &self.idle {
+            Some(idle) if idle.polls() => "polls".to_owned(),
+            _ => format::number(self.cpu_us_per_request, 2),
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Event, Observer, Request, TrialProgress};
 use crate::Error;
 use crate::plan::Target;
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
-use crate::schedule::{Cell, Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
+use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
 use crate::system::{cgroup, ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{directory::Directory, regime::Regime};
 use std::collections::{BTreeMap, btree_map::Entry};
@@ -46,7 +46,7 @@ pub fn run(
     let total = begin(request, schedule, &run_dir)?;
 
     let is_done = |trial: &ScheduledTrial| run_dir.is_done(schedule.cell(*trial).id(), trial.repeat);
-    let todo = if request.is_sliced() { schedule.todo_by_slices(is_done) } else { schedule.todo(is_done) };
+    let todo = schedule.todo(is_done);
     let resumed = schedule.order.len() - todo.iter().map(|(_, start)| start.len()).sum::<usize>();
     let mut runner = Runner {
         request,
@@ -146,7 +146,8 @@ impl<'a> Runner<'a> {
     fn build(&mut self, todo: &[Start]) -> Result<(), Interrupted> {
         let mut built: BTreeMap<(&Option<String>, &[String]), Option<String>> = BTreeMap::new();
         for target in self.request.plan.targets.iter().filter(|target| !target.build.is_empty()) {
-            if !todo.iter().any(|(_, start)| self.schedule.cell(start[0]).target == target.name) {
+            let is_its = |trial: &ScheduledTrial| self.schedule.cell(*trial).target == target.name;
+            if !todo.iter().flat_map(|(_, start)| *start).any(is_its) {
                 continue;
             }
             let why = match built.entry((&target.dir, target.build.as_slice())) {
@@ -196,6 +197,7 @@ impl<'a> Runner<'a> {
             total,
             cell: schedule.cell(start[index]),
             repeat: start[index].repeat,
+            by_slices: schedule.budget.is_some(),
             left,
         };
         let estimate = self.estimator.time(schedule, &trials);
@@ -224,9 +226,30 @@ impl<'a> Runner<'a> {
         Ok(!ended)
     }
 
-    fn target(&self, cell: &Cell) -> &'a Target {
-        let target = self.request.plan.targets.iter().find(|known| known.name == cell.target);
-        target.expect("cells are made of the plan's own targets")
+    /// The trials of a start that begins at this position of the order.
+    fn specs(&self, first: usize, start: &[ScheduledTrial]) -> Vec<TrialSpec<'a>> {
+        let spec = |(index, trial): (usize, &ScheduledTrial)| {
+            let cell = self.schedule.cell(*trial);
+            TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), trial.repeat) }
+        };
+        start.iter().enumerate().map(spec).collect()
+    }
+
+    /// Trials of one target, at least one.
+    fn group(&self, trials: Vec<TrialSpec<'a>>, repeat: u32) -> TrialGroup<'a> {
+        let target = self.request.plan.targets.iter().find(|known| known.name == trials[0].cell.target);
+        let target = target.expect("cells are made of the plan's own targets");
+        // The same for every target and cell of a repeat, so that all get the same load.
+        let seed = self.request.plan.seed.wrapping_add(u64::from(repeat) - 1);
+        TrialGroup { trials, target, repeat, seed }
+    }
+
+    /// Records a trial of a target that could not be built as failed; `None` if it was built.
+    fn fail_unbuilt(&self, trial: &TrialSpec) -> Result<Option<TrialStatus>, Error> {
+        let Some(why) = self.unbuilt.get(&trial.cell.target) else { return Ok(None) };
+        let failure = Failure { why: why.clone(), log: Vec::new() };
+        Directory::create(&trial.dir)?.write_json("failed.json", &failure)?;
+        Ok(Some(TrialStatus::Failed(failure)))
     }
 
     /// Runs the trials of one start and returns how each ended.
@@ -236,24 +259,14 @@ impl<'a> Runner<'a> {
         start: &[ScheduledTrial],
         progress: &dyn Fn(usize) -> TrialProgress<'a>,
     ) -> Result<Vec<TrialStatus>, Error> {
-        let (schedule, repeat) = (self.schedule, start[0].repeat);
-        let target = self.target(schedule.cell(start[0]));
-        let trial = |(index, trial): (usize, &ScheduledTrial)| {
-            let cell = schedule.cell(*trial);
-            TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), repeat) }
-        };
-        let trials: Vec<TrialSpec> = start.iter().enumerate().map(trial).collect();
-        if let Some(why) = self.unbuilt.get(&target.name) {
-            let failure = Failure { why: why.clone(), log: Vec::new() };
-            for trial in &trials {
-                Directory::create(&trial.dir)?.write_json("failed.json", &failure)?;
-            }
-            return Ok(trials.iter().map(|_| TrialStatus::Failed(failure.clone())).collect());
+        let trials = self.specs(first, start);
+        let failed = trials.iter().filter_map(|trial| self.fail_unbuilt(trial).transpose());
+        let failed = failed.collect::<Result<Vec<_>, Error>>()?;
+        if !failed.is_empty() {
+            return Ok(failed);
         }
+        let group = self.group(trials, start[0].repeat);
         let runner = TrialRunner { request: self.request, registry: &self.registry, stop: self.stop };
-        // The same for every target and cell of a repeat, so that all get the same load.
-        let seed = self.request.plan.seed.wrapping_add(u64::from(repeat) - 1);
-        let group = TrialGroup { trials, target, repeat, seed };
         let observer = &mut self.observer;
         Ok(runner.run(&group, &mut self.ports, &mut |index, activity| {
             observer.on_event(&Event::TrialRunning { trial: progress(index), activity });

@@ -12,12 +12,12 @@ use crate::plan::tester::BRUNT;
 use crate::run_directory::Failure;
 use crate::schedule::{Machine, shuffle};
 use crate::slices::rounds::{LEAST_RUN, Participant, Rounds};
-use crate::slices::{Generator, Loader, Slice};
+use crate::slices::{Generator, Loader, Slice, text};
 use crate::system::ports::Ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup, describe_exit};
 use crate::testers::external;
 use brunt_meter::{ServerMeter, slice::ServerCpu};
-use brunt_results::{directory::Directory, regime::Regime, result::Load};
+use brunt_results::{directory::Directory, env::Env, regime::Regime, result::Load};
 use fnv::FnvHasher;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -30,6 +30,9 @@ use tester::TesterRuns;
 use written::SliceFile;
 
 pub(super) use enough::Enough;
+
+/// Rounds from one look at the intervals to the next, for the progress line.
+const LOOKS: u32 = 4;
 
 /// One start of all targets of a load.
 pub(super) struct SlicedStart<'a> {
@@ -54,7 +57,7 @@ struct Up<'a> {
     words: Vec<String>,
     /// What the generator was asked for.
     load: Load,
-    cpu_source: Option<String>,
+    env: Env,
 }
 
 impl SlicedStart<'_> {
@@ -68,6 +71,7 @@ impl SlicedStart<'_> {
         let _affinity = AffinityGuard::pin(client);
         let machine = Machine::here()?;
         let mut file = SliceFile::open(&self.file, repeat)?;
+        let env = Env { regime: self.regime.cloned(), ..brunt_meter::environment::collect() };
         let mut targets = Vec::new();
         for group in &self.groups {
             let context = TrialContext::new(self.runner, group, ports.free()?, machine.clone())?;
@@ -79,7 +83,7 @@ impl SlicedStart<'_> {
                 failure: None,
                 words: Vec::new(),
                 load: Load::default(),
-                cpu_source: None,
+                env: env.clone(),
             });
         }
         let begun = Instant::now();
@@ -192,7 +196,7 @@ impl SlicedStart<'_> {
         let server = &cell.placement.server.0;
         let mut rounds =
             Rounds::begin(participants, start, seed, slicing.slice.0, settings.warmup.0, server).map_err(failed)?;
-        let (setup, warm, mut count) = (begun.elapsed(), Instant::now(), 0);
+        let (setup, warm, mut count, mut so_far) = (begun.elapsed(), Instant::now(), 0_u32, String::new());
         loop {
             if self.is_stopped() {
                 return Err(TrialError::Interrupted);
@@ -201,14 +205,17 @@ impl SlicedStart<'_> {
             count += 1;
             self.check(targets, &mut rounds);
             file.add(slices)?;
-            tick(&format!("round {count}"));
+            if count.is_multiple_of(LOOKS) {
+                so_far = format!("; {}", text::running(&self.enough.progress(file.all())));
+            }
+            tick(&format!("round {count}{so_far}"));
             if rounds.is_empty() || self.enough.of_rounds(count, warm.elapsed(), setup) {
                 break;
             }
         }
-        // It may change during the rounds.
+        // The source of CPU time may change during the rounds.
         for (group, target) in self.groups.iter().zip(targets) {
-            target.cpu_source = rounds.cpu_source(&group.target.name);
+            rounds.describe(&group.target.name, &mut target.env);
         }
         Ok(())
     }
@@ -287,12 +294,9 @@ impl SlicedStart<'_> {
             Some(TrialError::Failed(_, failure)) => Some(failure),
             Some(TrialError::Interrupted) | None => failed.cloned(),
         };
-        let mut env = brunt_meter::environment::collect();
-        env.regime = self.regime.cloned();
-        env.server_cpu_source = target.cpu_source;
         let failure = match failure {
             Some(failure) => failure,
-            None => match written::result(trial, group, slices, target.load, metered, &mut env)? {
+            None => match written::result(trial, group, slices, target.load, metered, &mut target.env)? {
                 Ok(result) => return Ok(TrialStatus::Done(Box::new(result))),
                 Err(why) => Failure { why, log: Vec::new() },
             },

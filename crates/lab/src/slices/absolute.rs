@@ -174,6 +174,7 @@ mod tests {
             replies: completed,
             window_us: 100_000,
             busy_us: 100_000,
+            abandoned: 3,
             server_cpu_us: Some(cpu_us),
             response: encode(&response),
             ..Slice::default()
@@ -208,7 +209,7 @@ mod tests {
         let server = Server { cpu_user_percent: Some(5.0), cpu_system_percent: Some(15.0), ..Server::default() };
         let load = Load { mode: "closed".to_owned(), ..Load::default() };
         let result = result(&chosen, load, server, &[0]).unwrap();
-        assert_eq!(result.requests.completed, 90_000);
+        assert_eq!((result.requests.completed, result.requests.abandoned), (90_000, 30));
         assert!((result.requests.rate - 90_000.0).abs() < 1e-6, "{}", result.requests.rate);
         let cost = result.server.cpu_us_per_request.unwrap();
         assert!(cost > 10.0 && cost < 13.0, "{cost}");

@@ -5,7 +5,8 @@ use super::{Loader, Slice, SliceError, SliceSpec};
 use crate::schedule::shuffle;
 use crate::system::freezer::Freezer;
 use brunt_meter::proc_net;
-use brunt_meter::slice::{LostTime, Polls, ServerCpu};
+use brunt_meter::slice::{IrqTime, LostTime, ServerCpu};
+use brunt_results::env::{Env, Idle};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::time::{Duration, Instant};
@@ -14,6 +15,8 @@ use std::time::{Duration, Instant};
 const JITTER: f64 = 0.1;
 /// Shortest slice that is a run of a program: it takes some milliseconds to start and to connect.
 pub const LEAST_RUN: Duration = Duration::from_secs(1);
+/// Time for which a target that would be frozen is watched without load.
+const IDLE: Duration = Duration::from_millis(50);
 
 /// A target that is up, with what loads it.
 pub struct Participant<'a> {
@@ -29,13 +32,43 @@ pub struct Participant<'a> {
 struct Taking<'a> {
     participant: Participant<'a>,
     freezer: Option<Freezer>,
-    polls: Polls,
+    /// CPU time and length of the time in which others were warmed up.
+    idled: (Duration, Duration),
+    /// Before it was frozen; `None` if it is the only target or not metered.
+    idle: Option<Idle>,
+}
+
+impl Taking<'_> {
+    /// Freezes the target if it uses CPU time while others are warmed up.
+    fn freeze(&mut self) -> Result<(), String> {
+        self.idle = Idle::of(self.idled.0, self.idled.1);
+        let group = self.participant.group.filter(|_| self.idle.as_ref().is_some_and(Idle::burns));
+        self.freezer = group.and_then(|group| Freezer::new(group).ok());
+        self.freezer.as_mut().map(Freezer::freeze).transpose().map(drop)
+    }
+
+    /// Measures what a frozen target does without load while all others idle: together, those that spin share the cores.
+    fn idle_alone(&mut self) -> Result<(), String> {
+        let (Some(freezer), Some(server)) = (&mut self.freezer, &mut self.participant.server) else { return Ok(()) };
+        let before = server.read();
+        freezer.thaw();
+        let at = Instant::now();
+        std::thread::sleep(IDLE);
+        // The CPU time of a frozen thread is exact.
+        freezer.freeze()?;
+        let time = at.elapsed();
+        let cpu = server.read().zip(before).map(|(now, before)| now.saturating_sub(before));
+        let frozen_by = Some(freezer.method().to_owned());
+        self.idle = cpu.and_then(|cpu| Idle::of(cpu, time)).map(|idle| Idle { frozen_by, ..idle });
+        Ok(())
+    }
 }
 
 /// One start of all targets of a load.
 pub struct Rounds<'a> {
     targets: Vec<Taking<'a>>,
     lost: LostTime,
+    irq: IrqTime,
     start: u32,
     random: Xoshiro256PlusPlus,
     lengths: Lengths,
@@ -45,6 +78,8 @@ pub struct Rounds<'a> {
     round: u32,
     /// CPU time of each participant at the end of the last slice.
     cpu: Vec<Option<Duration>>,
+    /// Interrupt time then, as far as threads are billed without it.
+    interrupts: Duration,
     /// Targets that could not be loaded, and why.
     failures: Vec<(String, String)>,
 }
@@ -63,10 +98,11 @@ impl<'a> Rounds<'a> {
         let threads = participants.iter().flat_map(|participant| participant.loader.threads().to_vec());
         let lost = LostTime::attach(&threads.collect::<Vec<u32>>(), cores);
         let anew = participants.iter().any(|participant| participant.loader.starts_anew());
-        let taking = |participant| Taking { participant, freezer: None, polls: Polls::default() };
+        let taking = |participant| Taking { participant, freezer: None, idled: Default::default(), idle: None };
         let mut rounds = Self {
             targets: participants.into_iter().map(taking).collect(),
             lost,
+            irq: IrqTime::attach(cores),
             start,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             lengths: Lengths { window: slice.max(LEAST_RUN), lead: Duration::ZERO },
@@ -74,6 +110,7 @@ impl<'a> Rounds<'a> {
             begun: Instant::now(),
             round: 0,
             cpu: Vec::new(),
+            interrupts: Duration::ZERO,
             failures: Vec::new(),
         };
         let half = warmup / 2;
@@ -90,6 +127,7 @@ impl<'a> Rounds<'a> {
         }
         rounds.begun = Instant::now();
         rounds.cpu = rounds.read_cpu();
+        rounds.interrupts = rounds.irq.read();
         Ok(rounds)
     }
 
@@ -105,14 +143,14 @@ impl<'a> Rounds<'a> {
             let now = self.read_cpu();
             for other in (0..self.targets.len()).filter(|other| *other != index) {
                 if let (Some(before), Some(now)) = (before[other], now[other]) {
-                    self.targets[other].polls.add_idle(now.saturating_sub(before), at.elapsed());
+                    let (cpu, time) = &mut self.targets[other].idled;
+                    *cpu += now.saturating_sub(before);
+                    *time += at.elapsed();
                 }
             }
         }
-        for target in self.targets.iter_mut().filter(|target| target.polls.burns()) {
-            target.freezer = target.participant.group.and_then(|group| Freezer::new(group).ok());
-            target.freezer.as_mut().map(Freezer::freeze).transpose()?;
-        }
+        self.targets.iter_mut().try_for_each(Taking::freeze)?;
+        self.targets.iter_mut().try_for_each(Taking::idle_alone)?;
         Ok(paces)
     }
 
@@ -128,10 +166,15 @@ impl<'a> Rounds<'a> {
         self.targets.is_empty()
     }
 
-    /// Where the CPU time of a target comes from, if it is metered.
-    pub fn cpu_source(&self, name: &str) -> Option<String> {
-        let target = self.targets.iter().find(|target| target.participant.name == name)?;
-        Some(target.participant.server.as_ref()?.source().to_string())
+    /// Adds how a target is metered, and what it does while it idles.
+    pub fn describe(&self, name: &str, env: &mut Env) {
+        let Some(target) = self.index(name).map(|index| &self.targets[index]) else { return };
+        env.idle = target.idle.clone();
+        env.server_cpu_source = target.participant.server.as_ref().map(|server| {
+            let apart = self.irq.is_apart() && server.source().leaves_out_interrupts();
+            let interrupts = if apart { ", and interrupts of its cores" } else { "" };
+            format!("{}{interrupts}", server.source())
+        });
     }
 
     /// Takes a target out, such as one that has ended.
@@ -186,15 +229,20 @@ impl<'a> Rounds<'a> {
         self.targets[index].freezer.iter_mut().for_each(Freezer::thaw);
         let Some(slice) = self.made(index, spec)? else { return Ok(None) };
         let lost = self.lost.read().saturating_sub(lost);
-        let now = self.read_cpu();
+        let (now, irq) = (self.read_cpu(), self.irq.read());
+        let interrupts = irq.saturating_sub(std::mem::replace(&mut self.interrupts, irq));
         let opened = self::accepted().zip(accepted).map(|(now, before)| now.saturating_sub(before));
         self.targets[index].freezer.as_mut().map(Freezer::freeze).transpose()?;
         let before = std::mem::replace(&mut self.cpu, now);
-        let used: Vec<Option<f64>> = before
+        let mut used: Vec<Option<f64>> = before
             .iter()
             .zip(&self.cpu)
             .map(|(before, now)| Some((*now)?.saturating_sub((*before)?).as_secs_f64() * 1e6))
             .collect();
+        let server = self.targets[index].participant.server.as_ref();
+        if server.is_some_and(|server| server.source().leaves_out_interrupts()) {
+            used[index] = used[index].map(|us| us + interrupts.as_secs_f64() * 1e6);
+        }
         let others = self.targets.iter().zip(&used).enumerate().filter(|(other, _)| *other != index);
         let idle = others.map(|(_, (other, used))| (&other.participant.name, used.unwrap_or(0.0)));
         let idle_cpu_us = idle.filter(|(_, us)| *us > 0.0).map(|(name, us)| (name.clone(), us)).collect();

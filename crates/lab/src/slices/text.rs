@@ -1,10 +1,11 @@
 //! The comparison of one load as text for a terminal.
 
-use super::analysis::sentence;
+use super::analysis::{Progress, RunningRatio, sentence};
 use super::comparison::{Alarm, Figure, LoadComparison, Ratio, TargetComparison};
 use super::record::Slice;
 use crate::format::{self, ABSENT, plural, time};
 use crate::stats::median;
+use brunt_results::env::Idle;
 use std::fmt::Write;
 
 const HEADER: [&str; 6] = ["", "rate", "CPU a request", "p50", "p99", "verdict"];
@@ -22,10 +23,10 @@ pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
     let starts = plural(comparison.starts, "start");
     let _ = writeln!(
         out,
-        "x: ratio to {} with its 95 % interval, over {}{void} and {starts}. Differences below {} % do not matter.",
+        "x: ratio to {} with its 95 % interval, over {}{void} and {starts}. Differences below {} do not matter.",
         comparison.baseline,
         plural(comparison.rounds, "round"),
-        (comparison.margin * 1000.0).round() / 10.0
+        format::share(comparison.margin)
     );
     for alarm in &comparison.alarms {
         let _ = writeln!(out, "note: {}", alarm_words(alarm, &comparison.baseline));
@@ -36,12 +37,8 @@ pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
 fn baseline(name: &str, slices: &[Slice]) -> Vec<String> {
     let own = || slices.iter().filter(|slice| slice.target == name);
     let middle = |of: fn(&Slice) -> Option<f64>| median(own().map(of));
-    let rate = middle(|slice| Some(slice.rate()));
-    let rate = rate.map_or(ABSENT.to_owned(), |rate| match rate {
-        rate if rate >= 1000.0 => format!("{:.1} k/s", rate / 1e3),
-        rate => format!("{rate:.1} /s"),
-    });
-    let cost = middle(Slice::cpu_us_per_request).map_or(ABSENT.to_owned(), |us| format!("{us:.2} us"));
+    let rate = format::throughput(middle(|slice| Some(slice.rate())));
+    let cost = format::cost(middle(Slice::cpu_us_per_request));
     let (p50, p99) = (middle(|slice| slice.latency.p50_us), middle(|slice| slice.latency.p99_us));
     vec![name.to_owned(), rate, cost, time(p50), time(p99), String::new()]
 }
@@ -52,6 +49,17 @@ fn row(target: &TargetComparison) -> Vec<String> {
     let ratios = FIGURES.into_iter().map(|figure| ratio(figure).map_or(ABSENT.to_owned(), shown));
     let verdict = ratio(Figure::Rate).or(ratio(Figure::Cost)).map_or("", |ratio| ratio.verdict.word());
     std::iter::once(target.target.clone()).chain(ratios).chain([verdict.to_owned()]).collect()
+}
+
+/// The intervals so far; no verdict before the end.
+pub fn running(progress: &Progress) -> String {
+    let shown = |name: &str, now: RunningRatio| format!("{name} x{:.3} [{:.3} {:.3}]", now.ratio, now.low, now.high);
+    let targets = progress.targets.iter().map(|target| {
+        let figures = [target.rate.map(|now| shown("rate", now)), target.cost.map(|now| shown("CPU", now))];
+        format!("{}: {}", target.target, figures.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    });
+    let needed = progress.needed.map_or(String::new(), |needed| format!(" of about {needed}"));
+    format!("{} rounds{needed}; {}", progress.rounds, targets.collect::<Vec<_>>().join("; "))
 }
 
 /// An alarm in words.
@@ -75,8 +83,10 @@ pub fn alarm_words(alarm: &Alarm, baseline: &str) -> String {
             format::ratio(*slow, None)
         ),
         Alarm::IdleBurn { target, percent } => {
+            let idle = Idle { cpu_percent: *percent, frozen_by: None };
+            let polls = if idle.polls() { "; it polls, so its CPU time a request is that of the core" } else { "" };
             format!(
-                "idle CPU: {target} uses {percent:.1} % of a core while it has no load, and the others share that core"
+                "idle CPU: {target} uses {percent:.1} % of a core while it has no load, and the others share that core{polls}"
             )
         }
         Alarm::Void { rounds, of } => {

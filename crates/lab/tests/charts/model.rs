@@ -84,6 +84,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         experiment,
         rows,
         comparisons: Vec::new(),
+        by_trials: Vec::new(),
         differences: Vec::new(),
         not_run: 0,
         repeated: 0,

@@ -1,6 +1,7 @@
 //! Reports of sliced experiments, made from their directories alone.
 
 mod scene;
+mod summary;
 
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Width};
@@ -52,6 +53,25 @@ fn the_default_table_is_narrow_and_the_answer_stands_right_below_it() {
         assert!(wide.contains(word), "'{word}' is not in {wide}");
     }
     assert!(!wide.contains("left out"), "{wide}");
+    let merged = wide.lines().find(|line| line.contains(" uring ")).unwrap();
+    assert!(wide.contains("merged") && merged.matches(", x0.83").count() == 2, "{wide}");
+    // 0.2 % of the time is lost: more than lies beyond p99.9, less than beyond p99.
+    assert_eq!(merged.matches(", the machine's").count(), 1, "{wide}");
+}
+
+#[test]
+fn a_target_that_spins_is_named_and_has_no_cost() {
+    let home = tempfile::tempdir().unwrap();
+    let store = sliced(home.path(), "[load]\nconnections = 80", TARGETS);
+    let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, Width::Within(None));
+    let cells = |name: &str| text.lines().find(|line| line.starts_with(&format!(" {name} "))).unwrap();
+    assert!(cells("tokio").contains(" polls ") && !cells("uring").contains(" polls "), "{text}");
+    for line in [
+        "polls: tokio uses 99.0 % of a core while it has no load: its CPU time a request is that of the core, not a cost",
+        "frozen: tokio uses 99.0 % of a core while it has no load: SIGSTOP stops it between its slices",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{text}");
+    }
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! A directory of a sliced experiment as a run leaves it: slices of every load, and a result of each start of each cell.
 
+use crate::summary::summary;
 use brunt_lab::plan::read;
 use brunt_lab::run_directory::{Experiment, RunDirectory, SCHEMA};
 use brunt_lab::schedule::{Machine, cells};
 use brunt_lab::slices::Slice;
 use brunt_results::directory::Directory;
-use brunt_results::env::Env;
+use brunt_results::env::{Env, Idle};
 use brunt_results::judge::judge;
 use brunt_results::result::{self, Latency, Requests, Server};
-use brunt_results::{LatencySummary, RunResult, hlog};
+use brunt_results::{RunResult, hlog};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -17,7 +18,7 @@ pub const STARTS: u32 = 3;
 pub const ROUNDS: u32 = 14;
 const WINDOW_US: u64 = 100_000;
 
-/// A target: its name, its rate and its CPU time a request as factors of the first target's, its share of failed requests.
+/// A target: its name, its rate and its CPU time a request as factors of the first target's.
 pub type Target = (&'static str, f64, f64);
 
 /// Faster at less cost; the same; slower.
@@ -130,6 +131,7 @@ fn slice(
         server_cpu_us: Some(9.0 * cost / speed * (completed + completed / 10) as f64),
         generator_cpu_us: 60_000.0,
         generator_percent: 60.0,
+        lost_us: 0.002 * WINDOW_US as f64,
         rss_bytes: Some(5 << 20),
         response: hlog::encode(&histogram),
         latency,
@@ -137,19 +139,7 @@ fn slice(
     }
 }
 
-fn summary(count: u64, p50: f64) -> LatencySummary {
-    LatencySummary {
-        count,
-        mean_us: Some(p50 * 1.1),
-        p50_us: Some(p50),
-        p90_us: Some(p50 * 1.5),
-        p99_us: Some(p50 * 2.0),
-        p999_us: Some(p50 * 4.0),
-        max_us: Some(p50 * 9.0),
-    }
-}
-
-fn trial(directory: &Directory, (_, rate, cost): &Target, offered_rate: Option<f64>) {
+fn trial(directory: &Directory, (name, rate, cost): &Target, offered_rate: Option<f64>) {
     let rate_of_it = offered_rate.unwrap_or(100e3 * rate);
     let response = summary((rate_of_it * 1.4) as u64, 800.0 / rate);
     let mut result = RunResult {
@@ -172,6 +162,8 @@ fn trial(directory: &Directory, (_, rate, cost): &Target, offered_rate: Option<f
         kernel: Some("Linux 6.18.0".into()),
         cpu: Some("A CPU".into()),
         server_cpu_source: Some("task clock (perf events)".into()),
+        // One target spins.
+        idle: (*name == "tokio").then(|| Idle { cpu_percent: 99.0, frozen_by: Some("SIGSTOP".into()) }),
         ..Default::default()
     };
     directory.write_env(&env).unwrap();

@@ -1,25 +1,12 @@
-//! Seeded random numbers.
+//! Seeded random numbers: those of the tests of slices, and series of them.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+#[path = "../slices/chance.rs"]
+#[allow(dead_code)]
+mod numbers;
 
-pub struct Chance(Xoshiro256PlusPlus);
+pub use numbers::Chance;
 
 impl Chance {
-    pub fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// Above 0, at most 1.
-    pub fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Box-Muller transform.
-    pub fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.uniform()).cos()
-    }
-
     /// Lognormal values around `middle`.
     pub fn repeats(&mut self, count: usize, middle: f64, spread: f64) -> Vec<f64> {
         (0..count).map(|_| middle * (spread * self.normal()).exp()).collect()

@@ -11,7 +11,6 @@ use std::{fs, io, path::Path, time::Duration};
 #[derive(Debug)]
 pub struct IrqTime {
     cores: Vec<usize>,
-    /// Whether threads are billed without it.
     apart: bool,
     newest: Duration,
     budget: SamplingBudget,
@@ -23,6 +22,11 @@ impl IrqTime {
         let mut irq = Self { cores: cores.to_vec(), apart, newest: Duration::ZERO, budget: SamplingBudget::default() };
         irq.read();
         irq
+    }
+
+    /// Whether threads are billed without it.
+    pub fn is_apart(&self) -> bool {
+        self.apart
     }
 
     /// Time in interrupts and softirqs since boot, to be added to process clocks (not to the task clock, which contains it);
@@ -69,7 +73,8 @@ mod tests {
         let cores: Vec<usize> = (0..4096).collect();
         let mut irq = IrqTime::attach(&cores);
         let counted = irq.read();
-        assert_eq!(counted > Duration::ZERO, irq_time_accounting() == Some(true), "{counted:?}");
+        assert_eq!(irq.is_apart(), irq_time_accounting() == Some(true));
+        assert_eq!(counted > Duration::ZERO, irq.is_apart(), "{counted:?}");
         irq.apart = true;
         irq.budget = SamplingBudget::default();
         let (direct, count) = HostCpu::of_cores(&cores, HostCpu::interrupts);

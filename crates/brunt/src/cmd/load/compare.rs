@@ -5,7 +5,7 @@ use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::{status_line::StatusLine, stdout};
 use brunt_lab::Error;
 use brunt_lab::plan::slicing::Slicing;
-use brunt_lab::slices::analysis::{self, Progress, RunningRatio, SlicedLoad};
+use brunt_lab::slices::analysis::{self, Progress, SlicedLoad};
 use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
 use brunt_lab::slices::{Slice, record, text};
@@ -65,7 +65,7 @@ impl Args {
         }
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let sessions = Sessions { stop: stop.clone() };
-        let allowed = brunt_meter::environment::collect().cpus_allowed;
+        let allowed = brunt_meter::environment::cpus_allowed();
         let mut participants = Vec::new();
         let (mut seed, mut is_open) = (1, false);
         for url in &self.urls {
@@ -92,7 +92,7 @@ impl Args {
             }
             slices.extend(round);
             let progress = Progress::of(&slices, &self.urls[0], precision, is_open);
-            line.set(running(&progress));
+            line.set(text::running(&progress));
             if progress.precise && progress.rounds.is_multiple_of(LOOKS) {
                 break;
             }
@@ -135,17 +135,6 @@ impl Args {
 /// The CPU meter of the local process that listens on the addresses.
 fn server(addresses: &[brunt_runtime::net::Address]) -> Option<ServerCpu> {
     ServerCpu::attach(*listeners(addresses).ok()?.first()?).ok()
-}
-
-/// The intervals so far; no verdict before the end.
-fn running(progress: &Progress) -> String {
-    let shown = |name: &str, now: RunningRatio| format!("{name} x{:.3} [{:.3} {:.3}]", now.ratio, now.low, now.high);
-    let targets = progress.targets.iter().map(|target| {
-        let figures = [target.rate.map(|now| shown("rate", now)), target.cost.map(|now| shown("CPU", now))];
-        format!("{}: {}", target.target, figures.into_iter().flatten().collect::<Vec<_>>().join(", "))
-    });
-    let needed = progress.needed.map_or(String::new(), |needed| format!(" of about {needed}"));
-    format!("{} rounds{needed}; {}", progress.rounds, targets.collect::<Vec<_>>().join("; "))
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

@@ -37,8 +37,8 @@ impl Observer for StatusLine {
                 let many = if *trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
                 self.print(&format!("{many} disturbed: once more"));
             }
-            Event::TrialStarted(trial) => self.set(describe(trial, "begins")),
-            Event::TrialRunning { trial, activity } => self.set(describe(trial, activity)),
+            Event::TrialStarted(trial) => self.set(running(trial, "begins")),
+            Event::TrialRunning { trial, activity } => self.set(running(trial, activity)),
             Event::TrialFinished { trial, status, took } => {
                 let what = match status {
                     TrialStatus::Interrupted => return,
@@ -51,20 +51,30 @@ impl Observer for StatusLine {
                 };
                 let failed = matches!(status, TrialStatus::Failed(_));
                 if failed || self.is_plain() {
-                    self.print(&describe(trial, &format!("{what} ({:.1} s)", took.as_secs_f64())));
+                    self.print(&describe(trial, trial.cell.id(), &format!("{what} ({:.1} s)", took.as_secs_f64())));
                 }
             }
         }
     }
 }
 
-fn describe(trial: &TrialProgress, what: &str) -> String {
+/// By slices, all targets of a load run at once.
+fn running(trial: &TrialProgress, what: &str) -> String {
+    let name = match trial.cell.combination() {
+        _ if !trial.by_slices => trial.cell.id(),
+        "" => "all targets",
+        load => load,
+    };
+    describe(trial, name, what)
+}
+
+fn describe(trial: &TrialProgress, name: &str, what: &str) -> String {
     let width = trial.total.to_string().len();
     format!(
-        "[{:width$}/{}] {} repeat {}: {what}; {} left",
+        "[{:width$}/{}] {name} {} {}: {what}; {} left",
         trial.number,
         trial.total,
-        trial.cell.id(),
+        if trial.by_slices { "start" } else { "repeat" },
         trial.repeat,
         format_duration(trial.left)
     )

@@ -39,7 +39,7 @@ const FIGURES: &[Shown] = &[
     ("bytes", "per conn", 6, |f| format::number(f.rss_per_connection_bytes, 0)),
     ("kernel", "per conn", 6, |f| format::number(f.slab_per_connection_bytes, 0)),
     ("", "conn/s", 6, |f| format::number(f.connect_rate, 0)),
-    ("CPU us", "per req", 1, |f| format::number(f.cpu_us_per_request, 2)),
+    ("CPU us", "per req", 1, Figures::cost),
     ("instr", "per req", 4, |f| format::number(f.instructions_user_per_request, 0)),
     ("service", "p50", 4, |f| format::time(f.service_p50_us)),
     ("p90", "/p50", 4, |f| percent(f.service_p90_percent)),
@@ -95,6 +95,12 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
                 ratio.map_or(format::ABSENT.to_owned(), compared::shown)
             });
         }
+    }
+    for (name, merged) in compared::MERGED {
+        add("merged", name, true, 7, &|row| {
+            let merged = row.compared.as_ref().and_then(merged);
+            merged.map_or(format::ABSENT.to_owned(), compared::shown_merged)
+        });
     }
     for (over, name, weight, show) in FIGURES {
         add(over, name, true, *weight, &|row| show(&row.figures));

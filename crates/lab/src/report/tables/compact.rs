@@ -75,7 +75,7 @@ fn columns_of(rows: &[&Row], settings: &[String], with_target: bool) -> Vec<Colu
     let time = |us: Option<f64>| format::three_digits(us.map(|us| us / length));
     add(["p50", unit], 4, &|row| time(row.figures.p50_us));
     add(["p99", unit], 3, &|row| time(row.figures.p99_us));
-    add(["CPU us", "per req"], 2, &|row| format::number(row.figures.cpu_us_per_request, 2));
+    add(["CPU us", "per req"], 2, &|row| row.figures.cost());
     add(["memory", "MiB"], 5, &|row| format::mebibytes(row.figures.rss_bytes));
     let [over, name] = columns::verdict_header(rows);
     add([&over, &name], 0, &Row::verdict);

@@ -3,18 +3,16 @@
 use super::Runner;
 use crate::Error;
 use crate::run::sliced::{Enough, SlicedStart};
-use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
+use crate::run::trial::{TrialRunner, TrialStatus};
 use crate::run::{Event, TrialProgress};
-use crate::run_directory::Failure;
 use crate::schedule::{Cell, ScheduledTrial};
 use crate::slices::{Generator, record};
-use brunt_results::directory::Directory;
 
 impl<'a> Runner<'a> {
     /// Starts the targets of each load again until its comparison is precise or its budget used; false if the user stopped the
     /// run.
     pub(super) fn add_starts(&mut self) -> Result<bool, Error> {
-        let mut loads = self.schedule.todo_by_slices(|trial| trial.repeat > 1);
+        let mut loads = self.schedule.todo(|trial| trial.repeat > 1);
         while !loads.is_empty() {
             let mut unfinished = Vec::new();
             for (first, load) in loads {
@@ -72,21 +70,13 @@ impl<'a> Runner<'a> {
     ) -> Result<Vec<TrialStatus>, Error> {
         let (schedule, request) = (self.schedule, self.request);
         let (repeat, load) = (start[0].repeat, schedule.cell(start[0]).combination());
-        let mut statuses: Vec<Option<TrialStatus>> = Vec::new();
-        let mut groups = Vec::new();
-        for (index, trial) in start.iter().enumerate() {
-            let cell = schedule.cell(*trial);
-            let spec = TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), repeat) };
-            let target = self.target(cell);
-            if let Some(why) = self.unbuilt.get(&target.name) {
-                let failure = Failure { why: why.clone(), log: Vec::new() };
-                Directory::create(&spec.dir)?.write_json("failed.json", &failure)?;
-                statuses.push(Some(TrialStatus::Failed(failure)));
-                continue;
+        let (mut statuses, mut groups) = (Vec::new(), Vec::new());
+        for trial in self.specs(first, start) {
+            let failed = self.fail_unbuilt(&trial)?;
+            if failed.is_none() {
+                groups.push(self.group(vec![trial], repeat));
             }
-            statuses.push(None);
-            let seed = request.plan.seed.wrapping_add(u64::from(repeat) - 1);
-            groups.push(TrialGroup { trials: vec![spec], target, repeat, seed });
+            statuses.push(failed);
         }
         if groups.is_empty() {
             return Ok(statuses.into_iter().flatten().collect());

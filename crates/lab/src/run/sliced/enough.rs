@@ -50,8 +50,12 @@ impl<'a> Enough<'a> {
         let next = times.iter().sum::<u64>() + times.last().copied().unwrap_or_default();
         times.len() >= self.starts as usize
             && (u128::from(next) > self.budget.as_micros()
-                || times.len() >= LEAST_STARTS
-                    && Progress::of(slices, self.baseline, self.precision, self.is_open).precise)
+                || times.len() >= LEAST_STARTS && self.progress(slices).precise)
+    }
+
+    /// The intervals so far.
+    pub fn progress(&self, slices: &[Slice]) -> Progress {
+        Progress::of(slices, self.baseline, self.precision, self.is_open)
     }
 }
 

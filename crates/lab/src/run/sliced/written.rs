@@ -46,6 +46,11 @@ impl SliceFile {
         Ok(())
     }
 
+    /// Those of all starts so far.
+    pub(super) fn all(&self) -> &[Slice] {
+        &self.slices
+    }
+
     /// Those of this start.
     pub(super) fn own(&self) -> &[Slice] {
         &self.slices[self.earlier..]

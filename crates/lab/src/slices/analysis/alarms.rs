@@ -6,14 +6,13 @@
 use super::Compared;
 use super::rounds::Rounds;
 use crate::slices::comparison::{Alarm, Figure, TargetComparison};
+use brunt_results::env::Idle;
 use std::collections::BTreeMap;
 
 /// Chance of a false alarm of one kind, over all comparisons.
 const CHANCE: f64 = 0.01;
 /// Carry-over from the slice before, as a share of the figure.
 const CARRY_OVER: f64 = 0.003;
-/// CPU time while idle, in percent of a core.
-const IDLE_PERCENT: f64 = 0.5;
 
 /// Standard deviations from which a test raises an alarm: 2.58 for a single one.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +45,7 @@ pub fn of_the_machine(rounds: &Rounds) -> Vec<Alarm> {
         let others = rounds.slices.iter().filter(|slice| slice.target != *name);
         let time: u64 = others.map(|slice| slice.busy_us).sum();
         let percent = idle.get(name).map_or(0.0, |cpu_us| 100.0 * cpu_us / time.max(1) as f64);
-        if percent > IDLE_PERCENT {
+        if (Idle { cpu_percent: percent, frozen_by: None }).burns() {
             alarms.push(Alarm::IdleBurn { target: name.to_string(), percent });
         }
     }

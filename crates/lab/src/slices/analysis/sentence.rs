@@ -1,5 +1,6 @@
 //! The answer on one load in one sentence.
 
+use crate::format;
 use crate::slices::comparison::{Figure, LoadComparison, Ratio, TargetComparison, Verdict};
 
 /// `uring serves 1.20x epoll [1.18 1.23] at 0.83x its CPU a request [0.82 0.84]; tokio ...`. Of an open loop CPU a request and
@@ -53,8 +54,7 @@ fn words(figure: &str, ratio: &Ratio, margin: f64) -> String {
         |rounds: &Option<usize>| rounds.map_or(String::new(), |rounds| format!(": about {rounds} rounds would"));
     match &ratio.verdict {
         Verdict::NoDifference => {
-            let margin = (margin * 1000.0).round() / 10.0;
-            format!("{figure} no difference within {margin} % (x{:.3})", ratio.ratio)
+            format!("{figure} no difference within {} (x{:.3})", format::share(margin), ratio.ratio)
         }
         Verdict::Different => format!("{figure} x{times} {range}"),
         Verdict::CannotTell { rounds: more } => format!("{figure} cannot tell (x{times} {range}){}", rounds(more)),
