@@ -96,9 +96,9 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
             });
         }
     }
-    for (name, merged) in compared::MERGED {
+    for (index, name) in compared::MERGED.iter().enumerate() {
         add("merged", name, true, 7, &|row| {
-            let merged = row.compared.as_ref().and_then(merged);
+            let merged = row.compared.as_ref().and_then(|compared| compared.merged[index].as_ref());
             merged.map_or(format::ABSENT.to_owned(), compared::shown_merged)
         });
     }
