@@ -5,6 +5,7 @@ mod common;
 use brunt_meter::slice::{CpuSource, LostTime, ServerCpu};
 use common::{Actor, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -152,14 +153,44 @@ fn a_read_is_cheap() {
     }
 }
 
+/// An actor that watches its lost time, and its thread that notes gaps.
+fn watcher() -> (Actor, u32) {
+    let mut actor = Actor::start();
+    actor.run("watch-lost");
+    let tasks = || std::fs::read_dir(format!("/proc/{}/task", actor.pid())).unwrap().flatten();
+    let named = |path: &Path| std::fs::read_to_string(path.join("comm")).is_ok_and(|name| name.trim() == "brunt-gaps");
+    let find = || tasks().find(|task| named(&task.path())).map(|task| task.file_name());
+    wait_until("the thread starts", || find().is_some());
+    let thread = find().unwrap().to_str().unwrap().parse().unwrap();
+    until_it_slept(thread);
+    (actor, thread)
+}
+
+/// Waits until the thread has slept and woken up a few times more.
+fn until_it_slept(thread: u32) {
+    let sleeps = || {
+        let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap();
+        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+        count.trim().parse::<u64>().unwrap()
+    };
+    let before = sleeps();
+    wait_until("it sleeps", || sleeps() > before + 3);
+}
+
+/// Time for which a thread was runnable without a core.
+fn waited(thread: u32) -> Duration {
+    let text = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap();
+    Duration::from_nanos(text.split(' ').nth(1).unwrap().parse().unwrap())
+}
+
 #[test]
 fn pauses_of_everything_are_lost_time() {
-    let mut actor = Actor::start();
-    let quiet = actor.run("lost 300");
-    actor.send("lost 600");
-    let pid = Pid::from_raw(actor.pid() as i32).unwrap();
+    // The control suffers what the machine does meanwhile.
+    let ((mut actor, gaps), (mut control, _)) = (watcher(), watcher());
+    let main = actor.pid();
+    let pid = Pid::from_raw(main as i32).unwrap();
+    let before = (actor.run("lost"), control.run("lost"), waited(main), waited(gaps));
     let mut paused = Duration::ZERO;
-    thread::sleep(50 * MS);
     for _ in 0..10 {
         kill_process(pid, Signal::STOP).unwrap();
         let begin = Instant::now();
@@ -168,11 +199,13 @@ fn pauses_of_everything_are_lost_time() {
         paused += begin.elapsed();
         thread::sleep(15 * MS);
     }
-    let lost = actor.run("sleep 1");
-    println!("quiet {quiet:?} of 300 ms, lost {lost:?} of {paused:?}");
-    assert!(lost > paused.mul_f64(0.7), "lost {lost:?} of {paused:?}, quiet {quiet:?}");
-    // The machine pauses by itself as well.
-    assert!(lost < paused + 2 * quiet + 100 * MS, "lost {lost:?} of {paused:?}, quiet {quiet:?}");
+    until_it_slept(gaps);
+    let (lost, quiet) = (actor.run("lost") - before.0, control.run("lost") - before.1);
+    // A thread waits for a core to stop, and to go on.
+    let (main, gaps) = (waited(main) - before.2, waited(gaps) - before.3);
+    println!("lost {lost:?} of {paused:?}, the control {quiet:?}, waited {main:?} and {gaps:?}");
+    assert!(lost + gaps > paused.mul_f64(0.7), "lost {lost:?} of {paused:?}, waited {gaps:?}");
+    assert!(lost < paused + 2 * quiet + main + 100 * MS, "lost {lost:?} of {paused:?}, {quiet:?}, {main:?}");
 }
 
 #[test]

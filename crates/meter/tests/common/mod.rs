@@ -122,7 +122,7 @@ pub fn play_role() {
     }
     println!("READY");
     let mut children: Vec<Actor> = Vec::new();
-    let mut held = Vec::new();
+    let (mut held, mut lost) = (Vec::new(), None);
     for command in std::io::stdin().lines().map_while(Result::ok) {
         let mut words = command.split(' ');
         let word = words.next().unwrap();
@@ -174,12 +174,9 @@ pub fn play_role() {
             }),
             // Error of the metered CPU time of this process, in millionths.
             "meter-itself" => elsewhere = Some(Duration::from_nanos(error_while_running(number as usize))),
-            // Lost time of this thread during so many milliseconds.
-            "lost" => {
-                let mut lost = LostTime::attach(&[rustix::thread::gettid().as_raw_pid() as u32], &[]);
-                thread::sleep(time);
-                elsewhere = Some(lost.read());
-            }
+            "watch-lost" => lost = Some(LostTime::attach(&[rustix::thread::gettid().as_raw_pid() as u32], &[])),
+            // Lost time of this thread since then.
+            "lost" => elsewhere = lost.as_mut().map(LostTime::read),
             "sleep" => (0..number).for_each(|_| thread::sleep(Duration::from_millis(1))),
             // Idle children until this process ends.
             "children" => children.extend((0..number).map(|_| Actor::start())),
