@@ -1,9 +1,12 @@
-//! The programs with which comparisons are tested: `examples/noise`, `examples/truth`, `examples/work_server.rs`.
+//! The programs with which comparisons are tested: `examples/noise`, `examples/truth`, `examples/work_server.rs`,
+//! `examples/recorded.rs`.
 
 #[path = "../examples/truth/answers.rs"]
 #[allow(dead_code, reason = "its tests are run here, its table is printed by the example")]
 mod answers;
 
+use brunt_lab::slices::Slice;
+use brunt_results::LatencySummary;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -137,4 +140,57 @@ fn work_takes_cpu_time_and_its_count_has_eight_digits() {
     let output = Command::new(example("work_server")).args(["127.0.0.1:0", "4000"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("'4000' is not a count of 8 digits"));
+}
+
+#[test]
+fn recorded_slices_are_a_line_a_round() {
+    let home = tempfile::tempdir().unwrap();
+    let files = ["one.jsonl", "two.jsonl"].map(|name| home.path().join(name));
+    let slice = |round: u32, target: &str, completed: u64, lost_us: f64| Slice {
+        start: 1,
+        round,
+        target: target.to_owned(),
+        window_us: 50_000,
+        busy_us: 60_000,
+        completed,
+        replies: completed,
+        server_cpu_us: Some(30_000.0),
+        lost_us,
+        latency: LatencySummary { p50_us: (completed > 0).then_some(92.159), ..LatencySummary::default() },
+        ..Slice::default()
+    };
+    let mut failed = slice(2, "y", 100, 0.0);
+    failed.failed = 1;
+    let rounds = [slice(1, "y", 8765, 0.0), slice(1, "x", 0, 7500.0), failed, slice(2, "x", 100, 0.0)];
+    for file in &files {
+        fs::write(file, rounds.iter().flat_map(Slice::line).collect::<Vec<u8>>()).unwrap();
+    }
+    let output = Command::new(example("recorded")).args(&files).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let line = "b 175.3 3.423 92.16 0 0 0 0 12.5";
+    assert!(lines[0].starts_with("# ") && lines[1..] == [line, "", line, ""], "{text}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("2 recordings, 2 rounds, 2 left out"), "{told}");
+    assert_eq!(Command::new(example("recorded")).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn rows_of_truth_are_tabled_and_belong_to_one_setting() {
+    let home = tempfile::tempdir().unwrap();
+    let rows = home.path().join("rows.jsonl");
+    let row = r#"{"noise":"busy","servers":"twins","number":0,"settings":"slices","seconds":31.5,"failed":"it died"}"#;
+    fs::write(&rows, format!("{row}\n")).unwrap();
+    let truth = |more: &[&str]| {
+        let mut truth = Command::new(example("truth"));
+        truth.args(["--runs", "0", "--brunt", env!("CARGO_BIN_EXE_brunt"), "--rows"]).arg(&rows).args(more);
+        ["noise", "work_server"].map(example);
+        truth.output().unwrap()
+    };
+    let text = String::from_utf8(truth(&[]).stdout).unwrap();
+    assert!(text.contains("| busy | twins | cost | 1 | 0 | 0 | 0 | 1 | 0 | - | - |"), "{text}");
+    assert!(text.ends_with("Runs by slices: 1, the longest 31.5 s\n"), "{text}");
+    let other = truth(&["--order", "trials"]);
+    let told = String::from_utf8(other.stderr).unwrap();
+    assert!(other.status.code() == Some(2) && told.contains("has runs by 'slices', not by 'trials'"), "{told}");
 }

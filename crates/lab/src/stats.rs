@@ -4,6 +4,7 @@
 //! caller passes.
 
 pub mod batch_means;
+pub mod chi_square;
 pub mod hodges_lehmann;
 pub mod permutation;
 pub mod ratio;

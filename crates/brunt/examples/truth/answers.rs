@@ -1,111 +1,164 @@
 //! Answers of comparisons, counted against the truth.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What the two targets are to each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The true ratio of costs, and of rates inversely, of the slower server to the other.
+pub const SLOWER: f64 = 1.03;
+/// Smaller differences do not matter.
+pub const MARGIN: f64 = 0.02;
+const FIGURES: [&str; 3] = ["cost", "rate", "p50"];
+
+/// What the two servers are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Pair {
     Twins,
-    /// The cost of the second is this multiple of that of the first, before they are swapped.
-    Slower(f64),
+    /// The second is slower, before they are swapped.
+    Slower,
 }
 
 impl Pair {
-    /// The true ratio of the second target to the first.
-    fn truth(self, figure: &str, swapped: bool) -> f64 {
-        let Self::Slower(times) = self else { return 1.0 };
-        // The rate is bounded by the server's core.
-        if swapped == (figure == "rate") { times } else { times.recip() }
+    pub const ALL: [Self; 2] = [Self::Twins, Self::Slower];
+
+    pub fn name(self) -> String {
+        match self {
+            Self::Twins => "twins".to_owned(),
+            Self::Slower => format!("{:.0} % slower", (SLOWER - 1.0) * 100.0),
+        }
     }
+
+    /// The true ratio of the second server to the first. The core of a server bounds its rate, and with it the p50.
+    fn truth(self, figure: &str, swapped: bool) -> f64 {
+        match self {
+            Self::Twins => 1.0,
+            Self::Slower if swapped == (figure == "rate") => SLOWER,
+            Self::Slower => SLOWER.recip(),
+        }
+    }
+}
+
+/// What one run said: a line of the rows' file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Row {
+    pub noise: String,
+    pub servers: Pair,
+    pub number: u32,
+    /// Order and flags of the run; rows of one file have the same.
+    pub settings: String,
+    pub seconds: f64,
+    /// Why there are no answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
+}
+
+/// What it said about one figure.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answer {
+    pub figure: String,
+    pub verdict: String,
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Row {
+    /// Whether the second server has the place of the first.
+    pub fn is_swapped(number: u32) -> bool {
+        number % 2 == 1
+    }
+
+    /// In one line.
+    pub fn words(&self) -> String {
+        let answer = |a: &Answer| format!("{} x{:.3} [{:.3} {:.3}] {}", a.figure, a.ratio, a.low, a.high, a.verdict);
+        let said = self.answers.iter().map(answer).collect::<Vec<_>>().join(", ");
+        let said = self.failed.clone().unwrap_or(said);
+        format!("{}, {}, run {}, {:.1} s: {said}", self.noise, self.servers.name(), self.number + 1, self.seconds)
+    }
+}
+
+/// The answers in the output of `brunt compare --json`.
+pub fn answers(json: &str) -> Result<Vec<Answer>, String> {
+    let json: Value = serde_json::from_str(json).map_err(|e| format!("the comparison is not JSON: {e}"))?;
+    let answer = |figure: &&str| {
+        let of = json["cells"][0]["figures"].as_array()?.iter().find(|one| one["figure"] == **figure)?;
+        // A verdict with a number of rounds is an object with one key.
+        let verdict = of["answer"].as_str().or_else(|| of["answer"].as_object()?.keys().next().map(String::as_str))?;
+        let bound = |index: usize| of["interval"][index].as_f64();
+        let (figure, verdict) = ((*figure).to_owned(), verdict.to_owned());
+        Some(Answer { figure, verdict, ratio: of["ratio"].as_f64()?, low: bound(0)?, high: bound(1)? })
+    };
+    let found: Vec<Answer> = FIGURES.iter().filter_map(answer).collect();
+    if found.is_empty() { Err(format!("the comparison has no figures: {json}")) } else { Ok(found) }
+}
+
+/// A table of the rows: a line for each noise, pair of servers and figure.
+pub fn table(rows: &[Row]) -> String {
+    let mut out = "| noise | servers | figure | runs | right | wrong | neither | failed | covered | half width, median | largest |\n\
+                   | :-- | :-- | :-- | --: | --: | --: | --: | --: | --: | --: | --: |\n"
+        .to_owned();
+    let mut kinds: Vec<(&str, Pair)> = Vec::new();
+    for row in rows {
+        if !kinds.contains(&(&row.noise, row.servers)) {
+            kinds.push((&row.noise, row.servers));
+        }
+    }
+    for (noise, servers) in kinds {
+        let own: Vec<&Row> = rows.iter().filter(|row| row.noise == noise && row.servers == servers).collect();
+        for figure in FIGURES {
+            out += &format!("| {noise} | {} | {figure} | {} |\n", servers.name(), Count::of(&own, figure).words());
+        }
+    }
+    out
 }
 
 /// Answers on one figure.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, PartialEq)]
 struct Count {
-    right: u32,
-    /// Twins called different, or a slower server called the same or faster.
-    wrong: u32,
-    cannot_tell: u32,
-    covered: u32,
-    /// Of the intervals, as shares.
-    half_widths: Vec<f64>,
-}
-
-const FIGURES: [&str; 2] = ["rate", "cost"];
-
-#[derive(Debug, Default)]
-pub struct Answers {
-    counts: [Count; 2],
-    /// Runs without a comparison.
-    failed: u32,
-}
-
-impl Answers {
-    pub const HEADER: &str = "| noise | servers | figure | runs | right | wrong | cannot tell | failed | covered | half width, median | largest |\n\
-        | :-- | :-- | :-- | --: | --: | --: | --: | --: | --: | --: | --: |";
-
-    /// Adds the output of `brunt compare --json`.
-    pub fn add(&mut self, json: &str, pair: Pair, swapped: bool) -> Result<(), String> {
-        let json: Value = serde_json::from_str(json).map_err(|e| format!("the comparison is not JSON: {e}"))?;
-        for (count, figure) in self.counts.iter_mut().zip(FIGURES) {
-            let ratio = find(&json, figure).ok_or_else(|| format!("the comparison has no {figure}: {json}"))?;
-            count.add(ratio, pair, pair.truth(figure, swapped));
-        }
-        Ok(())
-    }
-
-    /// Counts a run without a comparison.
-    pub fn failed(&mut self) {
-        self.failed += 1;
-    }
-
-    pub fn print(&self, noise: &str, pair: Pair) {
-        let servers = match pair {
-            Pair::Twins => "twins".to_owned(),
-            Pair::Slower(times) => format!("{:.0} % slower", (times - 1.0) * 100.0),
-        };
-        for (count, figure) in self.counts.iter().zip(FIGURES) {
-            let mut widths = count.half_widths.clone();
-            widths.sort_by(f64::total_cmp);
-            let percent = |width: Option<&f64>| width.map_or("-".to_owned(), |width| format!("{:.1} %", width * 100.0));
-            let (median, largest) = (percent(widths.get(widths.len() / 2)), percent(widths.last()));
-            let failed = self.failed;
-            let runs = count.right + count.wrong + count.cannot_tell + failed;
-            let Count { right, wrong, cannot_tell, covered, .. } = count;
-            println!(
-                "| {noise} | {servers} | {figure} | {runs} | {right} | {wrong} | {cannot_tell} | {failed} | {covered} | {median} | {largest} |"
-            );
-        }
-    }
+    runs: usize,
+    right: usize,
+    /// Twins called different by more than the margin, or a slower server called the same or faster.
+    wrong: usize,
+    /// Runs without an answer on the figure.
+    failed: usize,
+    /// Intervals that hold the truth.
+    covered: usize,
+    /// Of the intervals, as shares, ascending.
+    halves: Vec<f64>,
 }
 
 impl Count {
-    fn add(&mut self, ratio: &Value, pair: Pair, truth: f64) {
-        let verdict = ratio.get("verdict").or_else(|| ratio.get("answer")).and_then(Value::as_str);
-        let estimate = ratio["ratio"].as_f64().unwrap_or(1.0);
-        match (verdict, pair) {
-            (Some("no-difference"), Pair::Twins) => self.right += 1,
-            (Some("different"), Pair::Slower(_)) if (estimate > 1.0) == (truth > 1.0) => self.right += 1,
-            (Some("no-difference" | "different"), _) => self.wrong += 1,
-            _ => self.cannot_tell += 1,
+    fn of(rows: &[&Row], figure: &str) -> Self {
+        let mut count = Self { runs: rows.len(), ..Self::default() };
+        for row in rows {
+            let Some(answer) = row.answers.iter().find(|answer| answer.figure == figure) else {
+                count.failed += 1;
+                continue;
+            };
+            let truth = row.servers.truth(figure, Row::is_swapped(row.number));
+            let is_beyond = answer.ratio.ln().abs() > MARGIN.ln_1p();
+            match (answer.verdict.as_str(), row.servers) {
+                ("no-difference", Pair::Twins) => count.right += 1,
+                ("different", Pair::Slower) if (answer.ratio > 1.0) == (truth > 1.0) => count.right += 1,
+                ("different", Pair::Twins) if is_beyond => count.wrong += 1,
+                ("different" | "no-difference", Pair::Slower) => count.wrong += 1,
+                _ => {}
+            }
+            count.covered += usize::from((answer.low..=answer.high).contains(&truth));
+            count.halves.push((answer.high / answer.low).sqrt() - 1.0);
         }
-        let bound = |name: &str, index: usize| ratio.get(name).or_else(|| ratio["interval"].get(index))?.as_f64();
-        if let (Some(low), Some(high)) = (bound("low", 0), bound("high", 1)) {
-            self.covered += u32::from((low..=high).contains(&truth));
-            self.half_widths.push((high / low).sqrt() - 1.0);
-        }
+        count.halves.sort_by(f64::total_cmp);
+        count
     }
-}
 
-/// The object with this figure, anywhere in the JSON: comparisons of slices and of trials differ in what is around it.
-fn find<'a>(json: &'a Value, figure: &str) -> Option<&'a Value> {
-    match json {
-        Value::Object(own) if own.get("figure").is_some_and(|name| name == figure) && own.contains_key("ratio") => {
-            Some(json)
-        }
-        Value::Object(own) => own.values().find_map(|value| find(value, figure)),
-        Value::Array(all) => all.iter().find_map(|value| find(value, figure)),
-        _ => None,
+    fn words(&self) -> String {
+        let Self { runs, right, wrong, failed, covered, halves } = self;
+        let neither = runs - right - wrong - failed;
+        let percent = |half: Option<&f64>| half.map_or("-".to_owned(), |half| format!("{:.2} %", half * 100.0));
+        let (median, largest) = (percent(halves.get(halves.len() / 2)), percent(halves.last()));
+        format!("{runs} | {right} | {wrong} | {neither} | {failed} | {covered} | {median} | {largest}")
     }
 }
 
@@ -113,23 +166,51 @@ fn find<'a>(json: &'a Value, figure: &str) -> Option<&'a Value> {
 mod tests {
     use super::*;
 
+    fn row(number: u32, servers: Pair, rate: &str, cost: &str) -> Row {
+        let json = format!(
+            r#"{{"cells": [{{"figures": [{{"figure": "rate", {rate}}}, {{"figure": "cost", {cost}}}, {{"figure": "p99"}}]}}]}}"#
+        );
+        let noise = "none".to_owned();
+        Row {
+            noise,
+            servers,
+            number,
+            settings: String::new(),
+            seconds: 30.0,
+            failed: None,
+            answers: answers(&json).unwrap(),
+        }
+    }
+
     #[test]
     fn answers_are_counted_against_the_truth_of_either_order() {
-        let mut answers = Answers::default();
-        let json = |rate: &str, cost: &str| {
-            format!(r#"{{"cells": [{{"figures": [{{"figure": "rate", {rate}}}, {{"figure": "cost", {cost}}}]}}]}}"#)
-        };
         let faster = r#""ratio": 0.971, "interval": [0.96, 0.98], "answer": "different""#;
-        let slower = r#""ratio": 1.03, "low": 1.02, "high": 1.04, "verdict": "different""#;
-        let unknown = r#""ratio": 1.03, "low": 0.9, "high": 1.01, "verdict": {"cannot-tell": {"rounds": 9}}"#;
-        let pair = Pair::Slower(1.03);
-        answers.add(&json(faster, slower), pair, false).unwrap();
-        answers.add(&json(slower, faster), pair, true).unwrap();
-        answers.add(&json(faster, slower), pair, true).unwrap();
-        answers.add(&json(unknown, unknown), pair, false).unwrap();
-        for (count, covered) in answers.counts.iter().zip([3, 2]) {
-            assert_eq!((count.right, count.wrong, count.cannot_tell, count.covered), (2, 1, 1, covered), "{count:?}");
+        let slower = r#""ratio": 1.03, "interval": [1.02, 1.04], "answer": "different""#;
+        let unknown = r#""ratio": 1.03, "interval": [0.9, 1.01], "answer": {"cannot-tell": {"repeats": 9}}"#;
+        let near = r#""ratio": 1.015, "interval": [1.005, 1.025], "answer": "different""#;
+        let mut rows = vec![
+            row(0, Pair::Slower, faster, slower),
+            row(1, Pair::Slower, slower, faster),
+            row(3, Pair::Slower, faster, slower),
+            row(2, Pair::Slower, unknown, unknown),
+        ];
+        rows.push(Row { failed: Some("it died".into()), answers: Vec::new(), ..rows[0].clone() });
+        let all: Vec<&Row> = rows.iter().collect();
+        for (figure, covered) in [("rate", 3), ("cost", 2)] {
+            let count = Count::of(&all, figure);
+            assert_eq!((count.runs, count.right, count.wrong, count.failed), (5, 2, 1, 1), "{count:?}");
+            assert_eq!((count.covered, count.halves.len()), (covered, 4), "{count:?}");
         }
-        assert!(answers.add("{}", pair, false).is_err());
+        let twins = [row(0, Pair::Twins, near, slower)];
+        let of = |figure| Count::of(&twins.iter().collect::<Vec<_>>(), figure).wrong;
+        assert_eq!((of("rate"), of("cost"), of("p50")), (0, 1, 0));
+        let table = table(&rows);
+        assert!(table.contains("| none | 3 % slower | rate | 5 | 2 | 1 | 1 | 1 | 3 | 1.04 % | 5.94 % |"), "{table}");
+        assert!(
+            rows[3].words().contains("run 3, 30.0 s: cost x1.030 [0.900 1.010] cannot-tell"),
+            "{}",
+            rows[3].words()
+        );
+        assert!(answers("{}").is_err() && answers("no").is_err());
     }
 }

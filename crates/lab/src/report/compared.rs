@@ -1,7 +1,7 @@
 //! What a sliced experiment says about one row of the report.
 
 use crate::format;
-use crate::slices::{Figure, LoadComparison, Merged, Ratio, TargetComparison};
+use crate::slices::{Figure, LoadComparison, Merged, Ratio, StartSpread, TargetComparison};
 
 /// A target of a load against the load's baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +67,12 @@ pub fn shown_merged(merged: &Merged) -> String {
     let ratio = merged.ratio.map(|[ratio, low, high]| format!(", {}", format::ratio(ratio, Some((low, high)))));
     let machines = if merged.machines { ", the machine's" } else { "" };
     format!("{}{}{machines}", format::time(Some(merged.us)), ratio.unwrap_or_default())
+}
+
+/// Standard deviation from start to start in percent: `1.6 [1.2 2.3]`.
+pub fn start_spread(spread: StartSpread) -> String {
+    let [deviation, low, high] = [spread.deviation, spread.low, spread.high].map(|share| share * 100.0);
+    format!("{deviation:.1} [{low:.1} {high:.1}]")
 }
 
 /// The figure in columns and charts.

@@ -69,7 +69,7 @@ pub fn compare(
         let all = analyses.iter().flat_map(|analysis| &analysis.compared);
         let between = Between::pooled(all.filter(|one| one.figure == figure).map(|one| &one.within));
         for one in analyses.iter_mut().flat_map(|analysis| &mut analysis.compared).filter(|one| one.figure == figure) {
-            one.ratio = between.widen(&one.within).ratio(figure, one.within.rounds());
+            one.ratio = between.widen(&one.within).ratio(figure, &one.within);
         }
     }
     let ps: Vec<f64> = analyses.iter().flat_map(|a| &a.compared).map(|one| one.ratio.p).collect();
@@ -129,7 +129,7 @@ impl<'a> Analysis<'a> {
                 let series = Series::of(figure, &rounds, &readings, target, baseline);
                 if let Some(within) = Within::of(&series.values, &series.starts) {
                     let is_offered = figure == Figure::Rate && load.open_loop && within.estimate.abs() <= MISSED;
-                    let ratio = Between::default().widen(&within).ratio(figure, within.rounds());
+                    let ratio = Between::default().widen(&within).ratio(figure, &within);
                     if !is_offered {
                         compared.push(Compared { target, figure, series, within, ratio });
                     }

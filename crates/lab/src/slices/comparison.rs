@@ -58,7 +58,18 @@ pub struct Ratio {
     pub p_adjusted: f64,
     /// Rounds, or groups of rounds, that it rests on.
     pub rounds: usize,
+    /// Absent for fewer than six starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<StartSpread>,
     pub verdict: Verdict,
+}
+
+/// Standard deviation of the logarithm of a ratio from start to start, beyond what rounds explain, with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StartSpread {
+    pub deviation: f64,
+    pub low: f64,
+    pub high: f64,
 }
 
 /// The answer on one figure, of the comparison and not of the absolute figures.

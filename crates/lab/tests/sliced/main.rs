@@ -5,6 +5,7 @@ mod summary;
 
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Width};
+use brunt_lab::slices::{Slice, record};
 use scene::{ROUNDS, STARTS, TARGETS, sliced};
 use std::fs;
 
@@ -100,6 +101,23 @@ fn a_run_that_was_killed_is_reported_from_its_whole_lines() {
     fs::write(&place, b"{}\n").unwrap();
     let error = report::read(store.path()).unwrap_err().to_string();
     assert!(error.contains("slices.jsonl: line 1 is not a slice"), "{error}");
+}
+
+#[test]
+fn many_starts_show_their_spread() {
+    let home = tempfile::tempdir().unwrap();
+    let store = sliced(home.path(), "[load]\nconnections = 80", &TARGETS[..2]);
+    let wide = || report::text(&report::read(store.path()).unwrap(), Style::Plain, Width::Wide);
+    assert!(!wide().contains("starts, %"), "three starts tell little");
+    let place = store.slices("");
+    let mut slices = record::read(&place).unwrap();
+    for (slice, index) in slices.iter_mut().zip(0..) {
+        slice.start = 1 + index / 12;
+    }
+    fs::write(&place, slices.iter().flat_map(Slice::line).collect::<Vec<u8>>()).unwrap();
+    let text = wide();
+    let row = text.lines().find(|line| line.starts_with(" uring ")).unwrap();
+    assert!(text.contains("starts, %") && row.contains(" [0.0 "), "{text}");
 }
 
 #[test]

@@ -30,9 +30,18 @@ impl Chance {
         -mean * self.uniform().ln()
     }
 
+    /// A whole number from 0, below `count`.
+    pub fn below(&mut self, count: usize) -> usize {
+        (self.0.next_u64() % count as u64) as usize
+    }
+
+    pub fn coin(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for index in (1..values.len()).rev() {
-            values.swap(index, (self.0.next_u64() % (index as u64 + 1)) as usize);
+            values.swap(index, self.below(index + 1));
         }
     }
 }

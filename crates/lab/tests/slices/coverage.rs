@@ -97,3 +97,19 @@ fn random_order_withstands_periodic_noise() {
     let (random, fixed) = (held(true), held(false));
     assert!(random > 0.935 && fixed < 0.6, "{random} {fixed}");
 }
+
+#[test]
+fn the_spread_itself_has_an_interval_from_six_starts_on() {
+    let found = |starts: u32, seed: u64| {
+        let experiment = Experiment { starts, start_spread: 0.02, ..Experiment::new(&[1.0, 1.0], 8 * starts) };
+        ratio(&experiment.run(Machine::new(seed).with_noise(0.3), 0.03), "one", Figure::Cost).starts
+    };
+    let spreads = experiments(400, |seed| found(20, seed).expect("starts enough"));
+    // Of two targets.
+    let truth = 0.02 * 2f64.sqrt();
+    let held = share(&spreads, |spread| (spread.low..=spread.high).contains(&truth));
+    assert!((0.9..=0.98).contains(&held), "{held}");
+    let mean = spreads.iter().map(|spread| spread.deviation).sum::<f64>() / spreads.len() as f64;
+    assert!((mean / truth - 1.0).abs() < 0.06, "{mean}");
+    assert!(found(5, 1).is_none() && found(6, 1).is_some());
+}

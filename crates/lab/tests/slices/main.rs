@@ -8,3 +8,5 @@ mod doubts;
 mod machine;
 mod placebo;
 mod recipe;
+mod recorded;
+mod replay;

@@ -102,6 +102,12 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
             merged.map_or(format::ABSENT.to_owned(), compared::shown_merged)
         });
     }
+    for figure in [Figure::Rate, Figure::Cost] {
+        add("starts, %", compared::name(figure), true, 6, &|row| {
+            let ratio = row.compared.as_ref().and_then(|compared| compared.of(figure));
+            ratio.and_then(|ratio| ratio.starts).map_or(format::ABSENT.to_owned(), compared::start_spread)
+        });
+    }
     for (over, name, weight, show) in FIGURES {
         add(over, name, true, *weight, &|row| show(&row.figures));
     }

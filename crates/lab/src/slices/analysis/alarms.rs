@@ -106,17 +106,16 @@ fn deviations(products: &[f64]) -> f64 {
     if squares > 0.0 { sum.abs() / squares.sqrt() } else { 0.0 }
 }
 
-/// Slope of the residuals on `x`, if it is significant. `None` stands for rounds without an `x`.
+/// Slope of the residuals on `x`, if it is significant. `None` stands for rounds without an `x`. The error is that of a slope of 0:
+/// the line through a round far from all others would leave nothing of it.
 fn slope(x: &[Option<f64>], e: &[f64], Strictness(z): Strictness) -> Option<f64> {
     let pairs: Vec<(f64, f64)> = x.iter().zip(e).filter_map(|(x, e)| x.map(|x| (x, *e))).collect();
     let n = pairs.len() as f64;
     let mean_x = pairs.iter().map(|(x, _)| x).sum::<f64>() / n;
     let mean_e = pairs.iter().map(|(_, e)| e).sum::<f64>() / n;
     let squares: f64 = pairs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-    let slope = pairs.iter().map(|(x, e)| (x - mean_x) * (e - mean_e)).sum::<f64>() / squares;
-    let left: Vec<f64> = pairs.iter().map(|(x, e)| (x - mean_x) * (e - mean_e - slope * (x - mean_x))).collect();
-    let error = left.iter().map(|product| product * product).sum::<f64>().sqrt() / squares * (n / (n - 2.0)).sqrt();
-    (n > 10.0 && slope.abs() > z * error).then_some(slope)
+    let products: Vec<f64> = pairs.iter().map(|(x, e)| (x - mean_x) * (e - mean_e)).collect();
+    (n > 10.0 && deviations(&products) > z).then(|| products.iter().sum::<f64>() / squares)
 }
 
 /// By how much the figure is higher after a slice of `before`: regression on whether it preceded target or baseline.

@@ -2,10 +2,13 @@
 //! rounds of one start shows it.
 
 use super::within::Within;
-use crate::slices::comparison::{Figure, Ratio, Verdict};
+use crate::slices::comparison::{Figure, Ratio, StartSpread, Verdict};
 use crate::stats::hodges_lehmann::{normal_two_sided, p};
 use crate::stats::student::{two_sided, two_sided_quantile};
-use crate::stats::{CONFIDENCE, Interval};
+use crate::stats::{CONFIDENCE, Interval, chi_square};
+
+/// Fewer starts tell the spread to no better than a factor of three.
+const LEAST_STARTS: usize = 6;
 
 /// The part of an interval that is due to starts is wider by this, because no further start is made once it is narrow, which chooses
 /// narrow ones.
@@ -33,16 +36,9 @@ impl Between {
     /// Pooled over all targets and loads that have several starts.
     pub fn pooled<'a>(all: impl Iterator<Item = &'a Within>) -> Self {
         let (mut sum, mut df) = (0.0, 0.0);
-        for within in all.filter(|within| within.starts.len() > 1) {
-            let count = within.starts.len() as f64;
-            let mean = within.starts.iter().map(|(estimate, _)| estimate).sum::<f64>() / count;
-            let squares: f64 = within.starts.iter().map(|(estimate, _)| (estimate - mean).powi(2)).sum();
-            // Squared error of one start's estimate, from that of all rounds.
-            let fewer =
-                within.starts.iter().map(|(_, rounds)| within.rounds() as f64 / *rounds as f64).sum::<f64>() / count;
-            let explained = within.standard_error().powi(2) * fewer;
-            sum += squares - (count - 1.0) * explained;
-            df += count - 1.0;
+        for (squares, explained, own) in all.filter_map(parts) {
+            sum += squares - own * explained;
+            df += own;
         }
         let variance = if df > 0.0 { (sum / df).max(0.0) } else { 0.0 };
         let t = if variance > 0.0 { two_sided_quantile(CONFIDENCE, df) } else { 0.0 };
@@ -79,17 +75,38 @@ impl Between {
     }
 }
 
+/// Sum of the squared distances of the starts' estimates from their mean, the part of each that rounds explain, and degrees of
+/// freedom; `None` for a single start.
+fn parts(within: &Within) -> Option<(f64, f64, f64)> {
+    let count = within.starts.len() as f64;
+    let mean = within.starts.iter().map(|(estimate, _)| estimate).sum::<f64>() / count;
+    let squares = within.starts.iter().map(|(estimate, _)| (estimate - mean).powi(2)).sum();
+    // Squared error of one start's estimate, from that of all rounds.
+    let fewer = within.starts.iter().map(|(_, rounds)| within.rounds() as f64 / *rounds as f64).sum::<f64>() / count;
+    let explained = within.standard_error().powi(2) * fewer;
+    (within.starts.len() > 1).then_some((squares, explained, count - 1.0))
+}
+
+/// The spread between starts of one comparison alone, with the interval of a variance of normal values.
+pub fn spread(within: &Within) -> Option<StartSpread> {
+    let (squares, explained, df) = parts(within).filter(|_| within.starts.len() >= LEAST_STARTS)?;
+    let beyond = |count: f64| (squares / count - explained).max(0.0).sqrt();
+    let [low, high] = [1.0 + CONFIDENCE, 1.0 - CONFIDENCE].map(|p| beyond(chi_square::quantile(p / 2.0, df)));
+    Some(StartSpread { deviation: beyond(df), low, high })
+}
+
 impl Widened {
     /// The verdict and the adjusted p follow once all comparisons are known.
-    pub fn ratio(&self, figure: Figure, rounds: usize) -> Ratio {
+    pub fn ratio(&self, figure: Figure, within: &Within) -> Ratio {
         Ratio {
             figure,
+            starts: spread(within),
             ratio: self.estimate.exp(),
             low: self.interval.low.exp(),
             high: self.interval.high.exp(),
             p: self.p,
             p_adjusted: self.p,
-            rounds,
+            rounds: within.rounds(),
             verdict: Verdict::CannotTell { rounds: None },
         }
     }
