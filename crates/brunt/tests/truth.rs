@@ -182,9 +182,11 @@ fn rows_of_truth_are_tabled_and_belong_to_one_setting() {
     let row = r#"{"noise":"busy","servers":"twins","number":0,"settings":"slices","seconds":31.5,"failed":"it died"}"#;
     fs::write(&rows, format!("{row}\n")).unwrap();
     let truth = |more: &[&str]| {
+        for needed in ["noise", "work_server"] {
+            example(needed);
+        }
         let mut truth = Command::new(example("truth"));
         truth.args(["--runs", "0", "--brunt", env!("CARGO_BIN_EXE_brunt"), "--rows"]).arg(&rows).args(more);
-        ["noise", "work_server"].map(example);
         truth.output().unwrap()
     };
     let text = String::from_utf8(truth(&[]).stdout).unwrap();
