@@ -70,7 +70,7 @@ impl Arguments {
 
     /// What all rows of a file have in common.
     fn settings(&self) -> String {
-        [&[self.order.clone()], &self.flags[..]].concat().join(" ")
+        [std::slice::from_ref(&self.order), &self.flags[..]].concat().join(" ")
     }
 }
 

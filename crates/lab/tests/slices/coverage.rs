@@ -101,7 +101,7 @@ fn random_order_withstands_periodic_noise() {
 #[test]
 fn the_spread_itself_has_an_interval_from_six_starts_on() {
     let found = |starts: u32, seed: u64| {
-        let experiment = Experiment { starts, start_spread: 0.02, ..Experiment::new(&[1.0, 1.0], 8 * starts) };
+        let experiment = Experiment::new(&[1.0, 1.0], 8 * starts).in_starts(starts, 8, 0.02);
         ratio(&experiment.run(Machine::new(seed).with_noise(0.3), 0.03), "one", Figure::Cost).starts
     };
     let spreads = experiments(400, |seed| found(20, seed).expect("starts enough"));
