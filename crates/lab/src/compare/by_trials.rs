@@ -58,6 +58,7 @@ fn target(name: &str, pair: &Pair) -> TargetComparison {
             p: found.p?,
             p_adjusted: found.p_adjusted?,
             rounds: found.repeats,
+            starts: None,
             verdict: match found.conclusion {
                 Conclusion::NoDifference => Verdict::NoDifference,
                 Conclusion::Different => Verdict::Different,

@@ -58,7 +58,7 @@ pub struct Ratio {
     pub p_adjusted: f64,
     /// Rounds, or groups of rounds, that it rests on.
     pub rounds: usize,
-    /// Absent for fewer than six starts.
+    /// Absent for fewer than six starts, and by trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts: Option<StartSpread>,
     pub verdict: Verdict,
