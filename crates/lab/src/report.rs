@@ -37,6 +37,7 @@ pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};
 pub use row::{Figures, Row};
+pub(crate) use svg::knee::{Knee, KneePoint, Mark};
 pub use terminal::{Width, text, width};
 
 #[derive(Debug, Clone)]

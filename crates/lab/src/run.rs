@@ -4,6 +4,7 @@ pub(crate) mod build;
 pub mod experiment;
 mod nginx;
 pub mod preflight;
+pub(crate) mod single;
 mod sliced;
 mod tester_window;
 pub mod trial;

@@ -1,21 +1,41 @@
-//! Search for the highest rate that meets an SLO: bracketing, bisection, confirmation.
+//! Search for the highest rate that meets an SLO: rates alternate in random order, so that a slow spell of the machine hits all
+//! of them alike.
 //!
-//! `search` selects the rates and is pure; `step` runs one load as a process; `text` formats the result.
+//! `search` selects the rates, `bounds` and `evidence` say what samples mean, all pure; `sliced` makes slices on a target that
+//! stays up, `runs` whole runs of a tester; `text` and `curve` show the result.
 
+mod bounds;
+mod curve;
+mod evidence;
+mod runs;
 mod search;
+mod sliced;
 mod source;
 mod step;
 mod text;
 
-pub use search::{Attempt, Range, Search, SearchResult, SloOutcome};
+pub use curve::{curve, page};
+pub use search::{Range, SearchResult};
+pub use sliced::RatedSlice;
 pub use source::{LoadSource, PlannedTarget};
-pub use step::{LoadStep, Step};
+pub use step::{SloOutcome, Step};
 pub use text::{closing, text};
 
+use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec};
+use crate::run::single::{Gone, SingleTarget};
+use crate::slices::rounds::Participant;
+use crate::system::proc_stat::has_ended;
 use crate::{Error, system::process_registry::ProcessRegistry};
-use brunt_results::{Rate, Slo, Span, directory::Directory};
+use bounds::Sample;
+use brunt_meter::slice::ServerCpu;
+use brunt_results::{Slo, Span, directory::Directory};
+use runs::Runs;
+use search::Search;
 use serde::Serialize;
+use sliced::Slices;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use std::{fs, path::PathBuf, sync::Arc};
 
 #[derive(Debug, Clone)]
@@ -23,9 +43,15 @@ pub struct Request {
     pub source: LoadSource,
     pub slo: Slo,
     pub range: Range,
+    /// Measured time at a rate before it counts as held or broken; the window of a tester's run.
     pub step: Span,
+    /// Measured time at the rates of the result.
     pub confirm: Span,
-    /// Seed of the first load; incremented for each step.
+    /// Shortest slice.
+    pub slice: Span,
+    /// Time for the search.
+    pub budget: Span,
+    /// Seed of the first round; each has another one.
     pub seed: u64,
     pub out: PathBuf,
 }
@@ -38,16 +64,54 @@ pub struct SearchReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<String>,
     pub slo: String,
+    /// The SLO's first bound on a time, in microseconds, with the name of its figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<(String, f64)>,
     pub end: SearchResult,
-    /// In execution order.
+    /// Probability with which each end of the result is on its side.
+    pub confidence: f64,
+    pub rounds: usize,
+    pub doubts: Vec<String>,
+    /// Slices: one a rate, ascending. Runs: one each, in the order of execution.
     pub steps: Vec<Step>,
 }
 
-/// Runs a search. `observe` is called before and after each load. `None` if it was interrupted.
+/// How far a search is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// Whether rates are tried one by one to find their order of magnitude.
+    pub is_ascending: bool,
+    /// Rates that were just tried.
+    pub rates: Vec<f64>,
+    pub rounds: usize,
+    /// Highest rate that holds, and lowest that breaks.
+    pub bracket: (Option<f64>, Option<f64>),
+}
+
+/// What all loads of a search have in common.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    request: &'a Request,
+    registry: &'a Arc<ProcessRegistry>,
+    stop: &'a AtomicBool,
+}
+
+/// Makes the loads of a search.
+trait Sampler {
+    /// One sample of each rate, in random order; `None` if the search was interrupted.
+    fn round(&mut self, rates: &[f64]) -> Result<Option<Vec<Sample>>, Error>;
+
+    fn steps(&mut self, search: &Search, steps_dir: &Path) -> Result<Vec<Step>, Error>;
+
+    /// What the result depends on beside the target.
+    fn doubts(&self, search: &Search) -> Vec<String>;
+}
+
+/// Runs a search and writes its files. `observe` is called after each round. `None` if it was interrupted.
 pub fn run(
     request: &Request,
     stop: &AtomicBool,
-    observe: &mut dyn FnMut(&Attempt, Option<&Step>),
+    observe: &mut dyn FnMut(&State),
 ) -> Result<Option<SearchReport>, Error> {
     let earlier = fs::read_dir(request.out.join("steps")).is_ok_and(|mut steps| steps.next().is_some());
     if earlier {
@@ -56,36 +120,121 @@ pub fn run(
     }
     let directory = Directory::create(&request.out)?;
     let steps_dir = Directory::create(request.out.join("steps"))?;
-    let (ledger, _) = ProcessRegistry::open(&steps_dir.path().join("running.json"))?;
-    let ledger = Arc::new(ledger);
+    let (registry, _) = ProcessRegistry::open(&steps_dir.path().join("running.json"))?;
+    let registry = Arc::new(registry);
     if let LoadSource::Planned(planned) = &request.source
-        && !planned.build(&request.out.join("build.log"), &ledger, stop)?
+        && !planned.build(&request.out.join("build.log"), &registry, stop)?
     {
         return Ok(None);
     }
-    let mut search = Search::new(request.range);
-    let mut steps: Vec<Step> = Vec::new();
-    let end = loop {
-        let next = match search.next() {
-            Ok(next) => next,
-            Err(end) => break end,
-        };
-        observe(&next, None);
-        let number = steps.len() + 1;
-        let dir = steps_dir.path().join(format!("{number:02}-rate={}", Rate(next.rate)));
-        let ask = LoadStep { request, number, next, dir };
-        let Some(step) = ask.run(&ledger, stop)? else { return Ok(None) };
-        observe(&next, Some(&step));
-        search.tell(step.outcome);
-        steps.push(step);
-        if stop.load(Ordering::Relaxed) {
+    let context = Context { request, registry: &registry, stop };
+    let found = made(context, steps_dir.path(), observe)?;
+    if let Some(found) = &found {
+        directory.write_json("find.json", found)?;
+        directory.write("knee.svg", curve(found)?.as_bytes())?;
+        directory.write("report.html", page(found)?.as_bytes())?;
+    }
+    Ok(found)
+}
+
+fn made(
+    context: Context,
+    steps_dir: &Path,
+    observe: &mut dyn FnMut(&State),
+) -> Result<Option<SearchReport>, Error> {
+    let mut by_slices = |participant: Participant, gone: &mut Gone| {
+        let search = Search::new(context.request.range, sliced::effort(&context), sliced::bounds_of(&context));
+        let mut sampler = Slices::begin(context, participant, gone)?;
+        conduct(context, search, &mut sampler, steps_dir, observe)
+    };
+    match &context.request.source {
+        LoadSource::Url { url, words, server, generator } => {
+            let connections = generator.open(words).map_err(Error::Failed)?;
+            let meter = server.and_then(|pid| ServerCpu::attach(pid).ok());
+            let participant = Participant { name: url.clone(), connections, server: meter, group: None };
+            let gone = |pid: &u32| format!("the server, process {pid}, has ended");
+            by_slices(participant, &mut || server.filter(|pid| has_ended(*pid)).as_ref().map(gone))
+        }
+        LoadSource::Planned(planned) if context.request.source.is_external() => {
+            let search = Search::new(context.request.range, runs::effort(&context), runs::bounds_of());
+            conduct(context, search, &mut Runs::new(context, planned, steps_dir), steps_dir, observe)
+        }
+        LoadSource::Planned(planned) => {
+            let runner = TrialRunner { request: &planned.run, registry: context.registry, stop: context.stop };
+            let mut cell = planned.cell.clone();
+            cell.settings.rate = Some(crate::plan::settings::Amount::Total(context.request.range.from));
+            let trials = vec![TrialSpec { cell: &cell, number: 1, dir: context.request.out.join("target") }];
+            let group = TrialGroup { trials, target: planned.target(), repeat: 1, seed: context.request.seed };
+            let generator = &*planned.generator()?;
+            SingleTarget { runner: &runner, generator, group: &group }.with(by_slices)
+        }
+    }
+}
+
+/// Makes rounds until the search is over or the time is up.
+fn conduct(
+    context: Context,
+    mut search: Search,
+    sampler: &mut dyn Sampler,
+    steps_dir: &Path,
+    observe: &mut dyn FnMut(&State),
+) -> Result<Option<SearchReport>, Error> {
+    let until = Instant::now() + context.request.budget.0;
+    loop {
+        let rates = search.next();
+        if rates.is_empty() || Instant::now() >= until {
+            break;
+        }
+        let is_ascending = search.is_ascending();
+        let Some(samples) = sampler.round(&rates)? else { return Ok(None) };
+        search.tell(samples);
+        observe(&State { is_ascending, rates, rounds: search.rounds().0, bracket: search.bracket() });
+        if context.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-    };
+    }
+    let steps = sampler.steps(&search, steps_dir)?;
+    let mut doubts = Vec::new();
+    if !search.is_precise() {
+        let Request { budget, range, .. } = context.request;
+        doubts.push(format!(
+            "the time was over after {budget}, before the limit was known to {} % and confirmed: --budget gives more",
+            crate::format::trimmed(range.precision * 100.0)
+        ));
+    }
+    if search.is_contradictory() {
+        doubts.push("some rate broke although a higher one holds; neither counts".to_owned());
+    }
+    doubts.extend(sampler.doubts(&search));
+    Ok(Some(report(context.request, &search, steps, doubts)))
+}
+
+fn report(request: &Request, search: &Search, steps: Vec<Step>, doubts: Vec<String>) -> SearchReport {
     let times = request.source.tester().filter(|_| request.source.starts_at_send()).map(|tester| {
         format!("{} starts its clock when it sends: all times, those of the SLO too, are service times", tester.name)
     });
-    let found = SearchReport { url: request.source.name(), times, slo: request.slo.to_string(), end, steps };
-    directory.write_json("find.json", &found)?;
-    Ok(Some(found))
+    let limited = |rate: f64| {
+        steps.iter().any(|step| step.rate == rate && step.outcome == SloOutcome::GeneratorLimited)
+    };
+    let end = match search.end() {
+        SearchResult::Holds { rate, breaks } if limited(breaks) => {
+            SearchResult::GeneratorLimited { rate: Some(rate), limited: breaks }
+        }
+        SearchResult::Never { lowest } if limited(lowest) => {
+            SearchResult::GeneratorLimited { rate: None, limited: lowest }
+        }
+        end => end,
+    };
+    let time = request.slo.conditions().iter().find(|condition| condition.is_time());
+    SearchReport {
+        url: request.source.name(),
+        times,
+        slo: request.slo.to_string(),
+        bound: time.map(|condition| (condition.figure.clone(), condition.bound)),
+        end,
+        confidence: (1.0 + evidence::CONFIDENCE) / 2.0,
+        rounds: search.rounds().0,
+        doubts,
+        steps,
+    }
 }

@@ -50,13 +50,17 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     );
     ensure!(*requests != Some(0), "0 requests make no result: give -n at least 1, or leave it out");
     addresses(options)?;
-    for (flag, rate) in [("-R", options.rate), ("--connect-rate", options.connect_rate)] {
-        ensure!(
-            rate.is_none_or(|rate| rate > 0.0 && rate <= MAX_RATE),
-            "a rate of {} per second cannot be kept: give {flag} a number above 0 and up to 10M",
-            rate.unwrap_or_default()
-        );
+    for (flag, per_second) in [("-R", options.rate), ("--connect-rate", options.connect_rate)] {
+        per_second.map_or(Ok(()), |per_second| rate(flag, per_second))?;
     }
+    Ok(())
+}
+
+pub fn rate(flag: &str, per_second: f64) -> Result<(), LoadError> {
+    ensure!(
+        per_second > 0.0 && per_second <= MAX_RATE,
+        "a rate of {per_second} per second cannot be kept: give {flag} a number above 0 and up to 10M"
+    );
     Ok(())
 }
 

@@ -116,8 +116,8 @@ impl Options {
         Share { thread, threads: self.threads.len(), connections: self.connections }
     }
 
-    /// The intended times of a thread's requests; `None` in a closed loop.
-    pub(crate) fn schedule(&self, seed: u64, share: Share) -> Option<Schedule> {
-        Some(Schedule::new(self.arrival, self.rate?, seed, share))
+    /// The intended times of a thread's requests at `rate` over all threads; `None` in a closed loop.
+    pub(crate) fn schedule(&self, rate: Option<f64>, seed: u64, share: Share) -> Option<Schedule> {
+        Some(Schedule::new(self.arrival, rate?, seed, share))
     }
 }

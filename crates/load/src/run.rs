@@ -101,7 +101,7 @@ pub(crate) fn thread_work(
 ) -> (Sender<Box<Interval>>, impl FnOnce() -> Option<Schedule> + Send + 'static) {
     let options = &shared.options;
     let (core, share) = (options.threads[number], options.share(number));
-    let schedule = options.schedule(options.seed, share);
+    let schedule = options.schedule(options.rate, options.seed, share);
     let (spare, incoming) = mpsc::channel();
     let channels = Channels { out: out.clone(), spare: incoming };
     let shared = Arc::clone(shared);
@@ -117,7 +117,7 @@ impl Threads<'_> {
 }
 
 pub(crate) fn schedules(options: &Options) -> Vec<Schedule> {
-    (0..options.threads.len()).filter_map(|thread| options.schedule(options.seed, options.share(thread))).collect()
+    (0..options.threads.len()).filter_map(|thread| options.schedule(options.rate, options.seed, options.share(thread))).collect()
 }
 
 /// Ends the load threads when dropped.

@@ -381,8 +381,25 @@ fn a_session_that_cannot_be_opened_says_why() {
 }
 
 #[test]
-fn a_slice_without_a_window_is_an_error() {
+fn each_slice_may_have_a_rate_of_its_own() {
+    let _turn = alone();
+    let mut session =
+        open(&Options { rate: Some(1.0), threads: vec![None, None], connections: 6, ..options(echo_server()) });
+    for rate in [2000, 500, 40, 2000, 1000] {
+        session.set_rate(rate as f64).unwrap();
+        let report = slice(&mut session, order(10, 50, 1));
+        assert_eq!((report.offered, report.response.len()), (Some(rate / 20), rate / 20));
+    }
+    for rate in [0.0, -1.0, f64::NAN, 1e8] {
+        let error = session.set_rate(rate).unwrap_err().to_string();
+        assert!(error.contains("per second cannot be kept"), "{error}");
+    }
+}
+
+#[test]
+fn a_slice_without_a_window_and_a_closed_loop_with_a_rate_are_errors() {
     let mut session = open(&options(echo_server()));
+    assert!(session.set_rate(9.0).unwrap_err().to_string().contains("a closed loop has no rate"));
     let error = session.slice(order(10, 0, 1)).unwrap_err().to_string();
     assert!(error.contains("window of more than 0s") && !error.contains('\n'), "{error}");
     assert!(slice(&mut session, order(0, 100, 1)).replies > 0);

@@ -53,6 +53,11 @@ impl Threshold {
         self.message_unless(true, result)
     }
 
+    /// Whether it bounds a response time.
+    pub fn is_time(&self) -> bool {
+        !matches!(&*self.figure, "cost" | "rate" | "failed" | "errors")
+    }
+
     /// Whether it says how many failures are too many, and so that fewer are acceptable.
     pub fn limits_failures(&self) -> bool {
         self.is_above && matches!(&*self.figure, "errors" | "failed")
@@ -119,6 +124,10 @@ impl FromStr for Slo {
 }
 
 impl Slo {
+    pub fn conditions(&self) -> &[Threshold] {
+        &self.conditions
+    }
+
     /// The conditions that the result violates, one sentence each. A condition on an absent figure is violated. Failed
     /// requests violate the SLO unless a condition on `errors` or `failed` allows them.
     pub fn violations(&self, result: &RunResult) -> Vec<String> {
@@ -134,6 +143,11 @@ impl Slo {
     /// The first condition on a figure that the result does not have.
     pub fn unrecorded(&self, result: &RunResult) -> Option<&Threshold> {
         self.conditions.iter().find(|condition| condition.value(result).0.is_none())
+    }
+
+    /// The smallest share of late requests that a condition on a percentile allows.
+    pub fn strictest_share(&self) -> Option<f64> {
+        self.conditions.iter().filter_map(|condition| share_beyond(&condition.figure)).reduce(f64::min)
     }
 
     /// Requests needed for the highest percentile in a condition: n (1 - q) >= 10.

@@ -3,13 +3,17 @@
 mod planned;
 
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::{current_binary, load, out_directory, registered, share, stdout};
+use super::load::session::Sessions;
+use super::status_line::StatusLine;
+use super::{load, out_directory, registered, share, stdout};
 use brunt_lab::Error;
-use brunt_lab::format::time;
-use brunt_lab::slo_search::{self, Attempt, LoadSource, Range, Request, SloOutcome, Step};
+use brunt_lab::slices::Generator;
+use brunt_lab::slo_search::{self, LoadSource, Range, Request, State};
 use brunt_results::{ExitCode, Rate, Slo, Span};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
 
 const PLANNED: &str = "Target of a plan";
 
@@ -18,9 +22,11 @@ const PLANNED: &str = "Target of a plan";
     override_usage = "brunt find [OPTIONS] --slo SLO URL [LOAD FLAGS]\n       \
                       brunt find [OPTIONS] --slo SLO --plan PLAN --target NAME",
     after_help = "\
-Doubles the rate until the SLO is violated, then bisects until the gap is at most --precision, and confirms the highest \
-rate that held with a longer load. A rate is rejected after two violations. Each load is a brunt load with the flags after \
-the URL; or, with --plan, a load of the plan on a target that is started anew for it, as a trial of brunt run.
+Doubles the rate until the SLO is violated twice, then alternates rates between there and the last one that held, in \
+random order, a slice of load each, on connections that stay open. So a slow spell of the machine hits all rates alike. The \
+slices of a rate together say whether the SLO holds there; the search ends when the highest rate that holds and the lowest \
+that breaks are within --precision and measured for --confirm each. The flags after the URL are those of brunt load; with \
+--plan, a target of the plan is started. Other testers than brunt make whole runs, each on a target started anew.
 
 Examples:
   brunt find --slo 'p99<6ms,errors<0.1%' tcp://127.0.0.1:7100 -c 100 --cores 0
@@ -28,8 +34,8 @@ Examples:
   brunt find --slo 'p99<2ms' --plan quick --target epoll
   brunt find --slo 'p99<20ms' --plan web.toml --target nginx --only connections=100 --tester oha
 
-Exit status: 0 the rate was found and confirmed, 1 a load failed, all its requests failed, or the search was interrupted, \
-2 wrong usage, 3 no rate holds, or the generator was the limit."
+Exit status: 0 the rate was found, 1 a load failed, all its requests failed, or the search was interrupted, 2 wrong usage, \
+3 no rate holds, the generator was the limit, or the time was over before an answer."
 )]
 pub struct Args {
     /// Bounds to meet: FIGURE<BOUND,... with p50, p99, p99.9, errors (errors<0.1%) and the other figures of
@@ -45,16 +51,23 @@ pub struct Args {
     /// Largest gap between the highest rate that holds and the lowest that does not
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "3%")]
     precision: f64,
-    /// Measured window of each load; longer where a percentile needs more requests
-    #[arg(long, value_name = "TIME", default_value = "3s")]
-    step: Span,
-    /// Measured window of the confirming load
-    #[arg(long, value_name = "TIME", default_value = "15s")]
-    confirm: Span,
-    /// Seed of the first load; incremented for each further one
+    /// Measured time at a rate before it counts as held or broken; the window of a run of another tester, longer where a
+    /// percentile needs more requests [default: 1s; 3s with another tester]
+    #[arg(long, value_name = "TIME")]
+    step: Option<Span>,
+    /// Measured time at both rates of the result [default: 5s; 15s with another tester]
+    #[arg(long, value_name = "TIME")]
+    confirm: Option<Span>,
+    /// Shortest slice of load at one rate
+    #[arg(long, value_name = "TIME", default_value = "200ms")]
+    slice: Span,
+    /// Time for the search [default: 60s; 5m with another tester]
+    #[arg(long, value_name = "TIME")]
+    budget: Option<Span>,
+    /// Seed of the order and of the arrivals
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Directory for the result of each load [default: runs/find, or runs/find-2 and so on]
+    /// Directory for the slices and the result of each rate [default: runs/find, or runs/find-2 and so on]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the result as JSON
@@ -98,13 +111,16 @@ impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         self.check()?;
         let out = out_directory(self.out.as_ref(), "find")?;
+        // A second signal is ignored: exiting at once would leave a target running.
+        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
+        let generator: Rc<dyn Generator> = Rc::new(Sessions { stop: stop.clone() });
         let source = match (&self.plan, &self.url) {
-            (Some(plan), _) => LoadSource::Planned(Box::new(planned::target(self, plan, &out)?)),
-            (None, url) => LoadSource::Url {
-                brunt: current_binary()?,
-                url: url.clone().unwrap_or_default(),
-                flags: self.load.clone(),
-            },
+            (Some(plan), _) => LoadSource::Planned(Box::new(planned::target(self, plan, &out, generator)?)),
+            (None, url) => {
+                let (url, words) = (url.clone().unwrap_or_default(), self.words());
+                let server = load::metered(&words)?;
+                LoadSource::Url { url, words, server, generator }
+            }
         };
         if let LoadSource::Planned(planned) = &source
             && let [_, ..] = planned.target().build.as_slice()
@@ -112,26 +128,37 @@ impl Args {
         {
             let _ = writeln!(io::stderr(), "building {}: {}", planned.target().name, planned.target().build.join(" "));
         }
+        let defaults = if source.is_external() { [3, 15, 300] } else { [1, 5, 60] };
+        let [step, confirm, budget] = defaults.map(|seconds| Span(Duration::from_secs(seconds)));
         let request = Request {
             source,
             slo: self.slo.clone(),
             range: Range { from: self.from.0, to: self.to.map(|to| to.0), precision: self.precision },
-            step: self.step,
-            confirm: self.confirm,
+            step: self.step.unwrap_or(step),
+            confirm: self.confirm.unwrap_or(confirm),
+            slice: self.slice,
+            budget: self.budget.unwrap_or(budget),
             seed: self.seed,
             out,
         };
-        // A second signal is ignored: exiting at once would leave a load running.
-        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
+        let line = StatusLine::new(self.quiet);
+        let mut known = (None, None);
         let found = registered(&request.out, || {
-            slo_search::run(&request, &stop, &mut |next, step| self.report_step(next, step))
-        })?;
-        let Some(found) = found else {
+            slo_search::run(&request, &stop, &mut |state| known = report_state(&line, state, known))
+        });
+        drop(line);
+        let Some(found) = found? else {
             let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
             return Ok(ExitCode::Failed);
         };
         stdout::print_as(self.json, &found, slo_search::text)?;
         Ok(found.end.confirmed().map_or(ExitCode::Untrusted, |_| ExitCode::Good))
+    }
+
+    /// Arguments of `brunt load`.
+    fn words(&self) -> Vec<String> {
+        let rate = ["-R".to_owned(), self.from.to_string()];
+        self.url.iter().chain(&rate).chain(&self.load).cloned().collect()
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -152,31 +179,27 @@ impl Args {
                 "{word} after the URL: the search sets rate, duration and files of each load (--from, --to, --step, \
                  --confirm, --out, before the URL)"
             ))),
-            None => {
-                let rate = ["-R".to_owned(), self.from.to_string()];
-                let words = |url| std::iter::once(url).chain(&rate).chain(&self.load).cloned().collect::<Vec<String>>();
-                self.url.as_ref().map_or(Ok(()), |url| load::check(&words(url)))
-            }
+            None => self.url.as_ref().map_or(Ok(()), |_| load::check(&self.words())),
         }
     }
+}
 
-    fn report_step(&self, next: &Attempt, step: Option<&Step>) {
-        if self.quiet {
-            return;
-        }
-        let rate = Rate(next.rate);
-        let _ = match step {
-            None if next.confirms => writeln!(io::stderr(), "{rate} requests/s, to confirm it"),
-            None => writeln!(io::stderr(), "{rate} requests/s"),
-            Some(step) => {
-                let word = match step.outcome {
-                    SloOutcome::Holds => "holds",
-                    SloOutcome::Breaks => "breaks",
-                    SloOutcome::GeneratorLimited => "the generator was the limit",
-                };
-                let why: String = step.broken.iter().map(|why| format!("; {why}")).collect();
-                writeln!(io::stderr(), "  {word}: p50 {}, p99 {}{why}", time(step.p50_us), time(step.p99_us))
-            }
-        };
+/// Ends of the result so far.
+type Ends = (Option<f64>, Option<f64>);
+
+/// Shows the rates that were just tried; a line stays where the ends have changed from `known`. Returns the ends.
+fn report_state(line: &StatusLine, state: &State, known: Ends) -> Ends {
+    let rates = |rates: &[f64]| rates.iter().map(|rate| Rate(*rate).to_string()).collect::<Vec<_>>().join(", ");
+    let tried = rates(&state.rates);
+    if state.is_ascending {
+        line.print(&format!("{tried} requests/s"));
+        return known;
     }
+    line.set(format!("round {}: {tried} requests/s", state.rounds));
+    if state.bracket != known {
+        let end = |word: &str, rate: Option<f64>| rate.map(|rate| format!("{word} {}", Rate(rate)));
+        let ends = [end("holds at", state.bracket.0), end("breaks at", state.bracket.1)];
+        line.print(&format!("round {}: {}", state.rounds, ends.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+    }
+    state.bracket
 }

@@ -197,7 +197,20 @@ struct Line {
 /// The options of a load described by `brunt load` arguments.
 fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
     let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())
+    let mut options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    line.args.script.install(&line.args, &mut options)?;
+    Ok(options)
+}
+
+/// The process that `brunt load` with these arguments would meter, if there is one.
+pub(super) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    let options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    Ok(match line.args.server_pid {
+        _ if line.args.no_meter => None,
+        Some(pid) => Some(pid),
+        None => listeners(&options.target.addresses()).ok().and_then(|pids| pids.first().copied()),
+    })
 }
 
 /// Runs the load described by `brunt load` arguments; writes no files.

@@ -3,6 +3,7 @@
 //! Text widths are estimated, because the fonts are those of the viewer. The same rows give the same bytes.
 
 mod bars;
+pub(crate) mod knee;
 mod lines;
 mod ratios;
 
@@ -100,17 +101,32 @@ fn line(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: 
 
 impl Chart {
     pub fn svg(&self) -> io::Result<String> {
+        let titles = Titles {
+            title: &self.title,
+            subtitle: &self.subtitle,
+            footer: &self.footer,
+            description: self.body.description(),
+        };
         match &self.body {
-            Body::Lines(lines) => frame(self, lines::height(lines), |area, top| lines::draw(lines, area, top)),
-            Body::Ratios(of) => frame(self, ratios::height(of), |area, top| ratios::draw(of, area, top)),
-            Body::Bars(bars) => frame(self, bars::height(bars), |area, top| bars::draw(bars, area, top)),
+            Body::Lines(lines) => frame(&titles, lines::height(lines), |area, top| lines::draw(lines, area, top)),
+            Body::Ratios(of) => frame(&titles, ratios::height(of), |area, top| ratios::draw(of, area, top)),
+            Body::Bars(bars) => frame(&titles, bars::height(bars), |area, top| bars::draw(bars, area, top)),
         }
     }
 }
 
+/// The texts around a chart.
+struct Titles<'a> {
+    title: &'a str,
+    subtitle: &'a str,
+    footer: &'a str,
+    /// Text alternative.
+    description: String,
+}
+
 /// Draws titles and footer around a body of that height. The body is passed the area and its own top.
-fn frame(chart: &Chart, body_height: i32, body: impl FnOnce(&Area, i32) -> Drawn) -> io::Result<String> {
-    let (titles, subtitles) = (wrapped(&chart.title, TITLE), wrapped(&chart.subtitle, SUBTITLE));
+fn frame(chart: &Titles, body_height: i32, body: impl FnOnce(&Area, i32) -> Drawn) -> io::Result<String> {
+    let (titles, subtitles) = (wrapped(chart.title, TITLE), wrapped(chart.subtitle, SUBTITLE));
     let head = 16 + 24 * titles.len() as i32 + 17 * subtitles.len() as i32 + 8;
     let height = head + body_height + FOOT;
     let mut out = String::new();
@@ -128,13 +144,13 @@ fn frame(chart: &Chart, body_height: i32, body: impl FnOnce(&Area, i32) -> Drawn
             y += 17;
         }
         body(&area, head)?;
-        text(&area, (MARGIN, height - 14), &SMALL.cut(&chart.footer, WIDTH - 2 * MARGIN), SMALL, HPos::Left)?;
+        text(&area, (MARGIN, height - 14), &SMALL.cut(chart.footer, WIDTH - 2 * MARGIN), SMALL, HPos::Left)?;
         area.present()
     })();
     drawn.map_err(|e| io::Error::other(format!("the chart '{}' cannot be drawn: {e}", chart.title)))?;
     // Screen readers look for title and description right after the opening tag.
     let at = out.find(">\n").map_or(out.len(), |at| at + 2);
-    let [title, words] = [&chart.title, &chart.body.description()].map(|text| escaped(&printable(text)));
+    let [title, words] = [chart.title, &chart.description].map(|text| escaped(&printable(text)));
     out.insert_str(at, &format!("<title>{title}</title>\n{CHART_MARK}. {words}</desc>\n"));
     Ok(out.replacen("<svg", "<svg role=\"img\"", 1))
 }

@@ -5,7 +5,7 @@
 
 mod enough;
 mod tester;
-mod written;
+pub(super) mod written;
 
 use super::trial::{RunningTarget, TrialContext, TrialError, TrialGroup, TrialRunner, TrialStatus, write_failures};
 use crate::plan::tester::BRUNT;

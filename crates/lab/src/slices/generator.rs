@@ -16,6 +16,10 @@ pub trait ConnectionSet {
     /// ends the experiment: the load cannot be made at all.
     fn slice(&mut self, spec: &SliceSpec) -> Result<Measured, String>;
 
+    /// Changes the rate of the following slices, in requests a second over all connections. The error is one line: the
+    /// connections were not opened with a rate, or it cannot be kept.
+    fn set_rate(&mut self, per_second: f64) -> Result<(), String>;
+
     /// Kernel ids of the threads that make the load.
     fn threads(&self) -> &[u32];
 

@@ -21,6 +21,11 @@ pub trait Loader {
     /// place among the others are still missing.
     fn slice(&mut self, spec: &SliceSpec) -> Result<Slice, SliceError>;
 
+    /// Changes the rate of the following slices, in requests a second over all connections; the error is one line.
+    fn set_rate(&mut self, per_second: f64) -> Result<(), String> {
+        Err(format!("{per_second} requests/s: this tester keeps the rate that it was started with"))
+    }
+
     /// Kernel ids of the threads that make the load; none where each slice has its own.
     fn threads(&self) -> &[u32];
 
@@ -36,6 +41,10 @@ pub trait Loader {
 impl Loader for Box<dyn ConnectionSet> {
     fn slice(&mut self, spec: &SliceSpec) -> Result<Slice, SliceError> {
         self.as_mut().slice(spec).map(slice).map_err(SliceError::Experiment)
+    }
+
+    fn set_rate(&mut self, per_second: f64) -> Result<(), String> {
+        self.as_mut().set_rate(per_second)
     }
 
     fn threads(&self) -> &[u32] {

@@ -9,6 +9,7 @@ use brunt_meter::slice::{IrqTime, LostTime, ServerCpu};
 use brunt_results::env::{Env, Idle};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Windows are longer or shorter by up to this share at random, so that they do not keep step with a periodic disturbance.
@@ -194,12 +195,8 @@ impl<'a> Rounds<'a> {
 
     /// Makes one slice of each target, in random order. The error ends the experiment.
     pub fn round(&mut self) -> Result<Vec<Slice>, String> {
-        self.round += 1;
         let mut order = self.names();
-        shuffle(&mut order, &mut self.random);
-        let jitter = 1.0 + JITTER * (2.0 * (self.random.next_u64() as f64 / u64::MAX as f64) - 1.0);
-        let window = self.lengths.window.mul_f64(if self.anew { 1.0 } else { jitter });
-        let spec = SliceSpec { lead: self.lengths.lead, window, seed: self.random.next_u64() };
+        let spec = self.next_round(&mut order);
         let mut slices = Vec::new();
         for (position, name) in (0..).zip(order) {
             if let Some(index) = self.index(&name) {
@@ -207,6 +204,36 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(slices)
+    }
+
+    /// Makes one slice of the only target at each of these rates, in random order, with the same arrivals as far as rates
+    /// allow; fewer once `stop` is set.
+    pub fn round_of_rates(
+        &mut self,
+        rates: &[f64],
+        lengths: Lengths,
+        stop: &AtomicBool,
+    ) -> Result<Vec<(f64, Slice)>, String> {
+        self.lengths = lengths;
+        let mut order = rates.to_vec();
+        let spec = self.next_round(&mut order);
+        let mut slices = Vec::new();
+        for (position, rate) in (0..).zip(order) {
+            if !stop.load(Ordering::Relaxed) {
+                self.targets[0].participant.loader.set_rate(rate)?;
+                slices.extend(self.slice(position, 0, &spec)?.map(|slice| (rate, slice)));
+            }
+        }
+        Ok(slices)
+    }
+
+    /// Shuffles what is to be loaded; returns what the slices of the next round have in common.
+    fn next_round<T>(&mut self, order: &mut [T]) -> SliceSpec {
+        self.round += 1;
+        shuffle(order, &mut self.random);
+        let jitter = 1.0 + JITTER * (2.0 * (self.random.next_u64() as f64 / u64::MAX as f64) - 1.0);
+        let window = self.lengths.window.mul_f64(if self.anew { 1.0 } else { jitter });
+        SliceSpec { lead: self.lengths.lead, window, seed: self.random.next_u64() }
     }
 
     /// A slice with what its loader knows; takes the target out if that fails.

@@ -1,10 +1,12 @@
 //! Selection of the rates to try. Pure: no load, no clock.
 //!
-//! Doubles the rate until one breaks the SLO, bisects the gap geometrically down to the precision, then confirms the
-//! highest rate that held with a long attempt, stepping down until one is confirmed. A rate counts as broken after it
-//! broke twice, so that a single disturbance does not decide. The confirmation guards against a rate that held by
-//! chance.
+//! 1. Ascent: one sample a rate, doubled until one breaks the SLO twice.
+//! 2. Rounds: one sample of each candidate, the ends of the bracket and rates between them; the bracket narrows to the highest
+//!    rate at which the samples of all rounds together hold and the lowest at which they break.
+//! 3. Rounds of the last bracket until both ends have been measured as long as a result needs.
 
+use super::bounds::{Bound, Sample};
+use super::evidence::{Standing, standing};
 use serde::Serialize;
 
 /// Range of rates in requests per second.
@@ -12,151 +14,277 @@ use serde::Serialize;
 pub struct Range {
     pub from: f64,
     pub to: Option<f64>,
-    /// Ratio, less 1, of the lowest broken to the highest held rate at which bisection ends: 0.05 for 5 %.
+    /// Ratio, less 1, of the lowest broken to the highest held rate at which the search ends: 0.05 for 5 %.
     pub precision: f64,
 }
 
+/// How much is measured before something is decided.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Attempt {
-    pub rate: f64,
-    /// Whether it is a long, confirming attempt.
-    pub confirms: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SloOutcome {
-    Holds,
-    Breaks,
-    /// The SLO is violated, possibly because of the load generator.
-    GeneratorLimited,
+pub struct Effort {
+    /// Seconds at a rate before it counts as held or broken.
+    pub step_s: f64,
+    /// Seconds at the rates of the result.
+    pub confirm_s: f64,
+    /// Samples at a rate before it counts as held or broken.
+    pub samples: usize,
+    /// Rates tried between the ends of the bracket at once.
+    pub between: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SearchResult {
     /// The SLO holds up to a rate.
-    Holds {
-        rate: f64,
-        breaks: f64,
-    },
-    HoldsAtMost {
-        rate: f64,
-    },
+    Holds { rate: f64, breaks: f64 },
+    HoldsAtMost { rate: f64 },
     /// The generator limits the rate.
-    GeneratorLimited {
-        rate: Option<f64>,
-        limited: f64,
-    },
+    GeneratorLimited { rate: Option<f64>, limited: f64 },
     /// It does not hold at any rate tried.
-    Never {
-        lowest: f64,
-    },
+    Never { lowest: f64 },
+    /// The time was over before both ends were certain.
+    Undecided { rate: Option<f64>, breaks: Option<f64> },
 }
 
 impl SearchResult {
-    /// The highest rate that holds, if the search found it and a long attempt confirmed it.
+    /// The highest rate that holds, if the search found it.
     pub fn confirmed(self) -> Option<f64> {
         match self {
             Self::Holds { rate, .. } | Self::HoldsAtMost { rate } => Some(rate),
-            Self::GeneratorLimited { .. } | Self::Never { .. } => None,
+            Self::GeneratorLimited { .. } | Self::Never { .. } | Self::Undecided { .. } => None,
         }
     }
 }
 
 /// Lowest rate to try, as a share of the first one.
 const LOWEST_SHARE: f64 = 1.0 / 16.0;
-/// Highest rate to try without a limit.
-const HIGHEST: f64 = 1e9;
+/// Highest rate to try without a limit: that of the generator.
+const HIGHEST: f64 = 1e7;
+/// Candidates of a round.
+const MOST: usize = 8;
+/// Share of the rounds that may be left out.
+const MOST_VOID: f64 = 0.3;
+
+/// The rates of one round; none if the search is over.
+pub type Candidates = Vec<f64>;
 
 #[derive(Debug, Clone)]
 pub struct Search {
     range: Range,
-    /// Ascending.
-    held: Vec<f64>,
-    /// Lowest broken rate and its outcome.
-    broken: Option<(f64, SloOutcome)>,
-    /// The current attempt, if it has broken once.
-    once: Option<Attempt>,
-    unconfirmed: u32,
-    confirmed: Option<f64>,
+    effort: Effort,
+    bounds: Vec<Bound>,
+    ascent: Option<Ascent>,
+    /// Ascending, each with its samples of all rounds.
+    rates: Vec<(f64, Vec<Sample>)>,
+    rounds: usize,
+    void: usize,
+}
+
+/// The rate that is next, whether it has broken once, and the highest one that held.
+#[derive(Debug, Clone, Copy)]
+struct Ascent {
+    next: f64,
+    once: bool,
+    held: Option<f64>,
 }
 
 impl Search {
-    pub fn new(range: Range) -> Self {
-        Self { range, held: Vec::new(), broken: None, once: None, unconfirmed: 0, confirmed: None }
+    pub fn new(range: Range, effort: Effort, bounds: Vec<Bound>) -> Self {
+        let ascent = Ascent { next: range.from.min(range.to.unwrap_or(HIGHEST)), once: false, held: None };
+        Self { range, effort, bounds, ascent: Some(ascent), rates: Vec::new(), rounds: 0, void: 0 }
     }
 
-    /// The next attempt, or the result.
-    pub fn next(&self) -> Result<Attempt, SearchResult> {
-        if let Some(again) = self.once {
-            return Ok(again);
+    /// Whether rates are tried one by one, to find their order of magnitude.
+    pub fn is_ascending(&self) -> bool {
+        self.ascent.is_some()
+    }
+
+    /// Rounds so far, and those of them that the machine has spoilt.
+    pub fn rounds(&self) -> (usize, usize) {
+        (self.rounds, self.void)
+    }
+
+    /// Whether so many rounds are void that they count all the same.
+    pub fn too_many_void(&self) -> bool {
+        self.void as f64 > MOST_VOID * self.rounds as f64
+    }
+
+    /// Records a round of [`Self::next`].
+    pub fn tell(&mut self, samples: Vec<Sample>) {
+        if let Some(ascent) = self.ascent {
+            let violated = samples.iter().any(|sample| sample.violates(&self.bounds));
+            self.climb(ascent, violated);
+            return;
         }
-        let attempt = |rate| Ok(Attempt { rate, confirms: false });
-        let top = self.range.to.unwrap_or(HIGHEST);
-        match (self.held.last().copied(), self.broken) {
-            (held, _) if self.confirmed.is_some() && self.confirmed == held => Err(self.end()),
-            (None, None) => attempt(self.range.from.min(top)),
-            (Some(held), None) if held < top => attempt((held * 2.0).min(top)),
-            (Some(held), None) => Ok(Attempt { rate: held, confirms: true }),
-            (None, Some((broken, _))) => {
-                let lower = tidy(broken / 2.0);
-                if lower < self.lowest() { Err(self.end()) } else { attempt(lower) }
+        self.rounds += 1;
+        let is_void = samples.iter().any(|sample| sample.is_void);
+        self.void += usize::from(is_void);
+        for sample in samples {
+            let sample = Sample { is_void, ..sample };
+            match self.rates.iter_mut().find(|(rate, _)| *rate == sample.rate) {
+                Some((_, of)) => of.push(sample),
+                None => self.rates.push((sample.rate, vec![sample])),
             }
-            (Some(held), Some((broken, _))) => {
-                let middle = tidy((held * broken).sqrt());
-                // After a failed confirmation the remaining gap is below the precision.
-                let is_narrow = broken <= held * (1.0 + self.range.precision) || self.unconfirmed > 0;
-                if is_narrow || middle <= held || middle >= broken {
-                    return Ok(Attempt { rate: held, confirms: true });
+        }
+        self.rates.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    }
+
+    fn climb(&mut self, Ascent { next, once, held }: Ascent, violated: bool) {
+        let top = self.top();
+        self.ascent = match violated {
+            false if next < top => Some(Ascent { next: (next * 2.0).min(top), once: false, held: Some(next) }),
+            true if !once => Some(Ascent { next, once: true, held }),
+            _ => None,
+        };
+        if self.ascent.is_none() {
+            // A rate that broke has the one that held below it.
+            self.rates = [held.filter(|_| violated), Some(next)].into_iter().flatten().map(|rate| (rate, Vec::new())).collect();
+        }
+    }
+
+    fn top(&self) -> f64 {
+        self.range.to.unwrap_or(HIGHEST)
+    }
+
+    fn used<'s>(&self, samples: &'s [Sample]) -> Vec<&'s Sample> {
+        let all = self.too_many_void();
+        samples.iter().filter(|sample| all || !sample.is_void).collect()
+    }
+
+    /// The answer at a rate; `None` while it is too early for one.
+    pub fn standing(&self, rate: f64) -> Option<Standing> {
+        let used = self.used(&self.rates.iter().find(|(of, _)| *of == rate)?.1);
+        let enough = used.len() >= self.effort.samples && self.seconds(rate) >= self.effort.step_s * 0.99;
+        enough.then(|| standing(&self.bounds, &used))
+    }
+
+    fn seconds(&self, rate: f64) -> f64 {
+        let of = self.rates.iter().find(|(of, _)| *of == rate);
+        of.map_or(0.0, |(_, samples)| self.used(samples).iter().map(|sample| sample.measured_s).sum())
+    }
+
+    /// Whether a rate was tried in the ascent and in no round.
+    pub fn was_ascent_only(&self, rate: f64) -> bool {
+        self.rates.iter().all(|(of, samples)| *of != rate || samples.is_empty())
+    }
+
+    /// Whether a rate was measured as long as a result needs.
+    pub fn is_confirmed(&self, rate: f64) -> bool {
+        self.seconds(rate) >= self.effort.confirm_s * 0.99
+    }
+
+    /// The highest rate that holds and the lowest that breaks. Where a rate breaks below one that holds, neither counts.
+    pub fn bracket(&self) -> (Option<f64>, Option<f64>) {
+        let of = |wanted: Standing| {
+            let rates = self.rates.iter().map(|(rate, _)| *rate);
+            rates.filter(move |rate| self.standing(*rate) == Some(wanted))
+        };
+        let (lowest_broken, highest_held) = (of(Standing::Breaks).next(), of(Standing::Holds).last());
+        let held = of(Standing::Holds).filter(|rate| lowest_broken.is_none_or(|broken| *rate < broken)).last();
+        let broken = of(Standing::Breaks).find(|rate| highest_held.is_none_or(|held| *rate > held));
+        (held, broken)
+    }
+
+    /// Whether a rate broke below one that holds.
+    pub fn is_contradictory(&self) -> bool {
+        let standings: Vec<Standing> = self.rates.iter().filter_map(|(rate, _)| self.standing(*rate)).collect();
+        let first_broken = standings.iter().position(|standing| *standing == Standing::Breaks);
+        first_broken.is_some_and(|first| standings[first..].contains(&Standing::Holds))
+    }
+
+    /// The candidates of the next round.
+    pub fn next(&self) -> Candidates {
+        if let Some(ascent) = self.ascent {
+            return vec![ascent.next];
+        }
+        let (low, high) = self.bracket();
+        let within = |rate: &f64| low.is_none_or(|low| *rate >= low) && high.is_none_or(|high| *rate <= high);
+        let mut active: Vec<f64> = self.rates.iter().map(|(rate, _)| *rate).filter(within).collect();
+        if active.iter().any(|rate| self.standing(*rate).is_none()) {
+            return self.at_most(active);
+        }
+        match (low, high) {
+            (None, _) => self.below(&mut active),
+            (Some(low), None) => {
+                let last = active.last().copied().unwrap_or(low);
+                if last < self.top() {
+                    active.push(tidy(last * if last == low { 2.0 } else { 1.25 }).min(self.top()));
+                } else if last == low && self.is_confirmed(low) {
+                    return Vec::new();
                 }
-                attempt(middle)
             }
+            (Some(low), Some(high)) => {
+                let added = self.between(&active);
+                let is_narrow = high <= low * (1.0 + self.range.precision) || added.is_empty() && active.len() == 2;
+                let is_confirmed = [low, high].into_iter().all(|rate| self.is_confirmed(rate));
+                match is_narrow {
+                    true if is_confirmed => return Vec::new(),
+                    true => active.retain(|rate| *rate == low || *rate == high),
+                    false => active.extend(added),
+                }
+            }
+        }
+        self.at_most(active)
+    }
+
+    /// Nothing holds yet: tries lower rates, down to the lowest.
+    fn below(&self, active: &mut Vec<f64>) {
+        let Some(lowest) = active.first().copied() else { return };
+        let breaks = self.standing(lowest) == Some(Standing::Breaks);
+        let lower = tidy(lowest / if breaks { 2.0 } else { 1.25 });
+        if lower >= self.lowest() {
+            active.insert(0, lower);
+        } else if breaks {
+            active.clear();
         }
     }
 
-    /// Records the outcome of the attempt that [`Self::next`] returned.
-    pub fn tell(&mut self, answer: SloOutcome) {
-        let Ok(under_way) = self.next() else { return };
-        let Attempt { rate, confirms } = under_way;
-        match (answer, self.once.take()) {
-            (SloOutcome::Holds, _) if confirms => self.confirmed = Some(rate),
-            (SloOutcome::Holds, _) => self.held.push(rate),
-            (_, None) => {
-                self.once = Some(under_way);
-                return;
-            }
-            (answer, Some(_)) => self.breaks(rate, confirms, answer),
-        }
-        self.held.sort_by(f64::total_cmp);
+    /// Rates to try between those of the bracket, which are certain or have been tried.
+    fn between(&self, active: &[f64]) -> Vec<f64> {
+        let (Some(low), Some(high)) = (active.first(), active.last()) else { return Vec::new() };
+        // A rate at the knee itself stays unclear: nearer ones on both sides of it answer.
+        let (wanted, part) = if active.len() == 2 { (self.effort.between, 2.0) } else { (1, 4.0) };
+        let finest = 1.0 + self.range.precision / part;
+        let gaps = active.windows(2).flat_map(|gap| {
+            let ratio = gap[1] / gap[0];
+            let fitting = ((ratio.ln() / finest.ln()) + 1e-9).floor() as usize;
+            let count = wanted.min(fitting.saturating_sub(1));
+            (1..=count).map(move |number| tidy(gap[0] * ratio.powf(number as f64 / (count + 1) as f64)))
+        });
+        let mut added: Vec<f64> =
+            gaps.filter(|rate| rate > low && rate < high && !active.contains(rate)).collect();
+        added.dedup();
+        added.truncate(MOST.saturating_sub(active.len()));
+        added
     }
 
-    fn breaks(&mut self, rate: f64, confirms: bool, answer: SloOutcome) {
-        self.broken = Some((rate, answer));
-        self.held.retain(|held| *held < rate);
-        if confirms {
-            self.unconfirmed += 1;
-            // Steps down by a doubling distance: the next held rate may be far below.
-            let step = self.range.precision * f64::from(1u32 << (self.unconfirmed.min(20) - 1));
-            let lower = tidy(rate / (1.0 + step));
-            if lower >= self.lowest() && self.held.last().is_none_or(|held| *held < lower) {
-                self.held.push(lower);
-            }
+    /// At most [`MOST`] of these rates: the ends, and of the others those with the least samples.
+    fn at_most(&self, mut rates: Vec<f64>) -> Candidates {
+        rates.sort_by(f64::total_cmp);
+        while rates.len() > MOST {
+            let inner = 1..rates.len() - 1;
+            let most = inner.max_by(|a, b| self.seconds(rates[*a]).total_cmp(&self.seconds(rates[*b])));
+            rates.remove(most.unwrap_or(0));
         }
+        rates
     }
 
     fn lowest(&self) -> f64 {
         self.range.from * LOWEST_SHARE
     }
 
-    fn end(&self) -> SearchResult {
-        match (self.confirmed, self.broken) {
-            (Some(rate), Some((breaks, SloOutcome::Breaks))) => SearchResult::Holds { rate, breaks },
-            (Some(rate), None) => SearchResult::HoldsAtMost { rate },
-            (rate, Some((limited, SloOutcome::GeneratorLimited))) => SearchResult::GeneratorLimited { rate, limited },
-            (None, Some((lowest, _))) => SearchResult::Never { lowest },
-            (_, broken) => SearchResult::Never { lowest: broken.map_or(self.range.from, |(rate, _)| rate) },
+    /// What is known so far.
+    pub fn end(&self) -> SearchResult {
+        match self.bracket() {
+            (Some(rate), Some(breaks)) => SearchResult::Holds { rate, breaks },
+            (Some(rate), None) if rate >= self.top() => SearchResult::HoldsAtMost { rate },
+            (None, Some(lowest)) if tidy(lowest / 2.0) < self.lowest() => SearchResult::Never { lowest },
+            (rate, breaks) => SearchResult::Undecided { rate, breaks },
         }
+    }
+
+    /// Whether the ends are as near as asked for and measured as long.
+    pub fn is_precise(&self) -> bool {
+        self.ascent.is_none() && self.next().is_empty()
     }
 }
 
@@ -169,120 +297,4 @@ fn tidy(rate: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const RANGE: Range = Range { from: 1000.0, to: None, precision: 0.05 };
-
-    /// Runs a search against a modelled service; returns all attempts.
-    fn search(range: Range, mut service: impl FnMut(Attempt) -> SloOutcome) -> (SearchResult, Vec<Attempt>) {
-        let mut search = Search::new(range);
-        let mut tries = Vec::new();
-        while let Ok(next) = search.next() {
-            tries.push(next);
-            assert!(tries.len() < 500, "the search does not end: {tries:?}");
-            search.tell(service(next));
-        }
-        (search.next().unwrap_err(), tries)
-    }
-
-    fn holds_if(holds: bool) -> SloOutcome {
-        if holds { SloOutcome::Holds } else { SloOutcome::Breaks }
-    }
-
-    #[test]
-    fn what_always_or_never_holds_ends_the_search() {
-        let capped = Range { to: Some(5000.0), ..RANGE };
-        let (end, tries) = search(capped, |_| SloOutcome::Holds);
-        assert_eq!(end, SearchResult::HoldsAtMost { rate: 5000.0 });
-        assert!(tries.last().unwrap().confirms && tries.len() == 5, "{tries:?}");
-        let (end, tries) = search(RANGE, |_| SloOutcome::Breaks);
-        assert_eq!(end, SearchResult::Never { lowest: 62.5 });
-        assert_eq!(tries.len(), 10, "each of five rates twice: {tries:?}");
-    }
-
-    #[test]
-    fn a_generator_that_is_the_limit_is_not_the_services_fault() {
-        let service = |t: Attempt| if t.rate <= 5000.0 { SloOutcome::Holds } else { SloOutcome::GeneratorLimited };
-        let (end, _) = search(RANGE, service);
-        let SearchResult::GeneratorLimited { rate: Some(rate), limited } = end else { panic!("{end:?}") };
-        assert!(rate <= 5000.0 && limited > 5000.0 && limited / rate <= 1.06, "{end:?}");
-        let (end, _) = search(RANGE, |_| SloOutcome::GeneratorLimited);
-        assert_eq!(end, SearchResult::GeneratorLimited { rate: None, limited: 62.5 });
-    }
-
-    #[test]
-    fn what_only_short_tries_hold_is_not_confirmed() {
-        // Short attempts hold up to 8,000, long ones up to 5,000.
-        let (end, tries) = search(RANGE, |t| holds_if(t.rate <= if t.confirms { 5000.0 } else { 8000.0 }));
-        let SearchResult::Holds { rate, breaks } = end else { panic!("{end:?}") };
-        assert!(rate <= 5000.0 && rate > 3500.0 && breaks > 5000.0, "{end:?} {tries:?}");
-        assert!(tries.len() < 30, "{tries:?}");
-    }
-
-    #[test]
-    fn one_bad_moment_does_not_decide() {
-        let mut bad = false;
-        let (end, _) = search(RANGE, |t| {
-            // Every other attempt at a good rate breaks.
-            bad = !bad && t.rate <= 10_000.0;
-            holds_if(t.rate <= 10_000.0 && !bad)
-        });
-        let SearchResult::Holds { rate, .. } = end else { panic!("{end:?}") };
-        assert!(rate > 9_500.0 && rate <= 10_000.0, "{end:?}");
-    }
-
-    proptest! {
-        #[test]
-        fn a_knee_is_found_within_the_precision(knee in 63f64..5e6, from in 100f64..1e4, precision in 0.01f64..0.2) {
-            let range = Range { from, to: None, precision };
-            let (end, tries) = search(range, |t| holds_if(t.rate <= knee));
-            match end {
-                SearchResult::Holds { rate, breaks } => {
-                    prop_assert!(rate <= knee && knee < breaks);
-                    // Rounding to three digits costs at most half a percent on either side.
-                    prop_assert!(breaks / rate <= 1.0 + precision + 0.012, "{rate} {breaks}");
-                }
-                SearchResult::Never { lowest } => prop_assert!(knee < lowest && lowest < from / 7.0),
-                other => prop_assert!(false, "{other:?}"),
-            }
-            prop_assert!(tries.len() < 70, "{}", tries.len());
-        }
-
-        #[test]
-        fn a_noisy_knee_is_found_near_it(seed: u64, knee in 2e3f64..1e5) {
-            // Within 5 % of the knee the outcome is random.
-            let mut state = seed | 1;
-            let mut chance = || {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (state >> 33) as f64 / (1u64 << 31) as f64
-            };
-            let (end, tries) = search(RANGE, |t| holds_if(t.rate <= knee * (0.95 + 0.1 * chance())));
-            let SearchResult::Holds { rate, breaks } = end else { return Err(TestCaseError::fail(format!("{end:?}"))) };
-            prop_assert!(rate <= knee * 1.05 && breaks >= knee * 0.95, "{rate} {breaks} {knee}");
-            prop_assert!(rate >= knee * 0.75, "{rate} {knee}");
-            prop_assert!(tries.len() < 60);
-        }
-
-        #[test]
-        fn no_service_keeps_it_searching(answers in proptest::collection::vec(0u8..3, 600), from in 1f64..1e6) {
-            let mut answers = answers.into_iter();
-            let range = Range { from, to: Some(from * 1000.0), precision: 0.02 };
-            let (_, tries) = search(range, |_| match answers.next() {
-                Some(0) => SloOutcome::Holds,
-                Some(1) => SloOutcome::GeneratorLimited,
-                _ => SloOutcome::Breaks,
-            });
-            prop_assert!(tries.iter().all(|t| t.rate <= range.to.unwrap() && t.rate >= from / 17.0));
-        }
-
-        #[test]
-        fn rates_are_tidy(rate in 1f64..1e9) {
-            let tidied = tidy(rate);
-            prop_assert!((tidied / rate - 1.0).abs() <= 0.0051);
-            let shown = format!("{tidied:.2e}");
-            prop_assert!((shown.parse::<f64>().unwrap() / tidied - 1.0).abs() < 1e-9, "{tidied}");
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,5 @@
-//! What makes the loads of a search: `brunt load` on a running server, or any tester that holds a rate on a target of a plan,
-//! which is started anew for each load as for a trial of `brunt run`.
+//! What a search loads: a running server, or a target of a plan, by slices of brunt's own generator or by runs of any tester
+//! that holds a rate, for which the target is started anew as for a trial of `brunt run`.
 
 use crate::Error;
 use crate::plan::settings::Amount;
@@ -7,19 +7,24 @@ use crate::plan::{Target, tester::Capabilities};
 use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use crate::run::{Request, build::build};
 use crate::schedule::{Cell, Schedule, skipped_lines};
+use crate::slices::Generator;
 use crate::system::{ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{RunResult, Span};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, atomic::AtomicBool};
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub enum LoadSource {
-    /// `brunt load` with these flags.
+    /// A running server.
     Url {
-        brunt: PathBuf,
         url: String,
-        flags: Vec<String>,
+        /// Arguments of `brunt load`, with a rate.
+        words: Vec<String>,
+        /// The process to be metered.
+        server: Option<u32>,
+        generator: Rc<dyn Generator>,
     },
     Planned(Box<PlannedTarget>),
 }
@@ -31,6 +36,11 @@ impl LoadSource {
             Self::Url { url, .. } => url.clone(),
             Self::Planned(planned) => format!("{}, {}", planned.run.plan.name, planned.cell.id()),
         }
+    }
+
+    /// Whether another tester than brunt makes the loads, in whole runs.
+    pub fn is_external(&self) -> bool {
+        self.tester().is_some()
     }
 
     /// The external tester, if one makes the loads.
@@ -50,8 +60,8 @@ impl LoadSource {
 /// One load of a plan on one target; the search sets its rate and duration.
 #[derive(Debug, Clone)]
 pub struct PlannedTarget {
-    run: Request,
-    cell: Cell,
+    pub(super) run: Request,
+    pub(super) cell: Cell,
 }
 
 impl PlannedTarget {
@@ -72,6 +82,10 @@ impl PlannedTarget {
                 )))
             }
         }
+    }
+
+    pub(super) fn generator(&self) -> Result<Rc<dyn Generator>, Error> {
+        self.run.generator.clone().ok_or_else(|| Error::Failed("no generator makes slices".to_owned()))
     }
 
     pub fn target(&self) -> &Target {

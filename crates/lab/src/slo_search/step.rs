@@ -1,38 +1,48 @@
-//! One step of a search: a load process and the evaluation of its result.
+//! One row of a search: the samples of one rate, or one run of a tester, and their evaluation.
 
-use super::source::PlannedLoad;
-use super::{Attempt, LoadSource, Request, SloOutcome};
-use crate::Error;
+use super::evidence::Standing;
+use super::search::Search;
+use super::Request;
 use crate::group::distinct;
-use crate::system::poll::{every, poll};
-use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
-use crate::system::process_registry::ProcessRegistry;
-use brunt_results::directory::Directory;
 use brunt_results::verdict::{Kind, ValidityIssue};
-use brunt_results::{Rate, RunResult, Slo, Span, judge};
+use brunt_results::{RunResult, Slo, judge};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs::File, sync::Arc, time::Duration};
+use std::path::PathBuf;
 
-#[derive(Debug)]
-pub struct LoadStep<'a> {
-    pub request: &'a Request,
-    /// Counted from 1.
-    pub number: usize,
-    pub next: Attempt,
-    pub dir: PathBuf,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SloOutcome {
+    Holds,
+    Breaks,
+    /// The SLO is violated, possibly because of the load generator.
+    GeneratorLimited,
+    /// The samples do not say.
+    Unclear,
+}
+
+impl SloOutcome {
+    pub fn holds(self) -> bool {
+        self == Self::Holds
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
     pub dir: PathBuf,
     pub rate: f64,
-    /// Whether it was a confirmation.
+    /// Whether it was measured as long as a result needs.
     pub confirms: bool,
+    /// Slices at the rate; absent for a whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices: Option<usize>,
+    /// Length of the measured windows together.
+    pub measured_s: f64,
     pub answered: f64,
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
+    /// The figure of the SLO's first bound on a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slo_us: Option<f64>,
     /// Failed requests as a share, 0 to 1.
     pub errors: f64,
     pub verdict: Kind,
@@ -44,120 +54,66 @@ pub struct Step {
     pub outcome: SloOutcome,
 }
 
-/// Time beyond the window for connecting, warm-up, draining and writing, after which a load counts as hung.
-const GRACE: Duration = Duration::from_secs(120);
+/// A run of a tester at one rate.
+pub(super) fn of_run(request: &Request, dir: PathBuf, rate: f64, result: &RunResult) -> Step {
+    step(request, dir, rate, result, evaluate(result, &request.slo))
+}
 
-impl LoadStep<'_> {
-    /// Runs the load; `None` if it was interrupted.
-    pub fn run(&self, ledger: &Arc<ProcessRegistry>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
-        let result = match &self.request.source {
-            LoadSource::Url { brunt, url, flags } => self.run_load(brunt, self.args(url, flags), ledger, stop)?,
-            LoadSource::Planned(planned) => {
-                let (number, rate, dir) = (self.number, self.next.rate, self.dir.as_path());
-                let load = PlannedLoad { number, rate, window: self.window(), seed: self.seed(), dir };
-                let failed = |error: Error| Error::Failed(format!("{}: {error}", self.name()));
-                planned.load(&load, ledger, stop).map_err(failed)?
-            }
-        };
-        let Some(mut result) = result.filter(|result| !result.interrupted) else { return Ok(None) };
-        if let Some(how) = all_failed(&result) {
-            let (name, place) = (self.name(), self.dir.display());
-            return Err(Error::Failed(format!(
-                "every request of {name} failed ({how}), so no other rate is tried: {place}"
-            )));
+/// All slices at one rate; `result` has their sums.
+pub(super) fn of_rate(
+    request: &Request,
+    search: &Search,
+    dir: PathBuf,
+    rate: f64,
+    slices: usize,
+    result: &RunResult,
+) -> Step {
+    let Evaluation { outcome, mut broken, remedy } = evaluate(result, &request.slo);
+    let outcome = match (search.standing(rate), outcome) {
+        // Tried in the ascent only.
+        (None, outcome) if search.was_ascent_only(rate) => outcome,
+        (Some(Standing::Holds), _) => SloOutcome::Holds,
+        (Some(Standing::Breaks), SloOutcome::GeneratorLimited) => SloOutcome::GeneratorLimited,
+        (Some(Standing::Breaks), _) => SloOutcome::Breaks,
+        (Some(Standing::Unclear) | None, _) => SloOutcome::Unclear,
+    };
+    match outcome {
+        SloOutcome::Holds => broken.clear(),
+        SloOutcome::Breaks if broken.is_empty() => {
+            broken.push(format!("{:.1} % of the requests were answered in time", result.requests.rate / rate * 100.0));
         }
-        if self.request.source.starts_at_send() {
-            result.latency.response = result.latency.service.clone();
-        }
-        let external = self.request.source.tester();
-        if let Some((tester, missing)) = external.zip(self.request.slo.unrecorded(&result)) {
-            let name = tester.name;
-            return Err(Error::Failed(format!(
-                "{name} did not report the figure of {missing}: use another, or tester brunt"
-            )));
-        }
-        Ok(Some(self.step(&result)))
+        _ => {}
     }
+    let evaluation = Evaluation { outcome, broken, remedy };
+    let confirms = search.is_confirmed(rate);
+    Step { slices: Some(slices), confirms, ..step(request, dir, rate, result, evaluation) }
+}
 
-    /// Runs `brunt load`.
-    fn run_load(
-        &self,
-        brunt: &Path,
-        args: Vec<String>,
-        ledger: &Arc<ProcessRegistry>,
-        stop: &AtomicBool,
-    ) -> Result<Option<RunResult>, Error> {
-        let directory = Directory::create(&self.dir)?;
-        let log = self.dir.join("load.log");
-        let (stdout, stderr) = (File::create(self.dir.join("load.txt"))?, File::create(&log)?);
-        let launch = Launch::new(brunt.to_owned(), args, stdout, stderr);
-        let mut load = ProcessGroup::start(launch, ledger)?;
-        let limit = self.window() * 2 + GRACE;
-        let ended = poll(limit, every(20), || match load.ended() {
-            None if stop.load(Ordering::Relaxed) => Some(None),
-            status => status.map(Some),
-        });
-        let status = match ended {
-            Some(Some(status)) => status,
-            Some(None) => return Ok(None),
-            None => return Err(Error::Failed(format!("{} did not end within {} s", self.name(), limit.as_secs()))),
-        };
-        let lines = last_lines(&log, 20);
-        let said = lines.iter().find_map(|line| line.strip_prefix("error: ")).unwrap_or("it did not say why");
-        match status.code() {
-            Some(0) => {}
-            Some(2) => return Err(Error::Usage(format!("brunt load: {said}"))),
-            _ => return Err(Error::Failed(format!("{} {}: {said}", self.name(), describe_exit(status)))),
-        }
-        Ok(Some(directory.read_result()?))
-    }
-
-    fn name(&self) -> String {
-        format!("the load of {} requests/s", Rate(self.next.rate))
-    }
-
-    fn seed(&self) -> u64 {
-        self.request.seed.wrapping_add(self.number as u64 - 1)
-    }
-
-    fn args(&self, url: &str, flags: &[String]) -> Vec<String> {
-        let window = Span(self.window()).to_string();
-        let seed = self.seed().to_string();
-        let own = ["-R", &Rate(self.next.rate).to_string(), "-d", &window, "--seed", &seed];
-        let last = ["--out", &self.dir.display().to_string(), "--quiet", "--accept-any-result"];
-        let words = ["load".to_owned(), url.to_owned()].into_iter().chain(flags.iter().cloned());
-        words.chain(own.iter().chain(&last).map(|word| (*word).to_owned())).collect()
-    }
-
-    /// The window, extended to the requests that the SLO's percentiles need.
-    fn window(&self) -> Duration {
-        let asked = if self.next.confirms { self.request.confirm } else { self.request.step };
-        let needed = self.request.slo.min_requests() as f64 / self.next.rate * 1.1;
-        // Whole milliseconds, for a readable command line.
-        asked.0.max(Duration::from_millis((needed * 1e3).ceil() as u64))
-    }
-
-    fn step(&self, result: &RunResult) -> Step {
-        let Evaluation { outcome, broken, remedy } = evaluate(result, &self.request.slo);
-        let (failed, completed) = (result.failures() as f64, result.requests.completed as f64);
-        Step {
-            dir: self.dir.clone(),
-            rate: self.next.rate,
-            confirms: self.next.confirms,
-            answered: result.requests.rate,
-            p50_us: result.latency.response.p50_us,
-            p99_us: result.latency.response.p99_us,
-            errors: if failed > 0.0 { failed / (failed + completed) } else { 0.0 },
-            verdict: result.verdict.kind,
-            broken,
-            remedy,
-            outcome,
-        }
+fn step(request: &Request, dir: PathBuf, rate: f64, result: &RunResult, evaluation: Evaluation) -> Step {
+    let Evaluation { outcome, broken, remedy } = evaluation;
+    let (failed, completed) = (result.failures() as f64, result.requests.completed as f64);
+    let response = &result.latency.response;
+    let bound = request.slo.conditions().iter().find(|condition| condition.is_time());
+    Step {
+        dir,
+        rate,
+        confirms: false,
+        slices: None,
+        measured_s: result.load.measured_s,
+        answered: result.requests.rate,
+        p50_us: response.p50_us,
+        p99_us: response.p99_us,
+        slo_us: bound.and_then(|bound| response.figure(&bound.figure).flatten()),
+        errors: if failed > 0.0 { failed / (failed + completed) } else { 0.0 },
+        verdict: result.verdict.kind,
+        broken,
+        remedy,
+        outcome,
     }
 }
 
 /// How the requests failed, if all of them did.
-fn all_failed(result: &RunResult) -> Option<String> {
+pub(super) fn all_failed(result: &RunResult) -> Option<String> {
     if result.requests.completed > 0 || result.failures() == 0 {
         return None;
     }

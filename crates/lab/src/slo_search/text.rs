@@ -1,30 +1,35 @@
-//! The search as text: one line per step, sorted by rate, and a closing line.
+//! The search as text: one line per rate or run, sorted by rate, a closing line, and the doubts.
 
 use super::{SearchReport, SearchResult, SloOutcome, Step};
 use crate::format::{self, time};
 use crate::group::distinct;
 
-const HEADER: [&str; 7] = ["offered /s", "answered /s", "p50", "p99", "failed", "verdict", "SLO"];
+pub(super) const HEADER: [&str; 8] =
+    ["offered /s", "answered /s", "p50", "p99", "failed", "slices", "verdict", "SLO"];
 /// Index of the first text column.
-const WORDS: usize = 5;
+pub(super) const WORDS: usize = 6;
 
 pub fn text(found: &SearchReport) -> String {
-    let mut steps: Vec<&Step> = found.steps.iter().collect();
-    // Stable: steps of one rate stay in execution order.
-    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    let confirmed = found.end.confirmed();
-    let lines = format::table(&HEADER, |column| column < WORDS, steps.into_iter().map(|step| row(step, confirmed)));
+    let lines = format::table(&HEADER, |column| column < WORDS, rows(found).into_iter().map(|step| row(step, found)));
     let times = found.times.as_ref().map_or(String::new(), |times| format!("{times}\n"));
-    format!("{}: the highest rate at which {} holds\n{times}\n{lines}\n{}\n", found.url, found.slo, closing(found))
+    let doubts: String = found.doubts.iter().map(|doubt| format!("note: {doubt}\n")).collect();
+    format!("{}: the highest rate at which {} holds\n{times}\n{lines}\n{}\n{doubts}", found.url, found.slo, closing(found))
 }
 
-/// `confirmed`: the rate that is the result of the search.
-fn row(step: &Step, confirmed: Option<f64>) -> Vec<String> {
+/// The steps by rate; those of one rate stay in execution order.
+pub(super) fn rows(found: &SearchReport) -> Vec<&Step> {
+    let mut steps: Vec<&Step> = found.steps.iter().collect();
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    steps
+}
+
+pub(super) fn row(step: &Step, found: &SearchReport) -> Vec<String> {
     let word = match step.outcome {
-        SloOutcome::Holds if step.confirms && confirmed == Some(step.rate) => "holds, confirmed".to_owned(),
+        SloOutcome::Holds if step.confirms && found.end.confirmed() == Some(step.rate) => "holds, confirmed".to_owned(),
         SloOutcome::Holds => "holds".to_owned(),
         SloOutcome::Breaks => format!("breaks: {}", step.broken.join("; ")),
         SloOutcome::GeneratorLimited => format!("generator-limited: {}", step.broken.join("; ")),
+        SloOutcome::Unclear => std::iter::once("unclear").chain(step.broken.iter().map(String::as_str)).collect::<Vec<_>>().join("; "),
     };
     vec![
         rate(step.rate),
@@ -32,6 +37,7 @@ fn row(step: &Step, confirmed: Option<f64>) -> Vec<String> {
         time(step.p50_us),
         time(step.p99_us),
         if step.errors > 0.0 { format!("{:.2} %", step.errors * 100.0) } else { "0".to_owned() },
+        step.slices.map_or(format::ABSENT.to_owned(), |slices| slices.to_string()),
         step.verdict.word().to_owned(),
         word,
     ]
@@ -40,16 +46,22 @@ fn row(step: &Step, confirmed: Option<f64>) -> Vec<String> {
 /// The result in one line.
 pub fn closing(found: &SearchReport) -> String {
     let slo = &found.slo;
+    let confirmed = |rate: f64| {
+        let is_confirmed = found.steps.iter().any(|step| step.rate == rate && step.confirms);
+        if is_confirmed { ", confirmed" } else { "" }
+    };
     match found.end {
         SearchResult::Holds { rate: highest, breaks } => format!(
-            "{slo} holds up to {} requests/s, confirmed; it breaks at {}: the limit lies between them",
+            "{slo} holds up to {} requests/s{}; it breaks at {}: the limit lies between them",
             rate(highest),
+            confirmed(highest),
             rate(breaks)
         ),
         SearchResult::HoldsAtMost { rate: highest } => {
             format!(
-                "{slo} holds at {} requests/s, the highest rate that was to be tried (--to), confirmed",
-                rate(highest)
+                "{slo} holds at {} requests/s, the highest rate that was to be tried (--to){}",
+                rate(highest),
+                confirmed(highest)
             )
         }
         SearchResult::GeneratorLimited { rate: Some(highest), limited } => format!(
@@ -67,6 +79,13 @@ pub fn closing(found: &SearchReport) -> String {
         SearchResult::Never { lowest } => {
             format!("{slo} does not hold at any rate down to {} requests/s; --from begins lower", rate(lowest))
         }
+        SearchResult::Undecided { rate: Some(highest), breaks: None } => {
+            format!("{slo} holds at {} requests/s; where it breaks is not known", rate(highest))
+        }
+        SearchResult::Undecided { breaks: Some(breaks), .. } => {
+            format!("{slo} breaks at {} requests/s; where it holds is not known", rate(breaks))
+        }
+        SearchResult::Undecided { .. } => format!("{slo}: no rate is certain to hold or to break"),
     }
 }
 
@@ -93,65 +112,77 @@ mod tests {
     use super::*;
     use brunt_results::verdict::Kind;
 
-    #[test]
-    fn the_knee_is_in_the_order_of_its_rates() {
-        let step = |(rate, confirms, broken): (f64, bool, &[&str])| Step {
+    fn step(rate: f64, confirms: bool, outcome: SloOutcome) -> Step {
+        let is_broken = outcome != SloOutcome::Holds;
+        Step {
             dir: "steps/01".into(),
             rate,
             confirms,
+            slices: Some(25),
+            measured_s: 5.0,
             answered: rate * 0.999,
             p50_us: Some(41.2),
             p99_us: Some(rate / 2.0),
+            slo_us: Some(rate / 2.0),
             errors: 0.0,
             verdict: Kind::Ok,
-            broken: broken.iter().map(|why| (*why).to_owned()).collect(),
-            remedy: Vec::new(),
-            outcome: if broken.is_empty() { SloOutcome::Holds } else { SloOutcome::Breaks },
-        };
-        let broken = ["p99<6ms: it was 8000.0 us"];
-        let steps = [(1e3, false, &[][..]), (16e3, false, &broken), (12.5e3, false, &[]), (12.5e3, true, &[])];
-        let steps = steps.map(step).to_vec();
-        let end = SearchResult::Holds { rate: 12_500.0, breaks: 13_100.0 };
-        let page = text(&SearchReport { url: "tcp://h:1".into(), times: None, slo: "p99<6ms".into(), end, steps });
+            broken: is_broken.then(|| "p99<6ms: it was 8000.0 us".to_owned()).into_iter().collect(),
+            remedy: is_broken.then(|| "stop other programs on these cores".to_owned()).into_iter().collect(),
+            outcome,
+        }
+    }
+
+    fn found(end: SearchResult, steps: &[Step]) -> SearchReport {
+        SearchReport {
+            url: "tcp://h:1".into(),
+            times: None,
+            slo: "p99<6ms".into(),
+            bound: Some(("p99".into(), 6000.0)),
+            end,
+            confidence: 0.99,
+            rounds: 25,
+            doubts: vec!["one start of the target was measured".to_owned()],
+            steps: steps.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_knee_is_in_the_order_of_its_rates() {
+        let steps = [
+            step(1e3, false, SloOutcome::Holds),
+            step(13.1e3, true, SloOutcome::Breaks),
+            step(12.8e3, false, SloOutcome::Unclear),
+            step(12.5e3, true, SloOutcome::Holds),
+        ];
+        let found = found(SearchResult::Holds { rate: 12_500.0, breaks: 13_100.0 }, &steps);
         let expected = "\
 tcp://h:1: the highest rate at which p99<6ms holds
 
- offered /s  answered /s      p50      p99  failed  verdict  SLO
-      1.00k          999  41.2 us   500 us       0  ok       holds
-      12.5k        12.5k  41.2 us  6.25 ms       0  ok       holds
-      12.5k        12.5k  41.2 us  6.25 ms       0  ok       holds, confirmed
-      16.0k        16.0k  41.2 us  8.00 ms       0  ok       breaks: p99<6ms: it was 8000.0 us
+ offered /s  answered /s      p50      p99  failed  slices  verdict  SLO
+      1.00k          999  41.2 us   500 us       0      25  ok       holds
+      12.5k        12.5k  41.2 us  6.25 ms       0      25  ok       holds, confirmed
+      12.8k        12.8k  41.2 us  6.40 ms       0      25  ok       unclear; p99<6ms: it was 8000.0 us
+      13.1k        13.1k  41.2 us  6.55 ms       0      25  ok       breaks: p99<6ms: it was 8000.0 us
 
 p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit lies between them
+note: one start of the target was measured
 ";
-        assert_eq!(page, expected);
+        assert_eq!(text(&found), expected);
+        let page = super::super::page(&found).unwrap();
+        for part in ["p99&lt;6ms holds up to 12.5k", "<svg role=\"img\"", "<td>holds, confirmed</td>", "<li>one start"] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count());
     }
 
     #[test]
     fn only_the_result_is_called_confirmed() {
-        let step = |(rate, confirms, outcome): (f64, bool, SloOutcome)| Step {
-            dir: "steps/01".into(),
-            rate,
-            confirms,
-            answered: rate,
-            p50_us: None,
-            p99_us: None,
-            errors: 0.0,
-            verdict: Kind::ClientLimited,
-            broken: Vec::new(),
-            remedy: vec!["stop other programs on these cores".to_owned()],
-            outcome,
-        };
-        let steps =
-            [(2e3, true, SloOutcome::Holds), (2e3, true, SloOutcome::GeneratorLimited), (1e3, true, SloOutcome::Holds)];
-        let page = |end| {
-            let steps = steps.map(step).to_vec();
-            text(&SearchReport { url: "tcp://h:1".into(), times: None, slo: "p99<6ms".into(), end, steps })
-        };
-        let limited = page(SearchResult::GeneratorLimited { rate: Some(1e3), limited: 2e3 });
+        let steps = [step(1e3, true, SloOutcome::Holds), step(2e3, true, SloOutcome::GeneratorLimited)];
+        let limited = text(&found(SearchResult::GeneratorLimited { rate: Some(1e3), limited: 2e3 }, &steps));
         assert!(!limited.contains("confirmed"), "{limited}");
-        assert!(limited.trim_end().ends_with("is not known: stop other programs on these cores"), "{limited}");
-        let holds = page(SearchResult::Holds { rate: 1e3, breaks: 2e3 });
-        assert_eq!(holds.matches("holds, confirmed").count(), 1, "{holds}");
+        assert!(limited.contains("is not known: stop other programs on these cores"), "{limited}");
+        let unconfirmed = [step(1e3, false, SloOutcome::Holds), step(2e3, false, SloOutcome::Breaks)];
+        let holds = text(&found(SearchResult::Holds { rate: 1e3, breaks: 2e3 }, &unconfirmed));
+        assert!(!holds.contains("confirmed") && holds.contains("holds up to 1.00k requests/s; it breaks"), "{holds}");
     }
 }

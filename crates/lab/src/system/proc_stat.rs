@@ -26,6 +26,12 @@ pub(crate) fn members(group: Pid) -> Option<impl Iterator<Item = u32>> {
     }))
 }
 
+/// Whether a process has ended, as a zombie also has.
+pub(crate) fn has_ended(pid: u32) -> bool {
+    let state: Option<char> = stat_field(Path::new(&format!("/proc/{pid}/stat")), 3);
+    state.is_none_or(|state| matches!(state, 'Z' | 'X'))
+}
+
 /// Start time of a process in clock ticks since boot; `None` if there is no such process.
 pub(crate) fn start_time(pid: u32) -> Option<u64> {
     stat_field(Path::new(&format!("/proc/{pid}/stat")), 22)

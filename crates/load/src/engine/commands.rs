@@ -6,12 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 /// Times are in nanoseconds of the run's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Command {
     /// Open the connections again that were lost between slices.
     Reopen,
-    /// Make load from `start` on, measured from `open` on, until `Shared::close`.
-    Load { start: u64, open: u64, seed: u64 },
+    /// Make load from `start` on, measured from `open` on, until `Shared::close`; `rate` requests a second over all
+    /// threads, `None` in a closed loop.
+    Load { start: u64, open: u64, seed: u64, rate: Option<f64> },
 }
 
 /// The last command to all load threads of a session. A thread that waits for the next one sleeps in the kernel.

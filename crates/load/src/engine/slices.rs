@@ -39,10 +39,10 @@ async fn obey<P: Protocol>(worker: &Rc<Worker<P>>, commands: &Commands, channels
                 refused = connect::reopen(worker).await;
                 Message::Reopened
             }
-            Command::Load { start, open, seed } => {
+            Command::Load { start, open, seed, rate } => {
                 let cpu_ns = thread_cpu_ns();
                 let refused = std::mem::take(&mut refused);
-                let mut drained = slice(worker, channels, &margin, Begin { start, open, seed, refused }).await;
+                let mut drained = slice(worker, channels, &margin, Begin { start, open, seed, rate, refused }).await;
                 drained.cpu_ns = thread_cpu_ns() - cpu_ns;
                 Message::Drained(Box::new(drained))
             }
@@ -56,6 +56,7 @@ struct Begin {
     start: u64,
     open: u64,
     seed: u64,
+    rate: Option<f64>,
     refused: u32,
 }
 
@@ -65,16 +66,16 @@ async fn slice<P: Protocol>(
     worker: &Rc<Worker<P>>,
     channels: &Channels,
     margin: &Rc<Cell<Margin>>,
-    Begin { start, open, seed, refused }: Begin,
+    Begin { start, open, seed, rate, refused }: Begin,
 ) -> Drained {
     // Connections that the target has closed are noticed before they get a request.
     brunt_runtime::yield_now().await;
     let options = &worker.shared.options;
     channels.take_spares(worker);
-    worker.core.borrow_mut().scheduler.begin_again(start, open, options.schedule(seed, worker.share));
+    worker.core.borrow_mut().scheduler.begin_again(start, open, options.schedule(rate, seed, worker.share));
     (0..refused).for_each(|_| worker.not_opened());
     let dispatch = || brunt_runtime::spawn(dispatch::run(Rc::clone(worker), Rc::clone(margin)));
-    let dispatcher = options.rate.map(|_| dispatch());
+    let dispatcher = rate.map(|_| dispatch());
     thread::until_drain(worker, || {
         if worker.core.borrow().scheduler.recorder.finished.len() >= KEPT_INTERVALS {
             channels.ship(worker);

@@ -55,6 +55,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Session {
     opened: Opened,
     load: Load,
+    /// Requests a second of the next slice; `None` in a closed loop.
+    rate: Option<f64>,
     /// Why no further slice can be made, if a script has failed.
     broken: Option<String>,
     threads: LoadThreads,
@@ -110,7 +112,7 @@ impl Session {
         coordinator.connect(&mut StopFlag(stop))?;
         let opened = coordinator.into_opened().ok_or(LoadError::Interrupted)?;
         let load = crate::report::load(&options, 0.0);
-        Ok(Self { opened, load, broken: None, threads })
+        Ok(Self { opened, load, rate: options.rate, broken: None, threads })
     }
 
     /// Kernel ids of the load threads.
@@ -121,6 +123,19 @@ impl Session {
     /// What was asked for, as results have it.
     pub fn load(&self) -> &Load {
         &self.load
+    }
+
+    /// Changes the rate of the following slices of an open loop, in requests a second over all connections.
+    ///
+    /// # Errors
+    /// No such rate can be kept, or the load is a closed loop.
+    pub fn set_rate(&mut self, rate: f64) -> Result<(), LoadError> {
+        check::rate("-R", rate)?;
+        match &mut self.rate {
+            Some(old) => *old = rate,
+            None => return Err(LoadError::Options("a closed loop has no rate: give -R".to_owned())),
+        }
+        Ok(())
     }
 
     /// Makes the load of one slice, and waits until no request is in flight. A target that answers badly or not at all has a
@@ -141,10 +156,10 @@ impl Session {
         let open = start + spec.lead.as_nanos() as u64;
         let close = open + spec.window.as_nanos() as u64;
         shared.begin_slice(close);
-        self.command(Command::Load { start, open, seed: spec.seed });
+        self.command(Command::Load { start, open, seed: spec.seed, rate: self.rate });
         let options = &shared.options;
-        let mut tally = Tally::new(options.threads.len(), options.rate.is_some());
-        let mut due = offered(options, spec.seed, [start, open, close]);
+        let mut tally = Tally::new(options.threads.len(), self.rate.is_some());
+        let mut due = offered(options, self.rate, spec.seed, [start, open, close]);
         self.collect(&shared, close, &mut tally)?;
         self.broken = shared.take_broken();
         if let Some(reason) = &self.broken {
@@ -153,7 +168,7 @@ impl Session {
         // Earlier than planned if the script ended the window.
         let closed = shared.close.load(Relaxed);
         if closed != close {
-            due = offered(options, spec.seed, [start, open, closed]);
+            due = offered(options, self.rate, spec.seed, [start, open, closed]);
         }
         let (all, peak) = shared.connecting.counts();
         let connections = Connections { opened: all, peak, connect_rate_per_s: self.opened.connect_rate };
@@ -212,9 +227,9 @@ impl Session {
     }
 }
 
-/// Requests due between `open` and `close` over all threads; `None` in a closed loop.
-fn offered(options: &Options, seed: u64, [start, open, close]: [u64; 3]) -> Option<u64> {
-    let schedules = (0..options.threads.len()).map(|thread| options.schedule(seed, options.share(thread)));
+/// Requests due at `rate` between `open` and `close` over all threads; `None` in a closed loop.
+fn offered(options: &Options, rate: Option<f64>, seed: u64, [start, open, close]: [u64; 3]) -> Option<u64> {
+    let schedules = (0..options.threads.len()).map(|thread| options.schedule(rate, seed, options.share(thread)));
     let due = schedules.map(|schedule| {
         let mut schedule = schedule?;
         schedule.skip_to(open - start);

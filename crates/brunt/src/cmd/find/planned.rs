@@ -5,13 +5,20 @@ use crate::cmd::{current_binary, run};
 use brunt_lab::Error;
 use brunt_lab::run::{Request, preflight};
 use brunt_lab::schedule::{Machine, Schedule};
+use brunt_lab::slices::Generator;
 use brunt_lab::slo_search::PlannedTarget;
 use brunt_lab::suggest::did_you_mean;
 use brunt_lab::testers::Tester;
 use std::path::Path;
+use std::rc::Rc;
 
 /// Reads files and writes none.
-pub(super) fn target(args: &Args, plan: &str, out: &Path) -> Result<PlannedTarget, Error> {
+pub(super) fn target(
+    args: &Args,
+    plan: &str,
+    out: &Path,
+    generator: Rc<dyn Generator>,
+) -> Result<PlannedTarget, Error> {
     let name = args.target.as_deref().unwrap_or_default();
     let (mut plan, plan_text, base) = run::find_plan(plan)?;
     let known: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
@@ -33,7 +40,7 @@ pub(super) fn target(args: &Args, plan: &str, out: &Path) -> Result<PlannedTarge
         out: out.to_owned(),
         fresh: false,
         tester: Tester::brunt(&brunt),
-        generator: None,
+        generator: Some(generator),
         brunt,
         speed_probe: |_| None,
         command: run::command(),

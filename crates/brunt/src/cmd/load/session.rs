@@ -34,6 +34,10 @@ impl ConnectionSet for Set {
         self.0.slice(*spec).map_err(|error| error.to_string())
     }
 
+    fn set_rate(&mut self, per_second: f64) -> Result<(), String> {
+        self.0.set_rate(per_second).map_err(|error| error.to_string())
+    }
+
     fn threads(&self) -> &[u32] {
         self.0.threads()
     }

@@ -118,7 +118,7 @@ pub(super) fn result(
 }
 
 /// The distributions of these slices, one interval for each, in the order they were made.
-fn hlog(slices: &[&Slice], closed: bool) -> Result<Vec<u8>, String> {
+pub(in crate::run) fn hlog(slices: &[&Slice], closed: bool) -> Result<Vec<u8>, String> {
     let mut slices = slices.to_vec();
     slices.sort_by_key(|slice| slice.at_us);
     let begun = SystemTime::now();
@@ -142,7 +142,7 @@ fn hlog(slices: &[&Slice], closed: bool) -> Result<Vec<u8>, String> {
 }
 
 /// The reasons for figures that slices do not have.
-fn absent(result: &RunResult) -> BTreeMap<String, String> {
+pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
     let why = "not measured by slices";
     let mut absent = brunt_meter::host::all_absent("of all targets together in a sliced experiment");
     let generator = brunt_meter::generator::all_absent(why);

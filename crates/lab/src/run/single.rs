@@ -1,0 +1,107 @@
+//! One target of a plan that is up with its connections open, for a caller that chooses its slices.
+//!
+//! Invariant: no process outlives [`SingleTarget::with`].
+
+use super::sliced::written;
+use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner};
+use crate::Error;
+use crate::plan::tester::BRUNT;
+use crate::schedule::Machine;
+use crate::slices::rounds::Participant;
+use crate::slices::{Generator, Slice, absolute};
+use crate::system::ports::Ports;
+use crate::system::process_group::{AffinityGuard, ProcessGroup, describe_exit};
+use brunt_meter::slice::ServerCpu;
+use brunt_results::directory::Directory;
+use brunt_results::result::{Load, Server};
+use brunt_results::{RunResult, judge::judge};
+use std::fs;
+use std::path::Path;
+
+/// Says why a target is gone, if it is.
+pub(crate) type Gone<'a> = dyn FnMut() -> Option<String> + 'a;
+
+/// A target with the load that opens its connections.
+pub(crate) struct SingleTarget<'a> {
+    pub(crate) runner: &'a TrialRunner<'a>,
+    pub(crate) generator: &'a dyn Generator,
+    /// One trial, whose directory takes the log of the target.
+    pub(crate) group: &'a TrialGroup<'a>,
+}
+
+impl SingleTarget<'_> {
+    /// Starts the target, opens the connections, calls `work` and stops the target; `None` if it was interrupted.
+    pub(crate) fn with<T>(
+        &self,
+        work: impl FnOnce(Participant, &mut Gone<'_>) -> Result<Option<T>, Error>,
+    ) -> Result<Option<T>, Error> {
+        Directory::create(&self.group.trials[0].dir)?;
+        let _affinity = AffinityGuard::pin(&self.group.cell().placement.client);
+        let port = Ports::default().free()?;
+        let context = TrialContext::new(self.runner, self.group, port, Machine::here()?)?;
+        let mut background = None;
+        let done = self.start_and(&context, &mut background, work);
+        let after = context.after(&mut |_| ());
+        drop(background);
+        let done = match done {
+            Err(TrialError::Interrupted) => Ok(None),
+            done => done,
+        };
+        match (done, after) {
+            (Err(error), _) | (Ok(_), Err(error)) => Err(failure(error)),
+            (Ok(done), Ok(())) => done.transpose(),
+        }
+    }
+
+    fn start_and<T>(
+        &self,
+        context: &TrialContext,
+        background: &mut Option<ProcessGroup>,
+        work: impl FnOnce(Participant, &mut Gone<'_>) -> Result<Option<T>, Error>,
+    ) -> Result<Option<Result<T, Error>>, TrialError> {
+        let mut running = context.start_target(background, &mut |_, _| (), &mut || ())?;
+        let pid = running.process.pid();
+        let request = self.runner.request;
+        let trial = &self.group.trials[0];
+        let added = request.plan.testers.get(BRUNT).map_or(&[][..], Vec::as_slice);
+        let command = request.tester.command(trial.cell, added, context.port, pid, self.group.seed, &trial.dir);
+        let (_, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
+        let opened = self.generator.open(&args[request.tester.lead.len()..]);
+        let connections = opened.map_err(|why| context.target_failed(why))?;
+        let name = self.group.target.name.clone();
+        let participant = Participant { name, connections, server: ServerCpu::attach(pid).ok(), group: None };
+        let mut gone = || match (running.oom_kill(), running.process.ended()) {
+            (Some(cause), _) => Some(format!("a process of the target died: {cause}")),
+            (None, status) => status.map(|status| format!("the target {} under load", describe_exit(status))),
+        };
+        let done = work(participant, &mut gone);
+        context.stop_target(running)?;
+        Ok(done.transpose())
+    }
+}
+
+fn failure(error: TrialError) -> Error {
+    match error {
+        TrialError::Io(error) => error.into(),
+        TrialError::Failed(_, failure) => Error::Failed(failure.line()),
+        TrialError::Interrupted => Error::Failed("interrupted".to_owned()),
+    }
+}
+
+/// Writes `result.json`, `latency.hlog` and `env.json` of these slices at one rate.
+pub(crate) fn write_slices(dir: &Path, slices: &[&Slice], load: &Load, rate: f64) -> Result<RunResult, Error> {
+    fs::create_dir_all(dir)?;
+    let directory = Directory::open(dir);
+    let mut result = absolute::result(slices, load.clone(), Server::default(), &[]).map_err(Error::Failed)?;
+    result.requests.offered_rate = Some(rate);
+    result.connections.peak = load.connections;
+    result.connections.opened = load.connections;
+    let mut env = brunt_meter::environment::collect();
+    env.absent.extend(brunt_meter::server::all_absent("not measured by slices"));
+    env.absent.extend(written::absent(&result));
+    result.verdict = judge(&result, None);
+    directory.write_hlog(&written::hlog(slices, false).map_err(Error::Failed)?)?;
+    directory.write_env(&env)?;
+    directory.write_result(&result)?;
+    Ok(result)
+}
