@@ -21,8 +21,8 @@ pub use source::{LoadSource, PlannedTarget};
 pub use step::{SloOutcome, Step};
 pub use text::{closing, text};
 
-use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec};
 use crate::run::single::{Gone, SingleTarget};
+use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec};
 use crate::slices::rounds::Participant;
 use crate::system::proc_stat::has_ended;
 use crate::{Error, system::process_registry::ProcessRegistry};
@@ -137,11 +137,7 @@ pub fn run(
     Ok(found)
 }
 
-fn made(
-    context: Context,
-    steps_dir: &Path,
-    observe: &mut dyn FnMut(&State),
-) -> Result<Option<SearchReport>, Error> {
+fn made(context: Context, steps_dir: &Path, observe: &mut dyn FnMut(&State)) -> Result<Option<SearchReport>, Error> {
     let mut by_slices = |participant: Participant, gone: &mut Gone| {
         let search = Search::new(context.request.range, sliced::effort(&context), sliced::bounds_of(&context));
         let mut sampler = Slices::begin(context, participant, gone)?;
@@ -149,9 +145,13 @@ fn made(
     };
     match &context.request.source {
         LoadSource::Url { url, words, server, generator } => {
-            let connections = generator.open(words).map_err(Error::Failed)?;
+            let connections = match generator.open(words) {
+                Err(_) if context.stop.load(Ordering::Relaxed) => return Ok(None),
+                opened => opened.map_err(Error::Failed)?,
+            };
             let meter = server.and_then(|pid| ServerCpu::attach(pid).ok());
-            let participant = Participant { name: url.clone(), connections, server: meter, group: None };
+            let participant =
+                Participant { name: url.clone(), loader: Box::new(connections), server: meter, group: None };
             let gone = |pid: &u32| format!("the server, process {pid}, has ended");
             by_slices(participant, &mut || server.filter(|pid| has_ended(*pid)).as_ref().map(gone))
         }
@@ -213,9 +213,8 @@ fn report(request: &Request, search: &Search, steps: Vec<Step>, doubts: Vec<Stri
     let times = request.source.tester().filter(|_| request.source.starts_at_send()).map(|tester| {
         format!("{} starts its clock when it sends: all times, those of the SLO too, are service times", tester.name)
     });
-    let limited = |rate: f64| {
-        steps.iter().any(|step| step.rate == rate && step.outcome == SloOutcome::GeneratorLimited)
-    };
+    let limited =
+        |rate: f64| steps.iter().any(|step| step.rate == rate && step.outcome == SloOutcome::GeneratorLimited);
     let end = match search.end() {
         SearchResult::Holds { rate, breaks } if limited(breaks) => {
             SearchResult::GeneratorLimited { rate: Some(rate), limited: breaks }

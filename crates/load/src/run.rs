@@ -117,7 +117,9 @@ impl Threads<'_> {
 }
 
 pub(crate) fn schedules(options: &Options) -> Vec<Schedule> {
-    (0..options.threads.len()).filter_map(|thread| options.schedule(options.rate, options.seed, options.share(thread))).collect()
+    (0..options.threads.len())
+        .filter_map(|thread| options.schedule(options.rate, options.seed, options.share(thread)))
+        .collect()
 }
 
 /// Ends the load threads when dropped.

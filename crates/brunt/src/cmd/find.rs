@@ -2,8 +2,8 @@
 
 mod planned;
 
-use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::load::session::Sessions;
+use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::status_line::StatusLine;
 use super::{load, out_directory, registered, share, stdout};
 use brunt_lab::Error;
@@ -167,6 +167,10 @@ impl Args {
             return Err(Error::Usage(format!(
                 "--to {to} is below --from {from}: the search starts there and increases"
             )));
+        }
+        let [least, most] = [10, 10_000].map(|ms| Span(Duration::from_millis(ms)));
+        if self.slice < least || self.slice > most {
+            return Err(Error::Usage(format!("--slice {}: it must be from {least} to {most}", self.slice)));
         }
         let is_set_by_search = |word: &&String| {
             let name = word.split('=').next().unwrap_or(word);

@@ -17,6 +17,7 @@ use brunt_results::result::{Load, Server};
 use brunt_results::{RunResult, judge::judge};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 /// Says why a target is gone, if it is.
 pub(crate) type Gone<'a> = dyn FnMut() -> Option<String> + 'a;
@@ -67,9 +68,13 @@ impl SingleTarget<'_> {
         let command = request.tester.command(trial.cell, added, context.port, pid, self.group.seed, &trial.dir);
         let (_, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
         let opened = self.generator.open(&args[request.tester.lead.len()..]);
-        let connections = opened.map_err(|why| context.target_failed(why))?;
+        let connections = match opened {
+            Err(_) if self.runner.stop.load(Ordering::Relaxed) => return Err(TrialError::Interrupted),
+            opened => opened.map_err(|why| context.target_failed(why))?,
+        };
         let name = self.group.target.name.clone();
-        let participant = Participant { name, connections, server: ServerCpu::attach(pid).ok(), group: None };
+        let participant =
+            Participant { name, loader: Box::new(connections), server: ServerCpu::attach(pid).ok(), group: None };
         let mut gone = || match (running.oom_kill(), running.process.ended()) {
             (Some(cause), _) => Some(format!("a process of the target died: {cause}")),
             (None, status) => status.map(|status| format!("the target {} under load", describe_exit(status))),

@@ -1,7 +1,7 @@
 //! What the samples of one rate say together: the SLO holds there, breaks there, or neither is certain. Pure.
 
 use super::bounds::{Bound, Sample};
-use crate::stats::student::two_sided_quantile;
+use crate::stats::student::two_sided;
 
 /// Confidence of each answer; an answer is wrong on its side with half of the rest.
 pub const CONFIDENCE: f64 = 0.98;
@@ -33,7 +33,7 @@ fn rare(bound: &Bound, samples: &[&Sample], index: usize) -> Standing {
     }
 }
 
-/// By the interval of the mean excess (Student): samples are alternated with those of other rates in random order, so that
+/// By the mean excess (Student's test): samples are alternated with those of other rates in random order, so that
 /// they do not depend on each other.
 fn on_average(excess: &[f64]) -> Standing {
     let n = excess.len() as f64;
@@ -42,11 +42,11 @@ fn on_average(excess: &[f64]) -> Standing {
     }
     let mean = excess.iter().sum::<f64>() / n;
     let variance = excess.iter().map(|excess| (excess - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = if variance > 0.0 { two_sided_quantile(CONFIDENCE, n - 1.0) * (variance / n).sqrt() } else { 0.0 };
-    match () {
-        () if mean + half <= 0.0 => Standing::Holds,
-        () if mean - half > 0.0 => Standing::Breaks,
-        () => Standing::Unclear,
+    let is_certain = variance == 0.0 || two_sided(mean / (variance / n).sqrt(), n - 1.0) <= 1.0 - CONFIDENCE;
+    match is_certain {
+        true if mean <= 0.0 => Standing::Holds,
+        true => Standing::Breaks,
+        false => Standing::Unclear,
     }
 }
 
@@ -63,14 +63,14 @@ mod tests {
 
     #[test]
     fn certain_answers_need_agreeing_samples() {
-        let share = Bound { limit: 0.01, in_one: 0.01, is_rare: false };
+        let share = Bound { limit: 0.01, in_one: 0.01, slack: 0.0, is_rare: false };
         assert_eq!(of(share, &[0.0, 0.0, 0.0]), Standing::Holds);
         assert_eq!(of(share, &[0.0]), Standing::Unclear);
         assert_eq!(of(share, &[5.0, 4.0, 6.0, 5.0]), Standing::Breaks);
         // One bad moment makes no certainty.
         assert_eq!(of(share, &[0.0, 0.0, 0.0, 0.0, 9.0]), Standing::Unclear);
         assert_eq!(of(share, &[vec![0.0; 200], vec![9.0]].concat()), Standing::Holds);
-        let none = Bound { limit: 0.0, in_one: 0.0, is_rare: true };
+        let none = Bound { limit: 0.0, in_one: 0.0, slack: 0.0, is_rare: true };
         assert_eq!(of(none, &[0.0, 0.0]), Standing::Holds);
         assert_eq!(of(none, &[0.0, 3.0]), Standing::Unclear);
         assert_eq!(of(none, &[1.0, 3.0]), Standing::Breaks);

@@ -55,7 +55,9 @@ impl<'a> Runs<'a> {
         let Some(mut result) = result.filter(|result| !result.interrupted) else { return Ok(None) };
         if let Some(how) = all_failed(&result) {
             let place = dir.display();
-            return Err(Error::Failed(format!("every request of {name} failed ({how}), so no other rate is tried: {place}")));
+            return Err(Error::Failed(format!(
+                "every request of {name} failed ({how}), so no other rate is tried: {place}"
+            )));
         }
         if request.source.starts_at_send() {
             result.latency.response = result.latency.service.clone();

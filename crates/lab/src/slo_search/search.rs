@@ -35,14 +35,27 @@ pub struct Effort {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SearchResult {
     /// The SLO holds up to a rate.
-    Holds { rate: f64, breaks: f64 },
-    HoldsAtMost { rate: f64 },
+    Holds {
+        rate: f64,
+        breaks: f64,
+    },
+    HoldsAtMost {
+        rate: f64,
+    },
     /// The generator limits the rate.
-    GeneratorLimited { rate: Option<f64>, limited: f64 },
+    GeneratorLimited {
+        rate: Option<f64>,
+        limited: f64,
+    },
     /// It does not hold at any rate tried.
-    Never { lowest: f64 },
+    Never {
+        lowest: f64,
+    },
     /// The time was over before both ends were certain.
-    Undecided { rate: Option<f64>, breaks: Option<f64> },
+    Undecided {
+        rate: Option<f64>,
+        breaks: Option<f64>,
+    },
 }
 
 impl SearchResult {
@@ -73,6 +86,8 @@ pub struct Search {
     effort: Effort,
     bounds: Vec<Bound>,
     ascent: Option<Ascent>,
+    /// Rates of the ascent that held there.
+    held: Vec<f64>,
     /// Ascending, each with its samples of all rounds.
     rates: Vec<(f64, Vec<Sample>)>,
     rounds: usize,
@@ -90,7 +105,7 @@ struct Ascent {
 impl Search {
     pub fn new(range: Range, effort: Effort, bounds: Vec<Bound>) -> Self {
         let ascent = Ascent { next: range.from.min(range.to.unwrap_or(HIGHEST)), once: false, held: None };
-        Self { range, effort, bounds, ascent: Some(ascent), rates: Vec::new(), rounds: 0, void: 0 }
+        Self { range, effort, bounds, ascent: Some(ascent), held: Vec::new(), rates: Vec::new(), rounds: 0, void: 0 }
     }
 
     /// Whether rates are tried one by one, to find their order of magnitude.
@@ -130,6 +145,7 @@ impl Search {
 
     fn climb(&mut self, Ascent { next, once, held }: Ascent, violated: bool) {
         let top = self.top();
+        self.held.extend((!violated).then_some(next));
         self.ascent = match violated {
             false if next < top => Some(Ascent { next: (next * 2.0).min(top), once: false, held: Some(next) }),
             true if !once => Some(Ascent { next, once: true, held }),
@@ -137,7 +153,8 @@ impl Search {
         };
         if self.ascent.is_none() {
             // A rate that broke has the one that held below it.
-            self.rates = [held.filter(|_| violated), Some(next)].into_iter().flatten().map(|rate| (rate, Vec::new())).collect();
+            self.rates =
+                [held.filter(|_| violated), Some(next)].into_iter().flatten().map(|rate| (rate, Vec::new())).collect();
         }
     }
 
@@ -162,9 +179,10 @@ impl Search {
         of.map_or(0.0, |(_, samples)| self.used(samples).iter().map(|sample| sample.measured_s).sum())
     }
 
-    /// Whether a rate was tried in the ascent and in no round.
-    pub fn was_ascent_only(&self, rate: f64) -> bool {
-        self.rates.iter().all(|(of, samples)| *of != rate || samples.is_empty())
+    /// Whether a rate held that was tried in the ascent and in no round; `None` for another.
+    pub fn held_in_ascent(&self, rate: f64) -> Option<bool> {
+        let in_rounds = self.rates.iter().any(|(of, samples)| *of == rate && !samples.is_empty());
+        (!in_rounds).then(|| self.held.contains(&rate))
     }
 
     /// Whether a rate was measured as long as a result needs.
@@ -250,8 +268,7 @@ impl Search {
             let count = wanted.min(fitting.saturating_sub(1));
             (1..=count).map(move |number| tidy(gap[0] * ratio.powf(number as f64 / (count + 1) as f64)))
         });
-        let mut added: Vec<f64> =
-            gaps.filter(|rate| rate > low && rate < high && !active.contains(rate)).collect();
+        let mut added: Vec<f64> = gaps.filter(|rate| rate > low && rate < high && !active.contains(rate)).collect();
         added.dedup();
         added.truncate(MOST.saturating_sub(active.len()));
         added

@@ -46,7 +46,7 @@ pub struct RatedSlice {
 pub(super) struct Slices<'a> {
     context: Context<'a>,
     gone: &'a mut Gone<'a>,
-    rounds: Rounds,
+    rounds: Rounds<'a>,
     load: Load,
     file: File,
     taken: Vec<RatedSlice>,
@@ -65,12 +65,12 @@ pub(super) fn bounds_of(context: &Context) -> Vec<Bound> {
 impl<'a> Slices<'a> {
     pub(super) fn begin(
         context: Context<'a>,
-        mut participant: Participant,
+        mut participant: Participant<'a>,
         gone: &'a mut Gone<'a>,
     ) -> Result<Self, Error> {
         let request = context.request;
-        let load = participant.connections.load().clone();
-        participant.connections.set_rate(request.range.from).map_err(Error::Failed)?;
+        let load = participant.loader.load().clone();
+        participant.loader.set_rate(request.range.from).map_err(Error::Failed)?;
         let file = File::create(request.out.join(record::FILE))?;
         let rounds = Rounds::begin(vec![participant], 1, request.seed, request.slice.0, WARMUP, &[]);
         Ok(Self { context, gone, rounds: rounds.map_err(Error::Failed)?, load, file, taken: Vec::new() })
@@ -102,7 +102,8 @@ impl<'a> Slices<'a> {
 
     /// Ends the search if the target answers nothing, even at the lowest rate.
     fn check(&mut self, slices: &[RatedSlice]) -> Result<(), Error> {
-        let is_dead = |slices: &[RatedSlice]| slices.iter().all(|rated| rated.slice.completed == 0);
+        let fails = |slice: &Slice| slice.completed == 0 && slice.failed + slice.errors.total() > 0;
+        let is_dead = |slices: &[RatedSlice]| slices.iter().all(|rated| fails(&rated.slice));
         if slices.is_empty() || !is_dead(slices) {
             return Ok(());
         }
@@ -125,8 +126,9 @@ impl<'a> Slices<'a> {
         let own: Vec<&Slice> = slices.iter().map(|rated| &rated.slice).collect();
         let result = absolute::result(&own, self.load.clone(), Server::default(), &[]).map_err(Error::Failed)?;
         let rate = Rate(slices.first().map_or(0.0, |rated| rated.rate));
-        Ok(all_failed(&result)
-            .map(|how| format!("every request of the load of {rate} requests/s failed ({how}), so no other rate is tried")))
+        Ok(all_failed(&result).map(|how| {
+            format!("every request of the load of {rate} requests/s failed ({how}), so no other rate is tried")
+        }))
     }
 
     /// The share of the time that the machine took, and the share of the slices' time in which the target did not idle.

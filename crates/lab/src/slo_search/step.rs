@@ -1,8 +1,8 @@
 //! One row of a search: the samples of one rate, or one run of a tester, and their evaluation.
 
+use super::Request;
 use super::evidence::Standing;
 use super::search::Search;
-use super::Request;
 use crate::group::distinct;
 use brunt_results::verdict::{Kind, ValidityIssue};
 use brunt_results::{RunResult, Slo, judge};
@@ -68,10 +68,13 @@ pub(super) fn of_rate(
     slices: usize,
     result: &RunResult,
 ) -> Step {
-    let Evaluation { outcome, mut broken, remedy } = evaluate(result, &request.slo);
+    // Slices end with requests in the queue, which a longer load would send.
+    let mut sent = result.clone();
+    sent.requests.abandoned = 0;
+    let Evaluation { outcome, mut broken, remedy } = evaluate(&sent, &request.slo);
     let outcome = match (search.standing(rate), outcome) {
-        // Tried in the ascent only.
-        (None, outcome) if search.was_ascent_only(rate) => outcome,
+        _ if search.held_in_ascent(rate) == Some(true) => SloOutcome::Holds,
+        _ if search.held_in_ascent(rate) == Some(false) => SloOutcome::Breaks,
         (Some(Standing::Holds), _) => SloOutcome::Holds,
         (Some(Standing::Breaks), SloOutcome::GeneratorLimited) => SloOutcome::GeneratorLimited,
         (Some(Standing::Breaks), _) => SloOutcome::Breaks,
@@ -86,7 +89,7 @@ pub(super) fn of_rate(
     }
     let evaluation = Evaluation { outcome, broken, remedy };
     let confirms = search.is_confirmed(rate);
-    Step { slices: Some(slices), confirms, ..step(request, dir, rate, result, evaluation) }
+    Step { slices: Some(slices), confirms, ..step(request, dir, rate, &sent, evaluation) }
 }
 
 fn step(request: &Request, dir: PathBuf, rate: f64, result: &RunResult, evaluation: Evaluation) -> Step {

@@ -4,8 +4,7 @@ use super::{SearchReport, SearchResult, SloOutcome, Step};
 use crate::format::{self, time};
 use crate::group::distinct;
 
-pub(super) const HEADER: [&str; 8] =
-    ["offered /s", "answered /s", "p50", "p99", "failed", "slices", "verdict", "SLO"];
+pub(super) const HEADER: [&str; 8] = ["offered /s", "answered /s", "p50", "p99", "failed", "slices", "verdict", "SLO"];
 /// Index of the first text column.
 pub(super) const WORDS: usize = 6;
 
@@ -13,7 +12,12 @@ pub fn text(found: &SearchReport) -> String {
     let lines = format::table(&HEADER, |column| column < WORDS, rows(found).into_iter().map(|step| row(step, found)));
     let times = found.times.as_ref().map_or(String::new(), |times| format!("{times}\n"));
     let doubts: String = found.doubts.iter().map(|doubt| format!("note: {doubt}\n")).collect();
-    format!("{}: the highest rate at which {} holds\n{times}\n{lines}\n{}\n{doubts}", found.url, found.slo, closing(found))
+    format!(
+        "{}: the highest rate at which {} holds\n{times}\n{lines}\n{}\n{doubts}",
+        found.url,
+        found.slo,
+        closing(found)
+    )
 }
 
 /// The steps by rate; those of one rate stay in execution order.
@@ -29,7 +33,9 @@ pub(super) fn row(step: &Step, found: &SearchReport) -> Vec<String> {
         SloOutcome::Holds => "holds".to_owned(),
         SloOutcome::Breaks => format!("breaks: {}", step.broken.join("; ")),
         SloOutcome::GeneratorLimited => format!("generator-limited: {}", step.broken.join("; ")),
-        SloOutcome::Unclear => std::iter::once("unclear").chain(step.broken.iter().map(String::as_str)).collect::<Vec<_>>().join("; "),
+        SloOutcome::Unclear => {
+            std::iter::once("unclear").chain(step.broken.iter().map(String::as_str)).collect::<Vec<_>>().join("; ")
+        }
     };
     vec![
         rate(step.rate),
@@ -169,10 +175,13 @@ note: one start of the target was measured
 ";
         assert_eq!(text(&found), expected);
         let page = super::super::page(&found).unwrap();
-        for part in ["p99&lt;6ms holds up to 12.5k", "<svg role=\"img\"", "<td>holds, confirmed</td>", "<li>one start"] {
+        for part in ["p99&lt;6ms holds up to 12.5k", "<svg role=\"img\"", "<td>holds, confirmed</td>", "<li>one start"]
+        {
             assert!(page.contains(part), "{part}");
         }
-        assert!(!page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count());
+        assert!(
+            !page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count()
+        );
     }
 
     #[test]

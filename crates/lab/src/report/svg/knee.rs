@@ -2,8 +2,8 @@
 //! the bound and the interval of the result.
 
 use super::{
-    Area, Drawn, FAINT, FAINT_INK, GRID, HEADING, HPos, LINE, MARGIN, RADIUS, Titles, WIDTH, colour, frame, line, marker,
-    text,
+    Area, Drawn, FAINT, FAINT_INK, GRID, HEADING, HPos, LINE, MARGIN, RADIUS, Titles, WIDTH, colour, frame, line,
+    marker, text,
 };
 use crate::format::time;
 use crate::report::charts::Scale;
@@ -163,7 +163,6 @@ impl Plot<'_> {
         text(area, ((LEFT + RIGHT) / 2, y + 18), &format!("offered rate, requests/s{scale}"), FAINT, HPos::Center)
     }
 }
-
 
 #[cfg(test)]
 mod tests {
