@@ -55,7 +55,7 @@ pub struct Slice {
     pub lost_us: f64,
     /// Time that the busiest thread of an external tester waited for a core. It makes no round void: a run of a second or more
     /// always has some on a shared machine, and so have those of all targets.
-    #[serde(default, skip_serializing_if = "is_none_us")]
+    #[serde(default, skip_serializing_if = "is_zero_us")]
     pub waited_us: f64,
     /// CPU time that the idle targets used meanwhile, by name; those that used none are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -116,7 +116,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-fn is_none_us(us: &f64) -> bool {
+fn is_zero_us(us: &f64) -> bool {
     *us == 0.0
 }
 

@@ -14,9 +14,9 @@ fn chance(number: u64) -> f64 {
     (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A run of `runtime-peers` without its last two targets: 243 cells with five repeats each.
+/// A run of `runtime-peers` without its last two targets: 198 cells with six repeats each.
 fn large(home: &Path) -> Scene {
-    const REPEATS: u32 = 5;
+    const REPEATS: u32 = 6;
     let text = include_str!("../../../../experiments/runtime-peers.toml");
     let mut plan = read("p", text).unwrap_or_else(|fault| panic!("{fault}"));
     plan.targets.truncate(9);
@@ -38,12 +38,12 @@ fn large(home: &Path) -> Scene {
     let row =
         |cell: &brunt_lab::schedule::Cell| Row::new(cell.clone(), (1..=REPEATS).map(|n| trial(cell, n)).collect());
     let rows: Vec<Row> = cells.run.iter().map(row).collect();
-    assert_eq!(rows.iter().map(|row| row.done).sum::<usize>(), 1215);
+    assert_eq!(rows.iter().map(|row| row.done).sum::<usize>(), 1188);
     Scene { report: model::report_of(&plan.name, cells, rows, None), store }
 }
 
 #[test]
-fn a_page_of_1215_trials_is_below_half_a_megabyte() {
+fn a_page_of_1188_trials_is_below_half_a_megabyte() {
     let home = tempfile::tempdir().unwrap();
     let page = large(home.path()).page();
     let pictures = page.split_once("<noscript>").map_or("", |(_, rest)| rest.split_once("</noscript>").unwrap().0);
@@ -53,9 +53,9 @@ fn a_page_of_1215_trials_is_below_half_a_megabyte() {
     // Nothing is missing.
     let data = data(&page);
     let rows = data["rows"].as_array().unwrap();
-    assert_eq!((rows.len(), page.matches("data-row=").count() >= 243), (243, true));
+    assert_eq!((rows.len(), page.matches("data-row=").count() >= 198), (198, true));
     for row in rows {
-        assert_eq!(row["trials"].as_array().unwrap().len(), 5);
+        assert_eq!(row["trials"].as_array().unwrap().len(), 6);
         assert!(row["spectrum"].as_array().unwrap().len() > 20 && row["issues"].as_array().is_some(), "{row}");
         assert_eq!(row["seconds"]["rate"].as_array().unwrap().len(), 4);
     }
