@@ -197,7 +197,7 @@ impl Search {
             rates.filter(move |rate| self.standing(*rate) == Some(wanted))
         };
         let (lowest_broken, highest_held) = (of(Standing::Breaks).next(), of(Standing::Holds).next_back());
-        let held = of(Standing::Holds).filter(|rate| lowest_broken.is_none_or(|broken| *rate < broken)).next_back();
+        let held = of(Standing::Holds).rfind(|rate| lowest_broken.is_none_or(|broken| *rate < broken));
         let broken = of(Standing::Breaks).find(|rate| highest_held.is_none_or(|held| *rate > held));
         (held, broken)
     }
