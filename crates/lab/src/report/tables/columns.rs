@@ -85,6 +85,19 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
             ends(row).map_or(format::ABSENT.to_owned(), |(low, high)| format!("{}..{}", rate(low), rate(high)))
         });
     }
+    add_comparisons(rows, &mut add);
+    for (over, name, weight, show) in FIGURES {
+        add(over, name, true, *weight, &|row| show(&row.figures));
+    }
+    let [over, name] = verdict_header(rows);
+    add(&over, &name, false, 0, &Row::verdict);
+    // Figures missing from all rows are listed once below the table.
+    columns.retain(|column| column.is_verdict() || column.cells.iter().any(|cell| cell != format::ABSENT));
+    columns
+}
+
+/// Adds the ratios to the baseline and what belongs to them.
+fn add_comparisons(rows: &[&Row], add: &mut dyn FnMut(&str, &str, bool, u8, &dyn Fn(&Row) -> String)) {
     add("x baseline", ratio_interval(rows), true, 0, &against_baseline);
     for figure in [Figure::Rate, Figure::Cost, Figure::Mean, Figure::P50, Figure::P90, Figure::P99] {
         // The first is shown above.
@@ -108,14 +121,6 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
             ratio.and_then(|ratio| ratio.starts).map_or(format::ABSENT.to_owned(), compared::start_spread)
         });
     }
-    for (over, name, weight, show) in FIGURES {
-        add(over, name, true, *weight, &|row| show(&row.figures));
-    }
-    let [over, name] = verdict_header(rows);
-    add(&over, &name, false, 0, &Row::verdict);
-    // Figures missing from all rows are listed once below the table.
-    columns.retain(|column| column.is_verdict() || column.cells.iter().any(|cell| cell != format::ABSENT));
-    columns
 }
 
 /// Thousands unless a rate is below 1000.

@@ -1,17 +1,18 @@
 //! Sessions: slices of load on connections that stay open, on targets with known behaviour.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod servers;
 
 use brunt_load::session::Session;
 use brunt_load::{Arrival, LoadError, Options};
 use brunt_results::slice::{Measured, SliceSpec};
-use brunt_runtime::net::{TcpListener, TcpStream};
 use common::*;
+use servers::*;
 use std::cell::Cell;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,31 +39,6 @@ fn first_core() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
     list.split([',', '-']).next().unwrap().parse().unwrap()
-}
-
-/// What a target has seen.
-#[derive(Debug, Default)]
-struct Seen {
-    connections: AtomicU64,
-    requests: AtomicU64,
-}
-
-/// Serves each connection on its own, a request in `service` and the time by which a sleep is late.
-fn slow(protocol: Protocol, service: Duration) -> (brunt_runtime::net::Address, Arc<Seen>) {
-    let seen = Arc::<Seen>::default();
-    let counts = Arc::clone(&seen);
-    let address = target_on(protocol, move |mut stream| {
-        counts.connections.fetch_add(1, Relaxed);
-        let mut message = [0; SIZE];
-        while stream.read_exact(&mut message).is_ok() {
-            counts.requests.fetch_add(1, Relaxed);
-            thread::sleep(service);
-            if stream.write_all(&message).is_err() {
-                return;
-            }
-        }
-    });
-    (address, seen)
 }
 
 /// A median time in microseconds.
@@ -120,30 +96,6 @@ fn overslept(time: Duration) -> f64 {
     let begun = Instant::now();
     thread::sleep(time);
     (begun.elapsed() - time).as_secs_f64() * 1e6
-}
-
-/// An echo for any number of connections on one thread.
-fn echo_server() -> SocketAddr {
-    let (out, address) = mpsc::channel();
-    thread::spawn(move || {
-        let runtime = brunt_runtime::Runtime::builder().env_prefix("BRUNT").build().unwrap();
-        runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
-            out.send(listener.local_addr().unwrap()).unwrap();
-            while let Ok(stream) = listener.accept().await {
-                brunt_runtime::spawn(send_back(stream));
-            }
-        });
-    });
-    address.recv().unwrap()
-}
-
-async fn send_back(mut stream: TcpStream) {
-    while let Ok(received) = stream.recv().await {
-        if received.is_empty() || stream.send(received).await.is_err() {
-            return;
-        }
-    }
 }
 
 /// CPU time of a sleeping thread, in nanoseconds.
@@ -284,38 +236,6 @@ fn connections_that_the_target_closes_between_slices_are_opened_again() {
         let opened = slice(&mut session, order(0, 10, 1)).connections.opened;
         assert!((16..=32).contains(&opened), "about four for each of five slices, not {opened}");
     }
-}
-
-/// An echo that dies with this many requests still to be answered: it closes its listener and all connections.
-fn mortal(requests: &Arc<AtomicU64>) -> SocketAddr {
-    let listener = listener();
-    let address = listener.local_addr().unwrap();
-    let streams = Arc::<Mutex<Vec<std::net::TcpStream>>>::default();
-    let is_dead = Arc::<AtomicBool>::default();
-    let left = Arc::clone(requests);
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            if is_dead.load(Relaxed) {
-                return;
-            }
-            streams.lock().unwrap().push(stream.try_clone().unwrap());
-            let (left, streams, is_dead) = (Arc::clone(&left), Arc::clone(&streams), Arc::clone(&is_dead));
-            thread::spawn(move || {
-                let mut message = [0; SIZE];
-                while stream.read_exact(&mut message).is_ok() && stream.write_all(&message).is_ok() {
-                    if left.fetch_sub(1, Relaxed) == 1 {
-                        is_dead.store(true, Relaxed);
-                        // Ends the listener.
-                        drop(std::net::TcpStream::connect(address));
-                        for stream in streams.lock().unwrap().drain(..) {
-                            let _ = stream.shutdown(Shutdown::Both);
-                        }
-                    }
-                }
-            });
-        }
-    });
-    address
 }
 
 #[test]
