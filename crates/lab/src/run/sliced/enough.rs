@@ -7,7 +7,7 @@ use crate::slices::analysis::Progress;
 use std::time::Duration;
 
 /// Rounds of one start: the spread between starts takes many starts, and each costs the time to launch and warm up.
-const ROUNDS: u32 = 8;
+const ROUNDS: u32 = 5;
 /// Rounds of the first starts together that have no time for more: fewer have no interval.
 const LEAST_ROUNDS: u32 = 6;
 
@@ -106,11 +106,11 @@ mod tests {
     }
 
     #[test]
-    fn a_start_has_eight_rounds_and_more_where_launching_took_long_but_keeps_its_part_of_the_budget() {
+    fn a_start_has_few_rounds_and_more_where_launching_took_long_but_keeps_its_part_of_the_budget() {
         let rules = rules(START * 6);
         let rounds = |each: Duration, setup| (1..).find(|rounds| rules.of_rounds(*rounds, each * *rounds, setup));
         let [quick, slow] = [Duration::from_millis(100), Duration::from_millis(1200)];
-        assert_eq!((rounds(quick, quick), rounds(quick, slow)), (Some(8), Some(12)));
+        assert_eq!((rounds(quick, quick), rounds(quick, slow)), (Some(5), Some(12)));
         assert_eq!((rounds(slow, quick), rounds(START * 3, slow)), (Some(4), Some(2)));
     }
 }
