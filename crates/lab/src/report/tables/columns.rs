@@ -96,8 +96,11 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     columns
 }
 
+/// Adds a column: the two lines of its header, whether it is aligned right, its weight, and its cells.
+type Add<'a> = dyn FnMut(&str, &str, bool, u8, &dyn Fn(&Row) -> String) + 'a;
+
 /// Adds the ratios to the baseline and what belongs to them.
-fn add_comparisons(rows: &[&Row], add: &mut dyn FnMut(&str, &str, bool, u8, &dyn Fn(&Row) -> String)) {
+fn add_comparisons(rows: &[&Row], add: &mut Add) {
     add("x baseline", ratio_interval(rows), true, 0, &against_baseline);
     for figure in [Figure::Rate, Figure::Cost, Figure::Mean, Figure::P50, Figure::P90, Figure::P99] {
         // The first is shown above.
