@@ -52,6 +52,22 @@ pub(crate) fn below(bound: u64, random: &mut impl Rng) -> u64 {
     }
 }
 
+/// The least value above 0 that is enough, if all larger ones are too; by bisection, down to the resolution of an f64.
+fn least(is_enough: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    while !is_enough(high) && high < 1e150 {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = low + (high - low) / 2.0;
+        match is_enough(middle) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    high
+}
+
 /// Median, lowest and highest value of one figure over repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {

@@ -4,20 +4,7 @@ use statrs::function::gamma::gamma_lr;
 
 /// The value that is not exceeded with probability `p`: 3.84 for 0.95 and one degree of freedom (Abramowitz and Stegun 26.4.1).
 pub fn quantile(p: f64, df: f64) -> f64 {
-    let below = |value: f64| gamma_lr(df / 2.0, value / 2.0);
-    let (mut low, mut high) = (0.0, df.max(1.0));
-    while below(high) < p && high < 1e9 {
-        high *= 2.0;
-    }
-    // Bisection, to 1e-9 of the first bound.
-    for _ in 0..60 {
-        let middle = low + (high - low) / 2.0;
-        match below(middle) < p {
-            true => low = middle,
-            false => high = middle,
-        }
-    }
-    high
+    super::least(|value| gamma_lr(df / 2.0, value / 2.0) >= p)
 }
 
 #[cfg(test)]

@@ -10,20 +10,7 @@ pub fn two_sided(t: f64, df: f64) -> f64 {
 /// The `t` that is exceeded in either direction with probability `1 - confidence`: 1.96 for 0.95 and large `df`.
 pub fn two_sided_quantile(confidence: f64, df: f64) -> f64 {
     let beyond = (1.0 - confidence).clamp(1e-300, 1.0);
-    let mut high = 1.0;
-    while two_sided(high, df) > beyond && high < 1e150 {
-        high *= 2.0;
-    }
-    let mut low = 0.0;
-    // Bisection, down to the resolution of an f64.
-    for _ in 0..200 {
-        let middle = low + (high - low) / 2.0;
-        match two_sided(middle, df) > beyond {
-            true => low = middle,
-            false => high = middle,
-        }
-    }
-    high
+    super::least(|t| two_sided(t, df) <= beyond)
 }
 
 #[cfg(test)]
