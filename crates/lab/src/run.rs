@@ -9,8 +9,14 @@ mod sliced;
 mod tester_window;
 pub mod trial;
 
-use crate::{plan::Plan, schedule::Cell, slices::Generator, testers::Tester};
-use std::{path::PathBuf, rc::Rc, time::Duration};
+use crate::{
+    plan::{Plan, tester::BRUNT},
+    schedule::Cell,
+    slices::Generator,
+    testers::Tester,
+};
+use std::path::{Path, PathBuf};
+use std::{rc::Rc, time::Duration};
 use trial::TrialStatus;
 
 #[derive(Debug, Clone)]
@@ -34,6 +40,19 @@ pub struct Request {
 }
 
 impl Request {
+    /// Program and arguments of the tester of a cell, with the words that the plan adds; the error is one line.
+    pub(crate) fn tester_command(
+        &self,
+        cell: &Cell,
+        port: u16,
+        target: u32,
+        seed: u64,
+        dir: &Path,
+    ) -> Result<(PathBuf, Vec<String>), String> {
+        let added = self.plan.testers.get(cell.settings.tester.as_deref().unwrap_or(BRUNT));
+        self.tester.command(cell, added.map_or(&[], Vec::as_slice), port, target, seed, dir)
+    }
+
     /// Whether the targets of a load take turns by slices.
     pub fn is_sliced(&self) -> bool {
         self.generator.is_some() && self.plan.is_sliced()

@@ -30,7 +30,7 @@ use bounds::Sample;
 use brunt_meter::slice::ServerCpu;
 use brunt_results::{Slo, Span, directory::Directory};
 use runs::Runs;
-use search::Search;
+use search::{Effort, Search};
 use serde::Serialize;
 use sliced::Slices;
 use std::path::Path;
@@ -94,6 +94,14 @@ struct Context<'a> {
     request: &'a Request,
     registry: &'a Arc<ProcessRegistry>,
     stop: &'a AtomicBool,
+}
+
+impl Context<'_> {
+    /// What the request asks for, with these numbers of samples and of rates.
+    fn effort(&self, samples: usize, between: usize) -> Effort {
+        let [step_s, confirm_s] = [self.request.step, self.request.confirm].map(|span| span.0.as_secs_f64());
+        Effort { step_s, confirm_s, samples, between }
+    }
 }
 
 /// Makes the loads of a search.

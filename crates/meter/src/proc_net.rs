@@ -7,6 +7,11 @@ pub fn snmp(protocol: &str, name: &str) -> Option<u64> {
     by_name(&fs::read_to_string("/proc/self/net/snmp").ok()?, protocol, name)
 }
 
+/// TCP connections accepted.
+pub fn accepted() -> Option<u64> {
+    snmp("Tcp", "PassiveOpens")
+}
+
 /// A counter of `/proc/net/netstat`, as `TcpExt` `ListenDrops`; `None` if there is no such counter.
 pub(crate) fn netstat(protocol: &str, name: &str) -> Option<u64> {
     by_name(&fs::read_to_string("/proc/self/net/netstat").ok()?, protocol, name)

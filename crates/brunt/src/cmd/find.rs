@@ -5,7 +5,7 @@ mod planned;
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::status_line::StatusLine;
-use super::{load, out_directory, registered, share, stdout};
+use super::{check_slice, load, out_directory, registered, share, stdout};
 use brunt_lab::Error;
 use brunt_lab::slices::Generator;
 use brunt_lab::slo_search::{self, LoadSource, Range, Request, State};
@@ -168,10 +168,7 @@ impl Args {
                 "--to {to} is below --from {from}: the search starts there and increases"
             )));
         }
-        let [least, most] = [10, 10_000].map(|ms| Span(Duration::from_millis(ms)));
-        if self.slice < least || self.slice > most {
-            return Err(Error::Usage(format!("--slice {}: it must be from {least} to {most}", self.slice)));
-        }
+        check_slice(self.slice)?;
         let is_set_by_search = |word: &&String| {
             let name = word.split('=').next().unwrap_or(word);
             // A short flag may have its value attached.

@@ -17,9 +17,10 @@ mod worker;
 
 use brunt_lab::history::{self, Index};
 use brunt_lab::{Error, run_directory::default_directory};
-use brunt_results::ExitCode;
+use brunt_results::{ExitCode, Span};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -98,6 +99,15 @@ fn share(text: &str, is_valid: impl Fn(f64) -> bool, expected: &str) -> Result<f
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let percent = percent.filter(|percent| is_valid(*percent));
     percent.map(|percent| percent / 100.0).ok_or_else(|| format!("expected a percentage {expected}, for example 3%"))
+}
+
+/// Checks the value of --slice.
+fn check_slice(slice: Span) -> Result<(), Error> {
+    let [least, most] = [10, 10_000].map(|ms| Span(Duration::from_millis(ms)));
+    match least <= slice && slice <= most {
+        true => Ok(()),
+        false => Err(Error::Usage(format!("--slice {slice}: it must be from {least} to {most}"))),
+    }
 }
 
 /// The value of --margin and --precision.

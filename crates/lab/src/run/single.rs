@@ -5,12 +5,11 @@
 use super::sliced::written;
 use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner};
 use crate::Error;
-use crate::plan::tester::BRUNT;
 use crate::schedule::Machine;
 use crate::slices::rounds::Participant;
 use crate::slices::{Generator, Slice, absolute};
 use crate::system::ports::Ports;
-use crate::system::process_group::{AffinityGuard, ProcessGroup, describe_exit};
+use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use brunt_meter::slice::ServerCpu;
 use brunt_results::directory::Directory;
 use brunt_results::result::{Load, Server};
@@ -64,8 +63,7 @@ impl SingleTarget<'_> {
         let pid = running.process.pid();
         let request = self.runner.request;
         let trial = &self.group.trials[0];
-        let added = request.plan.testers.get(BRUNT).map_or(&[][..], Vec::as_slice);
-        let command = request.tester.command(trial.cell, added, context.port, pid, self.group.seed, &trial.dir);
+        let command = request.tester_command(trial.cell, context.port, pid, self.group.seed, &trial.dir);
         let (_, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
         let opened = self.generator.open(&args[request.tester.lead.len()..]);
         let connections = match opened {
@@ -75,11 +73,7 @@ impl SingleTarget<'_> {
         let name = self.group.target.name.clone();
         let participant =
             Participant { name, loader: Box::new(connections), server: ServerCpu::attach(pid).ok(), group: None };
-        let mut gone = || match (running.oom_kill(), running.process.ended()) {
-            (Some(cause), _) => Some(format!("a process of the target died: {cause}")),
-            (None, status) => status.map(|status| format!("the target {} under load", describe_exit(status))),
-        };
-        let done = work(participant, &mut gone);
+        let done = work(participant, &mut || running.gone());
         context.stop_target(running)?;
         Ok(done.transpose())
     }

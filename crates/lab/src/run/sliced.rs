@@ -8,13 +8,12 @@ mod tester;
 pub(super) mod written;
 
 use super::trial::{RunningTarget, TrialContext, TrialError, TrialGroup, TrialRunner, TrialStatus, write_failures};
-use crate::plan::tester::BRUNT;
 use crate::run_directory::Failure;
 use crate::schedule::{Machine, shuffle};
 use crate::slices::rounds::{LEAST_RUN, Participant, Rounds};
 use crate::slices::{Generator, Loader, Slice, text};
 use crate::system::ports::Ports;
-use crate::system::process_group::{AffinityGuard, ProcessGroup, describe_exit};
+use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use crate::testers::external;
 use brunt_meter::{ServerMeter, slice::ServerCpu};
 use brunt_results::{directory::Directory, env::Env, regime::Regime, result::Load};
@@ -229,14 +228,10 @@ impl SlicedStart<'_> {
     ) -> Result<(crate::run_directory::TrialRecord, Vec<String>), TrialError> {
         let (request, trial) = (self.runner.request, &group.trials[0]);
         let mut cell = trial.cell.clone();
-        let external = cell.settings.external_tester();
-        if external.is_some() {
+        if cell.settings.external_tester().is_some() {
             cell.settings.duration.0 = request.plan.slicing.slice.0.max(LEAST_RUN);
         }
-        let name = external.map_or(BRUNT, |tester| tester.name);
-        let added = request.plan.testers.get(name).map_or(&[][..], Vec::as_slice);
-        let port = target.context.port;
-        let command = request.tester.command(&cell, added, port, pid, group.seed, &trial.dir);
+        let command = request.tester_command(&cell, target.context.port, pid, group.seed, &trial.dir);
         let (program, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
         let words = args.iter().skip(request.tester.lead.len()).cloned().collect();
         let mut record = target.context.record(trial, &target.words);
@@ -248,11 +243,7 @@ impl SlicedStart<'_> {
     fn check(&self, targets: &mut [Up], rounds: &mut Rounds) {
         for (group, target) in self.groups.iter().zip(targets.iter_mut()) {
             let Some(running) = &mut target.running else { continue };
-            let why = match (running.process.ended(), running.oom_kill()) {
-                (_, Some(cause)) => format!("a process of the target died: {cause}"),
-                (Some(status), None) => format!("the target {} under load", describe_exit(status)),
-                (None, None) => continue,
-            };
+            let Some(why) = running.gone() else { continue };
             target.failure = Some(target.context.target_failed(why));
             target.running = None;
             rounds.remove(&group.target.name);

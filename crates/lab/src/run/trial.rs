@@ -175,6 +175,14 @@ impl RunningTarget {
         self.cgroup.as_ref().and_then(MemoryCgroup::oom_kill)
     }
 
+    /// Why it is gone, if it is.
+    pub(super) fn gone(&mut self) -> Option<String> {
+        match (self.oom_kill(), self.process.ended()) {
+            (Some(cause), _) => Some(format!("a process of the target died: {cause}")),
+            (None, status) => status.map(|status| format!("the target {} under load", describe_exit(status))),
+        }
+    }
+
     /// Adds to a failure that the target exceeded its memory limit, if it did.
     fn with_cause(&self, error: TrialError) -> TrialError {
         match (error, self.oom_kill()) {

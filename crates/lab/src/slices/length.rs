@@ -6,11 +6,11 @@ use std::time::Duration;
 const REPLIES: f64 = 1000.0;
 /// Replies of each connection that a slice should have.
 const REPLIES_EACH: f64 = 2.0;
-const LONGEST: Duration = Duration::from_secs(1);
+pub(crate) const LONGEST: Duration = Duration::from_secs(1);
 /// Lengths are multiples of this, so that the starts of a load have the same.
 const STEP: Duration = Duration::from_millis(50);
 /// Caches, predictors and socket buffers of a target that idled are warm after this.
-const LEAST_LEAD: Duration = Duration::from_millis(10);
+pub(crate) const LEAST_LEAD: Duration = Duration::from_millis(10);
 /// Largest share of a slice that the lead takes.
 const LEAD_SHARE: f64 = 0.25;
 

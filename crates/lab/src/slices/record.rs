@@ -12,6 +12,9 @@ use std::path::Path;
 /// Name of the file in the directory of a load.
 pub const FILE: &str = "slices.jsonl";
 
+/// Share of a slice that the machine may take.
+pub const LOST: f64 = 0.1;
+
 /// One slice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
@@ -125,6 +128,11 @@ fn is_none(errors: &Errors) -> bool {
 }
 
 impl Slice {
+    /// Whether it does not count: because of what is said in `void`, or because the machine took too much of it.
+    pub fn is_void(&self) -> bool {
+        self.void.is_some() || self.lost_us > LOST * self.busy_us as f64
+    }
+
     /// Its line of the file.
     pub fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("a slice holds only numbers, text and lists");

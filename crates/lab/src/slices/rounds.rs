@@ -252,13 +252,13 @@ impl<'a> Rounds<'a> {
     }
 
     fn slice(&mut self, position: u32, index: usize, spec: &SliceSpec) -> Result<Option<Slice>, String> {
-        let (at, lost, accepted) = (self.begun.elapsed(), self.lost.read(), accepted());
+        let (at, lost, accepted) = (self.begun.elapsed(), self.lost.read(), proc_net::accepted());
         self.targets[index].freezer.iter_mut().for_each(Freezer::thaw);
         let Some(slice) = self.made(index, spec)? else { return Ok(None) };
         let lost = self.lost.read().saturating_sub(lost);
         let (now, irq) = (self.read_cpu(), self.irq.read());
         let interrupts = irq.saturating_sub(std::mem::replace(&mut self.interrupts, irq));
-        let opened = self::accepted().zip(accepted).map(|(now, before)| now.saturating_sub(before));
+        let opened = proc_net::accepted().zip(accepted).map(|(now, before)| now.saturating_sub(before));
         self.targets[index].freezer.as_mut().map(Freezer::freeze).transpose()?;
         let before = std::mem::replace(&mut self.cpu, now);
         let mut used: Vec<Option<f64>> = before
@@ -292,9 +292,4 @@ impl<'a> Rounds<'a> {
     fn read_cpu(&mut self) -> Vec<Option<Duration>> {
         self.targets.iter_mut().map(|target| target.participant.server.as_mut()?.read()).collect()
     }
-}
-
-/// Connections accepted in this network namespace since its start.
-fn accepted() -> Option<u64> {
-    proc_net::snmp("Tcp", "PassiveOpens")
 }

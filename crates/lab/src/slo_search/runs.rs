@@ -29,9 +29,7 @@ pub(super) struct Runs<'a> {
 }
 
 pub(super) fn effort(context: &Context) -> Effort {
-    let request = context.request;
-    let [step_s, confirm_s] = [request.step, request.confirm].map(|span| span.0.as_secs_f64());
-    Effort { step_s, confirm_s, samples: SAMPLES, between: BETWEEN }
+    context.effort(SAMPLES, BETWEEN)
 }
 
 pub(super) fn bounds_of() -> Vec<Bound> {

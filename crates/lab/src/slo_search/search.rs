@@ -7,6 +7,7 @@
 
 use super::bounds::{Bound, Sample};
 use super::evidence::{Standing, standing};
+use crate::slices::analysis::rounds::MOST_VOID;
 use serde::Serialize;
 
 /// Range of rates in requests per second.
@@ -74,8 +75,6 @@ const LOWEST_SHARE: f64 = 1.0 / 16.0;
 const HIGHEST: f64 = 1e7;
 /// Candidates of a round.
 const MOST: usize = 8;
-/// Share of the rounds that may be left out.
-const MOST_VOID: f64 = 0.3;
 
 /// The rates of one round; none if the search is over.
 pub type Candidates = Vec<f64>;

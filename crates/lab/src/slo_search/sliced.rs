@@ -6,7 +6,7 @@ use super::step::{Step, all_failed, of_rate};
 use super::{Context, Sampler};
 use crate::Error;
 use crate::run::single::{Gone, write_slices};
-use crate::slices::length::Lengths;
+use crate::slices::length::{LEAST_LEAD, LONGEST, Lengths};
 use crate::slices::rounds::{Participant, Rounds};
 use crate::slices::{Slice, absolute, record};
 use brunt_results::Rate;
@@ -28,10 +28,6 @@ const WARMUP: Duration = Duration::from_millis(300);
 const REQUESTS: f64 = 100.0;
 /// A queue must be able to grow to the bound of the SLO within a slice: it is longer by this factor.
 const LIMITS: f64 = 5.0;
-const LONGEST: Duration = Duration::from_secs(1);
-const LEAST_LEAD: Duration = Duration::from_millis(10);
-/// Share of a slice that the machine may take, as in comparisons.
-const LOST: f64 = 0.1;
 
 /// A line of `slices.jsonl`: a slice and the rate that was offered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,9 +49,7 @@ pub(super) struct Slices<'a> {
 }
 
 pub(super) fn effort(context: &Context) -> Effort {
-    let request = context.request;
-    let [step_s, confirm_s] = [request.step, request.confirm].map(|span| span.0.as_secs_f64());
-    Effort { step_s, confirm_s, samples: SAMPLES, between: BETWEEN }
+    context.effort(SAMPLES, BETWEEN)
 }
 
 pub(super) fn bounds_of(context: &Context) -> Vec<Bound> {
@@ -131,7 +125,7 @@ impl<'a> Slices<'a> {
         }))
     }
 
-    /// The share of the time that the machine took, and the share of the slices' time in which the target did not idle.
+    /// The share of the slices' time that the machine took.
     fn lost(&self) -> f64 {
         let sum = |of: fn(&Slice) -> f64| self.taken.iter().map(|rated| of(&rated.slice)).sum::<f64>();
         sum(|slice| slice.lost_us) / sum(|slice| slice.busy_us as f64).max(1.0)
@@ -149,7 +143,7 @@ impl Sampler for Slices<'_> {
             Ok(Sample {
                 rate: rated.rate,
                 measured_s: rated.slice.window_us as f64 / 1e6,
-                is_void: rated.slice.lost_us > LOST * rated.slice.busy_us as f64,
+                is_void: rated.slice.is_void(),
                 parts: parts(&self.context.request.slo, &rated.slice).map_err(Error::Failed)?,
             })
         };
@@ -179,7 +173,7 @@ impl Sampler for Slices<'_> {
         if search.too_many_void() {
             doubts.push(format!(
                 "the machine took more than {:.0} % of a slice in {void} of {rounds} rounds; they count all the same",
-                LOST * 100.0
+                record::LOST * 100.0
             ));
         } else if void > 0 {
             doubts.push(format!("{void} of {rounds} rounds do not count, because the machine took time from them"));

@@ -7,7 +7,7 @@
 use crate::{plan::tester::Capabilities, schedule::Cell};
 use brunt_results::result::{Errors, Generator, Responses};
 use brunt_results::{LatencySummary, RunResult, result};
-use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
+use std::{collections::BTreeMap, fmt, fs, path::Path, time::Duration};
 
 /// How to run an external tester and read its output.
 pub struct ExternalTester {
@@ -22,6 +22,14 @@ pub struct ExternalTester {
     pub untold: &'static [(&'static str, &'static str)],
     /// Other figures that it never reports, and why.
     pub absent: &'static [(&'static str, &'static str)],
+}
+
+impl ExternalTester {
+    /// Parses what it left in a directory: its standard output, in the file `output`, and its own file.
+    pub fn parsed(&self, dir: &Path, output: &str) -> Result<ParsedOutput, String> {
+        let read = |file: &str| String::from_utf8_lossy(&fs::read(dir.join(file)).unwrap_or_default()).into_owned();
+        (self.read)(&read(output), &self.file.map_or(String::new(), read))
+    }
 }
 
 impl fmt::Debug for ExternalTester {

@@ -59,10 +59,7 @@ impl Args {
         if let Some(flag) = unused(self) {
             return usage(format!("{flag} and --compare: leave one of them out"));
         }
-        let [least, most] = [10, 10_000].map(|ms| Span(Duration::from_millis(ms)));
-        if let Some(slice) = self.comparison.slice.filter(|slice| *slice < least || *slice > most) {
-            return usage(format!("--slice {slice}: it must be from {least} to {most}"));
-        }
+        self.comparison.slice.map_or(Ok(()), crate::cmd::check_slice)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let sessions = Sessions { stop: stop.clone() };
         let allowed = brunt_meter::environment::cpus_allowed();

@@ -70,9 +70,7 @@ impl<'a> TesterRuns<'a> {
             format!("{name}{why}{}", log.first().map_or(String::new(), |line| format!(": {line}")))
         };
         let run = self.make().map_err(|(why, file)| with_log(format!(" {why}"), file))?;
-        let read =
-            |file: &str| String::from_utf8_lossy(&fs::read(self.dir.join(file)).unwrap_or_default()).into_owned();
-        let parsed = (self.external.read)(&read(TESTER_OUT), &self.external.file.map_or(String::new(), read));
+        let parsed = self.external.parsed(&self.dir, TESTER_OUT);
         let parsed = parsed.map_err(|why| with_log(format!(": {why}"), TESTER_OUT))?;
         if parsed.measured_s <= 0.0 {
             return Err(format!("{name}: its output tells of a run of {} s", parsed.measured_s));
@@ -84,8 +82,7 @@ impl<'a> TesterRuns<'a> {
     fn make(&self) -> Result<Run, (String, &'static str)> {
         let told = |why: String| (why, TESTER_LOG);
         let request = self.runner.request;
-        let added = request.plan.testers.get(self.capabilities().name).map_or(&[][..], Vec::as_slice);
-        let command = request.tester.command(&self.cell, added, self.port, self.target, self.seed, &self.dir);
+        let command = request.tester_command(&self.cell, self.port, self.target, self.seed, &self.dir);
         let (program, args) = command.map_err(told)?;
         // What an earlier run wrote must not pass for this one's.
         self.external.file.map(|file| fs::remove_file(self.dir.join(file)));
@@ -98,7 +95,7 @@ impl<'a> TesterRuns<'a> {
         let mut tester = ProcessGroup::start(launch, self.runner.registry).map_err(|e| told(e.to_string()))?;
         let window = self.wait(&tester, started).map_err(told)?;
         let took = started.elapsed();
-        // It has ended, but nobody has waited for it: the kernel still has its account.
+        // The kernel keeps the account of an ended process until its status is collected.
         let cpu = cpu_of(tester.pid()).unwrap_or_default();
         let status = tester.ended();
         tester.stop(STOP_TIMEOUT);

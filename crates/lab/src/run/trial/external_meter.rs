@@ -18,8 +18,8 @@ use brunt_results::env::Env;
 use brunt_results::judge::judge;
 use brunt_results::result::Generator;
 use brunt_results::series::Second;
+use std::io;
 use std::time::{Duration, Instant};
-use std::{fs, io};
 
 pub(super) struct ExternalMeter {
     server: Result<ServerMeter, String>,
@@ -51,7 +51,7 @@ impl ExternalMeter {
         server.iter_mut().for_each(ServerMeter::open);
         let mut host = HostMeter::attach();
         host.open();
-        let accepted = [accepted(), None];
+        let accepted = [proc_net::accepted(), None];
         let now = Instant::now();
         Self { server, tester: TesterWindow::default(), host, series, accepted, started: now, last_sample: now, load }
     }
@@ -81,7 +81,7 @@ impl ExternalMeter {
     pub(super) fn close(&mut self) {
         self.server.iter_mut().for_each(ServerMeter::stop);
         self.host.stop();
-        self.accepted[1] = accepted();
+        self.accepted[1] = proc_net::accepted();
         // The last part of a second, unless too short for a percentage.
         if self.last_sample.elapsed() >= Duration::from_millis(250) {
             self.sample();
@@ -98,11 +98,7 @@ impl ExternalMeter {
         directory: &Directory,
         command: &[String],
     ) -> io::Result<Result<(), String>> {
-        let read = |name: &str| {
-            let bytes = fs::read(directory.path().join(name)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        let parsed = (external.read)(&read(TESTER_OUT), &external.file.map_or(String::new(), read));
+        let parsed = external.parsed(directory.path(), TESTER_OUT);
         let (spec, parsed) = match (LoadSpec::new(cell, port, directory.path()), parsed) {
             (Ok(spec), Ok(parsed)) => (spec, parsed),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", external.capabilities.name))),
@@ -183,8 +179,4 @@ fn generator(usage: &Usage, spec: &LoadSpec) -> Generator {
 /// Figures of the generator that are absent for this reason.
 fn of_generator<const N: usize>(figures: [&str; N], why: &str) -> [(String, String); N] {
     figures.map(|figure| (format!("generator.{figure}"), why.to_owned()))
-}
-
-fn accepted() -> Option<u64> {
-    proc_net::snmp("Tcp", "PassiveOpens")
 }

@@ -2,7 +2,6 @@
 
 use super::external_meter::{ExternalMeter, poll_interval};
 use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialContext, TrialError, TrialRecord};
-use crate::plan::tester::BRUNT;
 use crate::system::poll::poll;
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::testers::external;
@@ -24,9 +23,7 @@ impl TrialContext<'_> {
         let (tester_log, tester_out) = (trial.dir.join(TESTER_LOG), trial.dir.join(TESTER_OUT));
         let fail = |why: String, log: &Path| TrialError::failed(index, why, last_lines(log, 3));
         let directory = Directory::open(&trial.dir);
-        let added =
-            request.plan.testers.get(settings.tester.as_deref().unwrap_or(BRUNT)).map_or(&[][..], Vec::as_slice);
-        let command = request.tester.command(trial.cell, added, self.port, target.pid(), group.seed, directory.path());
+        let command = request.tester_command(trial.cell, self.port, target.pid(), group.seed, directory.path());
         let (program, args) = command.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
         let launch = Launch {
             cores: Some(trial.cell.placement.client.clone()),

@@ -4,10 +4,8 @@
 use crate::slices::record::Slice;
 use crate::stats::median;
 
-/// Share of a slice that the machine may take.
-const LOST: f64 = 0.1;
 /// Share of the rounds that may be left out.
-const MOST_VOID: f64 = 0.3;
+pub(crate) const MOST_VOID: f64 = 0.3;
 
 /// The rounds of one load.
 pub struct Rounds<'a> {
@@ -27,10 +25,6 @@ pub struct Round {
     pub of: Vec<Vec<usize>>,
 }
 
-fn is_void(slice: &Slice) -> bool {
-    slice.void.is_some() || slice.lost_us > LOST * slice.busy_us as f64
-}
-
 impl<'a> Rounds<'a> {
     /// Slices of other targets than `names` are ignored.
     pub fn of(slices: &'a [Slice], names: &[&'a str]) -> Self {
@@ -41,7 +35,7 @@ impl<'a> Rounds<'a> {
             if !starts.contains(&round[0].start) {
                 starts.push(round[0].start);
             }
-            if round.iter().any(is_void) {
+            if round.iter().any(Slice::is_void) {
                 void += 1;
                 continue;
             }
