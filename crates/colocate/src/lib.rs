@@ -1,0 +1,18 @@
+//! Best-effort (BE) jobs on the machine of a latency-critical (LC) service, under an objective for its latency.
+//!
+//! ```text
+//! signals ──readings──▶ policy ──allotment──▶ actuators ──▶ control groups of the BE jobs
+//! ```
+//!
+//! A policy is a pure function of its state, the readings and the time, so that a recorded run can be decided again and a
+//! simulated machine tests what runs on a real one.
+//!
+//! Invariants:
+//! - The LC service is never limited, and only control groups made here are changed.
+//! - Readings that are missing or old never let BE jobs grow.
+#![forbid(unsafe_code)]
+#![allow(missing_docs)]
+
+pub mod allotment;
+pub mod policy;
+pub mod readings;

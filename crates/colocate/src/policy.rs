@@ -1,0 +1,51 @@
+//! Policies: from readings to what BE jobs may use. Pure: no clock, no input or output.
+
+use crate::allotment::Allotment;
+use crate::readings::Readings;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Decides at every tick; ticks are a fixed period apart, except where the controller was held up.
+pub trait Policy {
+    /// `now` is the time since the start. The allotment holds until the next tick.
+    fn decide(&mut self, now: Duration, readings: &Readings) -> Decision;
+}
+
+/// What BE jobs may use from now on, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    pub allotment: Allotment,
+    pub reason: Reason,
+}
+
+/// Why an allotment is what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The policy does not react.
+    Fixed,
+    /// No data of the LC service so far, or its data are older than the deadline: the floor.
+    Stale,
+    /// Its data are older than three deadlines: frozen.
+    Lost,
+    /// More slow requests than the objective allows, beyond doubt: frozen for a while.
+    Emergency,
+    /// Frozen since an emergency.
+    Cooldown,
+    /// More slow requests than the objective allows: less.
+    Shrink,
+    /// Threads of the LC service wait for cores: less.
+    RunDelay,
+    /// The machine itself is slow; BE jobs do not grow meanwhile.
+    SlowMachine,
+    /// Within the objective, but not by enough for more.
+    Hold,
+    /// More.
+    Grow,
+    /// At the ceiling.
+    Ceiling,
+    /// The load of the LC service is too high for BE jobs.
+    HighLoad,
+    /// Memory bandwidth near its peak: fewer cores.
+    MemoryBandwidth,
+}

@@ -1,0 +1,45 @@
+//! What is known of the machine, the LC service and the BE jobs when a policy decides.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure with its age. A figure that cannot be had is no reading at all (`Option`), never zero.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Reading<T> {
+    pub value: T,
+    /// Seconds since the end of the window that the figure describes.
+    pub age: f64,
+}
+
+/// Requests of the LC service that ended in a window, or are in flight at its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Answered, failed, or in flight for longer than the objective.
+    pub count: u64,
+    /// Of these, slower than the objective, failed, or still in flight.
+    pub slow: u64,
+    /// Quantile of the objective over the window's response times, in milliseconds.
+    pub latency_ms: f64,
+    /// Offered to the service in a second, as a share of its peak; `None` if the peak is unknown.
+    pub load: Option<f64>,
+}
+
+/// Readings of one tick. Shares are 0 to 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Readings {
+    pub requests: Option<Reading<Requests>>,
+    /// Share of the window in which a thread of the LC service was runnable and waited for a core: the longest of its threads.
+    pub run_delay: Option<Reading<f64>>,
+    /// Share of the window that the machine took from everyone: steal and pauses. Not the doing of BE jobs.
+    pub lost: Option<Reading<f64>>,
+    /// CPU time of the LC service, in cores.
+    pub lc_cpu: Option<Reading<f64>>,
+    /// CPU time of the BE jobs, in cores.
+    pub be_cpu: Option<Reading<f64>>,
+    /// Memory bandwidth of the machine, as a share of its measured peak.
+    pub memory_bandwidth: Option<Reading<f64>>,
+    /// The part of it used by BE jobs.
+    pub be_memory_bandwidth: Option<Reading<f64>>,
+    /// Bytes a second that the LC service sends, and that BE jobs send.
+    pub lc_network: Option<Reading<f64>>,
+    pub be_network: Option<Reading<f64>>,
+}
