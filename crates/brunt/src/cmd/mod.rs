@@ -13,6 +13,7 @@ mod serve;
 mod signals;
 mod status_line;
 mod stdout;
+mod stress;
 mod worker;
 
 use brunt_lab::history::{self, Index};
@@ -44,6 +45,8 @@ pub enum Command {
     As(compat::Args),
     /// Check this machine for settings that distort results
     Doctor(doctor::Args),
+    /// Work on one resource of the machine, as a co-runner of what is measured
+    Stress(stress::Args),
     /// A process of a server or a load that needs several; started by brunt alone.
     #[command(hide = true, alias = "mate")]
     Worker(worker::Args),
@@ -63,6 +66,7 @@ impl Command {
             Self::Export(args) => args.run(),
             Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
+            Self::Stress(args) => args.run(),
         };
         result.unwrap_or_else(|error| report_error(&error))
     }

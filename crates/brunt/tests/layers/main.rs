@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("runtime", &[]),
     ("wire", &[]),
     ("results", &[]),
@@ -18,10 +18,15 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("luau", &[]),
     ("multiprocess", &[]),
     ("meter", &["results"]),
+    ("stress", &["results"]),
     ("serve", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
     ("load", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
     ("lab", &["meter", "results", "tls"]),
-    ("brunt", &["lab", "serve", "load", "meter", "runtime", "wire", "results", "tls", "luau", "multiprocess"]),
+    ("colocate", &["meter", "results"]),
+    (
+        "brunt",
+        &["lab", "serve", "load", "meter", "runtime", "wire", "results", "tls", "luau", "multiprocess", "stress"],
+    ),
 ];
 
 /// Imports that close a circle and are still allowed: crate, importing file, imported file.

@@ -1,0 +1,12 @@
+//! `brunt stress` as typed: figures, dose, ends and refusals.
+
+mod dose;
+mod endings;
+mod figures;
+mod runner;
+
+/// Golden sessions: help and usage errors, byte for byte. `TRYCMD=overwrite` regenerates them.
+#[test]
+fn golden_sessions() {
+    trycmd::TestCases::new().case("tests/cmd/stress-*.trycmd");
+}
