@@ -2,8 +2,8 @@
 //!
 //! Each thread has a budget that grows with time and shrinks with its work. While it is positive the thread works without a
 //! pause; then it sleeps until the budget is full. Invariants, for a budget that grows by `r` a second, over any time `t`:
-//! - The work is at most `r (t + 2 SLOT)` and one step, whatever the delays; time that is lost is not made up for.
-//! - It is at least `r (t - SLOT)` while there is enough work and no sleep lasts longer than asked for by a slot.
+//! - The work is at most `r (t + SLOT + CATCH_UP)` and one step, whatever the delays.
+//! - It is at least `r (t - CATCH_UP)` while work is possible at that rate and no sleep is too long by `CATCH_UP`.
 
 use crate::cpu_time;
 use crate::stop::Stop;
@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 /// Length of one period of work and sleep.
 const SLOT: Duration = Duration::from_millis(10);
+
+/// Lost time that a thread makes up for. On a busy machine a thread that wakes waits for the time slices of others.
+const CATCH_UP: Duration = Duration::from_millis(50);
 
 /// Longest time that one step counts as work: the process may have been frozen meanwhile.
 const LONGEST_STEP: Duration = Duration::from_secs(1);
@@ -64,7 +67,7 @@ impl Budget {
     fn spend(&mut self, now: Duration, spent: f64) -> Duration {
         let earned = self.earns * now.saturating_sub(self.last).as_secs_f64();
         self.last = now;
-        self.left = (self.left + earned - spent).min(self.depth + self.earns * SLOT.as_secs_f64());
+        self.left = (self.left + earned - spent).min(self.depth + self.earns * CATCH_UP.as_secs_f64());
         if self.left > 0.0 {
             return Duration::ZERO;
         }
@@ -151,28 +154,27 @@ mod tests {
             share in 0.01f64..0.99,
             rate in 0.1f64..1e9,
             counts_time: bool,
-            steps in proptest::collection::vec((1u32..30_000, 0u32..9_000), 1..200),
+            steps in proptest::collection::vec((1u32..30_000, 0u32..45_000), 1..200),
         ) {
             let budget = || if counts_time { Budget::of_share(share) } else { Budget::of_rate(rate) };
-            let (earns, slot) = (budget().earns, SLOT.as_secs_f64());
+            let (earns, slot, catch_up) = (budget().earns, SLOT.as_secs_f64(), CATCH_UP.as_secs_f64());
             let step = 0.030 * if counts_time { 1.0 } else { 10.0 * earns };
             let course = simulate(budget(), &steps, counts_time);
             for (i, (from, before)) in course.iter().enumerate() {
                 for (to, after) in &course[i..] {
                     let (time, work) = (to - from, after - before);
-                    prop_assert!(work <= earns * (time + 2.0 * slot) + step + 1e-6 * earns, "{work} in {time} s");
+                    prop_assert!(work <= earns * (time + slot + catch_up) + step + 1e-6 * earns, "{work} in {time} s");
                 }
             }
-            // The last sleep may have ended, and a step is done at once.
             let (time, work) = *course.last().unwrap();
-            prop_assert!(work >= earns * (time - 2.0 * slot) - 1e-6 * earns, "{work} in {time} s");
+            prop_assert!(work >= earns * (time - catch_up) - 1e-6 * earns, "{work} in {time} s");
         }
 
         #[test]
-        fn lost_time_is_not_made_up_for(share in 0.01f64..0.99, away_s in 1u64..10_000) {
+        fn more_lost_time_is_not_made_up_for(share in 0.01f64..0.99, away_s in 1u64..10_000) {
             let mut budget = Budget::of_share(share);
             budget.spend(Duration::from_secs(away_s), 0.0);
-            prop_assert!(budget.left <= 2.0 * share * SLOT.as_secs_f64());
+            prop_assert!(budget.left <= share * (SLOT + CATCH_UP).as_secs_f64());
         }
     }
 }
