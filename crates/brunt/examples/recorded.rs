@@ -56,7 +56,7 @@ fn line(round: &[Slice]) -> Option<String> {
         let figures = [Some(slice.rate() / 1e3), slice.cpu_us_per_request(), slice.latency.p50_us];
         let [rate, cost, p50] = figures.map(|figure| four_digits(figure.unwrap_or(0.0)));
         let lost = if lost > 0.0 { format!("{lost:.1}") } else { "0".to_owned() };
-        let is_whole = slice.failed == 0 && slice.void.is_none() && slice.server_cpu_us.is_some();
+        let is_whole = slice.failed == 0 && slice.server_cpu_us.is_some();
         is_whole.then(|| format!("{rate} {cost} {p50} {lost}"))
     };
     Some(format!("{name} {} {}", of(first)?, of(second)?))

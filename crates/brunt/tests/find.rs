@@ -269,6 +269,18 @@ fn a_target_of_a_plan_is_started_once() {
     assert!(!home.path().join("runs/find-2").exists());
 }
 
+#[test]
+fn connections_beyond_the_limit_of_files_are_loaded_by_whole_runs() {
+    let home = plan("size = '1KiB'", [("a", "service = 'echo'"), ("b", "service = 'echo'")]);
+    let flags = format!("{EASY} --target b --only connections=4");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n 150; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_brunt"), "find", "--plan", "plan.toml"]);
+    shell.current_dir(home.path()).env("BRUNT_STATE_DIR", "state").args(flags.split_whitespace());
+    let (stdout, _) = told(&shell.stdin(Stdio::null()).output().unwrap(), 0);
+    assert!(stdout.contains("holds at 500 requests/s") && stdout.contains("holds, confirmed"), "{stdout}");
+    assert!(home.path().join("runs/find/steps/01-rate=200/result.json").exists());
+}
+
 /// A tester that answers every request, above 3,000 a second in 20 ms, in the format of fortio.
 const FORTIO: &str = r#"#!/bin/bash
 while [ $# -gt 0 ]; do case $1 in -qps) qps=${2%.*};; -t) t=${2%ms};; esac; shift; done

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-const PLAN: &str = "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
+const PLAN: &str = "name = 'scene'\nrepeats = 2\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
     [[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
 const RUN: [&str; 5] = ["run", "plan.toml", "--quiet", "--tester", "sh"];
 

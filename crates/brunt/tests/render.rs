@@ -17,7 +17,7 @@ fn brunt(home: &Path, args: &[&str]) -> Output {
 /// A run of two trials in `runs/scene`, with a script in place of `brunt load`.
 fn scene() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
-    let plan = "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
+    let plan = "name = 'scene'\nrepeats = 2\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
         [[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
     fs::write(home.path().join("plan.toml"), plan).unwrap();
     let mut result = RunResult::new("a \"script\", no more");

@@ -15,7 +15,8 @@ struct Scene {
 /// Timeout for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const HEAD: &str = "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 2\nduration = '100ms'\nwarmup = '0s'\ntimeout = '1s'\n";
+const HEAD: &str =
+    "name = 'scene'\nrepeats = 2\n[load]\nconnections = 2\nduration = '100ms'\nwarmup = '0s'\ntimeout = '1s'\n";
 const ECHO: &str = "[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
 const FIND_OUT: &str = "while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done\n";
 

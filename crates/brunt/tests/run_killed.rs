@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
 
-const PLAN: &str = "name = 'killed'\nrepeats = 6\nretries = 0\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
+const PLAN: &str = "name = 'killed'\nrepeats = 6\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
                     timeout = '2s'\n[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n\
                     limits = { memory = '512MiB' }\n";
 

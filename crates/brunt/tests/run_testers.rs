@@ -10,7 +10,7 @@ struct Scene {
     home: tempfile::TempDir,
 }
 
-const HEAD: &str = "name = 'scene'\nrepeats = 1\nretries = 0\n[load]\npath = '/hello'\nconnections = 4\n\
+const HEAD: &str = "name = 'scene'\nrepeats = 1\n[load]\npath = '/hello'\nconnections = 4\n\
                     duration = '400ms'\nwarmup = '0s'\n";
 const EPOLL: &str = "[[target]]\nname = 'epoll'\nserve = { service = 'http', model = 'epoll' }\n";
 

@@ -180,7 +180,11 @@ fn rows_of_truth_are_tabled_and_belong_to_one_setting() {
     let home = tempfile::tempdir().unwrap();
     let rows = home.path().join("rows.jsonl");
     let row = r#"{"noise":"busy","servers":"twins","number":0,"settings":"slices","seconds":31.5,"failed":"it died"}"#;
-    fs::write(&rows, format!("{row}\n")).unwrap();
+    let double = row.replace("twins", "double").replace(
+        r#""failed":"it died""#,
+        r#""answers":[{"figure":"cost","verdict":"different","ratio":2.0,"low":1.9,"high":2.1}]"#,
+    );
+    fs::write(&rows, format!("{row}\n{double}\n")).unwrap();
     let truth = |more: &[&str]| {
         for needed in ["noise", "work_server"] {
             example(needed);
@@ -191,8 +195,12 @@ fn rows_of_truth_are_tabled_and_belong_to_one_setting() {
     };
     let text = String::from_utf8(truth(&[]).stdout).unwrap();
     assert!(text.contains("| busy | twins | cost | 1 | 0 | 0 | 0 | 1 | 0 | - | - |"), "{text}");
-    assert!(text.ends_with("Runs by slices: 1, the longest 31.5 s\n"), "{text}");
+    assert!(text.contains("Work is 100.0 % of the cost") && text.contains("costs x1.0325."), "{text}");
+    assert!(text.ends_with("Runs by slices: 2, the longest 31.5 s\n"), "{text}");
     let other = truth(&["--order", "trials"]);
     let told = String::from_utf8(other.stderr).unwrap();
     assert!(other.status.code() == Some(2) && told.contains("has runs by 'slices', not by 'trials'"), "{told}");
+    fs::write(&rows, format!("{row}\n")).unwrap();
+    let told = String::from_utf8(truth(&[]).stderr).unwrap();
+    assert!(told.contains("the truth is unknown") && told.contains("--runs 1"), "{told}");
 }

@@ -46,9 +46,6 @@ pub struct Plan {
     pub order: Option<Order>,
     #[serde(skip_serializing_if = "is_default")]
     pub slicing: Slicing,
-    /// Maximum number of times a disturbed trial is run again.
-    #[serde(rename = "again")]
-    pub retries: u32,
     /// Values that no sweep varies.
     pub load: Settings,
     /// The cells of all sweeps are measured.
@@ -205,7 +202,6 @@ impl Plan {
         let counted = Self {
             description: String::new(),
             repeats: 0,
-            retries: 0,
             slicing: Slicing { slice: self.slicing.slice, ..Slicing::default() },
             best_over: None,
             baseline: None,

@@ -53,8 +53,6 @@ pub struct Report {
     pub differences: Vec<Differences>,
     /// Scheduled trials with neither a result nor a failure.
     pub not_run: usize,
-    /// Disturbed trials that were repeated; the archived attempts do not count.
-    pub repeated: usize,
     pub skipped: Vec<SkippedCell>,
     pub envs: Vec<Env>,
 }
@@ -65,10 +63,8 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         let message = format!("{} holds no run: there is no experiment.json", dir.display());
         io::Error::new(io::ErrorKind::NotFound, message)
     })?;
-    let (mut rows, mut envs, mut groups, mut repeated) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    let (mut rows, mut envs, mut groups) = (Vec::new(), Vec::new(), Vec::new());
     for (cell, trials) in store.recorded_trials(&experiment) {
-        repeated +=
-            trials.iter().map(|(repeat, _)| store.archived_attempts(cell.id(), *repeat) as usize).sum::<usize>();
         let own: Vec<Env> = trials.iter().filter_map(|(repeat, _)| store.env(cell.id(), *repeat)).collect();
         if !trials.is_empty() {
             groups.push(group(cell, &trials));
@@ -98,7 +94,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     };
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
-    Ok(Report { experiment, rows, comparisons, by_trials, differences, not_run, repeated, skipped, envs })
+    Ok(Report { experiment, rows, comparisons, by_trials, differences, not_run, skipped, envs })
 }
 
 /// The results of a cell.

@@ -34,7 +34,6 @@ pub struct Request {
     pub generator: Option<Rc<dyn Generator>>,
     /// The binary whose `serve` is a target.
     pub brunt: PathBuf,
-    pub speed_probe: trial::SpeedProbe,
     /// The command line as typed.
     pub command: Vec<String>,
 }
@@ -104,8 +103,6 @@ pub enum Event<'a> {
         target: &'a str,
         why: &'a str,
     },
-    /// Number of disturbed trials that are run again.
-    Retrying(usize),
     TrialStarted(TrialProgress<'a>),
     /// Sent a few times a second.
     TrialRunning {

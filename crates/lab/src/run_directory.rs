@@ -5,15 +5,12 @@
 //!   experiment.json       plan hash, seed, cells, skipped cells, order
 //!   plan.toml             the plan as read
 //!   trials/CELL/REPEAT/   a result directory for each trial, or failed.json
-//!   trials/CELL/REPEAT.disturbed-N/   archived attempts: disturbed and repeated
 //!   slices/LOAD/slices.jsonl   every slice of a load of a sliced experiment
 //!   builds/TARGET.log     output of builds
 //!   running.json          live process groups
 //!   report.md, report.html, charts/   rendered from the above
 //! ```
 
-pub mod disturbance;
-pub mod machine_speed;
 mod records;
 
 use crate::slices::{self, SlicedLoad};
@@ -23,9 +20,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use machine_speed::SpeedBaseline;
-
-pub use records::{Experiment, Failure, SCHEMA, SpeedSample, TrialRecord};
+pub use records::{Experiment, Failure, SCHEMA, TrialRecord};
 
 pub const PAGE_FILE: &str = "report.html";
 pub const CHARTS_FOLDER: &str = "charts";
@@ -71,15 +66,14 @@ impl RunDirectory {
         self.path.join("running.json")
     }
 
-    /// Every cell with its recorded repeats, ascending, and their outcomes. Verdicts include the speed of the machine.
+    /// Every cell with its recorded repeats, ascending, and their outcomes.
     pub fn recorded_trials<'e>(
         &self,
         experiment: &'e Experiment,
     ) -> impl Iterator<Item = (&'e Cell, Vec<(u32, TrialOutcome)>)> {
-        let baseline = SpeedBaseline::of(self, experiment);
         experiment.cells.run.iter().map(move |cell| {
             let repeats = self.repeats(cell.id()).into_iter();
-            let trials = repeats.filter_map(|repeat| Some((repeat, baseline.outcome(self, cell, repeat)?)));
+            let trials = repeats.filter_map(|repeat| Some((repeat, self.outcome(cell.id(), repeat)?)));
             (cell, trials.collect())
         })
     }
@@ -148,42 +142,6 @@ impl RunDirectory {
 
     pub fn record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {
         Directory::open(self.trial(cell, repeat)).read_json("trial.json").ok()
-    }
-
-    /// The records of every trial of a cell, archived attempts included.
-    pub fn records(&self, cell: &str) -> Vec<TrialRecord> {
-        let entries = fs::read_dir(self.path.join("trials").join(cell)).into_iter().flatten().flatten();
-        entries.filter_map(|entry| Directory::open(entry.path()).read_json("trial.json").ok()).collect()
-    }
-
-    fn archive_path(&self, cell: &str, repeat: u32, attempt: u32) -> PathBuf {
-        self.path.join("trials").join(cell).join(format!("{repeat}.disturbed-{attempt}"))
-    }
-
-    pub fn archived_attempts(&self, cell: &str, repeat: u32) -> u32 {
-        (1..).take_while(|attempt| self.archive_path(cell, repeat, *attempt).exists()).count() as u32
-    }
-
-    /// Archives a disturbed trial, to make room for the next attempt.
-    pub fn archive_attempt(&self, cell: &str, repeat: u32) -> io::Result<()> {
-        let archived = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat) + 1);
-        fs::rename(self.trial(cell, repeat), archived)
-    }
-
-    /// Swaps the last archived attempt with the current one, if there is a current one.
-    pub fn swap_archived(&self, cell: &str, repeat: u32) -> io::Result<()> {
-        let (present, archived) = (self.trial(cell, repeat), self.last_archived(cell, repeat));
-        let spare = present.with_extension("swapped");
-        if present.exists() {
-            fs::rename(&present, &spare)?;
-        }
-        fs::rename(&archived, &present)?;
-        if spare.exists() { fs::rename(&spare, &archived) } else { Ok(()) }
-    }
-
-    /// Directory of the last archived attempt.
-    pub fn last_archived(&self, cell: &str, repeat: u32) -> PathBuf {
-        self.archive_path(cell, repeat, self.archived_attempts(cell, repeat))
     }
 
     /// Repeats of a cell that have a directory, ascending.

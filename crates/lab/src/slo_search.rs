@@ -163,7 +163,7 @@ fn made(context: Context, steps_dir: &Path, observe: &mut dyn FnMut(&State)) -> 
             let gone = |pid: &u32| format!("the server, process {pid}, has ended");
             by_slices(participant, &mut || server.filter(|pid| has_ended(*pid)).as_ref().map(gone))
         }
-        LoadSource::Planned(planned) if context.request.source.is_external() => {
+        LoadSource::Planned(planned) if context.request.source.is_by_runs() => {
             let search = Search::new(context.request.range, runs::effort(&context), runs::bounds_of());
             conduct(context, search, &mut Runs::new(context, planned, steps_dir), steps_dir, observe)
         }

@@ -5,6 +5,7 @@
 
 pub mod batch_means;
 pub mod chi_square;
+pub mod f;
 pub mod hodges_lehmann;
 pub mod permutation;
 pub mod ratio;

@@ -15,7 +15,6 @@ mod exit_watch;
 pub mod generator;
 pub mod host;
 pub mod listener;
-pub mod machine_speed;
 mod network;
 mod per_core;
 mod proc;

@@ -32,9 +32,6 @@ pub enum ValidityIssue {
     /// Other processes used the same cores: time that a thread of the `generator` or `server` was runnable without a core, in
     /// percent of the window.
     RunQueue { whose: &'static str, percent: f64 },
-    /// The whole machine was slow for a while, as when other guests of the host are busy: speed of a fixed piece of work just
-    /// before or after, in percent of the best speed of the experiment.
-    SlowMachine { percent: f64 },
 }
 
 /// What is known of the cause of failures.
@@ -57,7 +54,7 @@ impl ValidityIssue {
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
             Self::TooFewSamples { .. } => Kind::TooFewSamples,
-            Self::Steal { .. } | Self::RunQueue { .. } | Self::SlowMachine { .. } => Kind::Disturbed,
+            Self::Steal { .. } | Self::RunQueue { .. } => Kind::Disturbed,
         }
     }
 
@@ -98,9 +95,6 @@ impl ValidityIssue {
             Self::RunQueue { whose, percent } => {
                 format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
             }
-            Self::SlowMachine { percent } => {
-                format!("just before or after, the machine was at {percent:.0} % of its best speed in this experiment")
-            }
         }
     }
 
@@ -130,9 +124,6 @@ impl ValidityIssue {
             Self::Steal { .. } => "repeat the run on a quieter machine",
             Self::RunQueue { .. } => {
                 "stop other programs on these cores, or give generator and server cores of their own (--cores)"
-            }
-            Self::SlowMachine { .. } => {
-                "more repeats, or --retries to repeat disturbed trials; a dedicated machine avoids them"
             }
         }
     }

@@ -51,17 +51,17 @@ pub struct Args {
     /// Largest gap between the highest rate that holds and the lowest that does not
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "3%")]
     precision: f64,
-    /// Measured time at a rate before it counts as held or broken; the window of a run of another tester, longer where a
-    /// percentile needs more requests [default: 1s; 3s with another tester]
+    /// Measured time at a rate before it counts as held or broken; the window of a whole run, longer where a
+    /// percentile needs more requests [default: 1s; 3s with whole runs]
     #[arg(long, value_name = "TIME")]
     step: Option<Span>,
-    /// Measured time at both rates of the result [default: 5s; 15s with another tester]
+    /// Measured time at both rates of the result [default: 5s; 15s with whole runs]
     #[arg(long, value_name = "TIME")]
     confirm: Option<Span>,
     /// Shortest slice of load at one rate
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     slice: Span,
-    /// Time for the search [default: 60s; 5m with another tester]
+    /// Time for the search [default: 60s; 5m with whole runs]
     #[arg(long, value_name = "TIME")]
     budget: Option<Span>,
     /// Seed of the order and of the arrivals
@@ -128,7 +128,7 @@ impl Args {
         {
             let _ = writeln!(io::stderr(), "building {}: {}", planned.target().name, planned.target().build.join(" "));
         }
-        let defaults = if source.is_external() { [3, 15, 300] } else { [1, 5, 60] };
+        let defaults = if source.is_by_runs() { [3, 15, 300] } else { [1, 5, 60] };
         let [step, confirm, budget] = defaults.map(|seconds| Span(Duration::from_secs(seconds)));
         let request = Request {
             source,

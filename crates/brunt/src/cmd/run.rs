@@ -43,7 +43,7 @@ Exit status: 0 every trial has a result, 1 a trial failed, most requests of a tr
 2 wrong usage or plan, 3 with --strict, if some comparison has no answer or, by trials, if most results of some cell are not \
 trustworthy (see the verdicts).")]
 pub struct Args {
-    /// TOML file, or name of a built-in plan
+    /// TOML file, or name of a built-in plan or of one in ./experiments
     #[arg(value_name = "PLAN")]
     plan: String,
 
@@ -82,9 +82,8 @@ pub struct Args {
     /// Trials per cell; by slices, fewest starts of each target
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), help_heading = OVERRIDES)]
     repeat: Option<u32>,
-    /// Maximum retries of a trial disturbed by the machine
-    #[arg(long, alias = "again", value_name = "N", value_parser = value_parser!(u32).range(0..=100),
-          help_heading = OVERRIDES)]
+    /// Accepted from earlier versions, without effect
+    #[arg(long, alias = "again", value_name = "N", value_parser = value_parser!(u32).range(0..=100), hide = true)]
     retries: Option<u32>,
     /// Measured window of every trial; by slices, the time for each target and each start of --repeat
     #[arg(long, short, value_name = "TIME", help_heading = OVERRIDES)]
@@ -153,6 +152,10 @@ pub(super) fn is_sliced(plan: &str, flags: &[String]) -> Result<bool, Error> {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let Planned { plan, text: plan_text, base, machine, mut schedule } = self.planned()?;
+        if self.retries.is_some() && !self.quiet {
+            let _ =
+                writeln!(io::stderr(), "note: --retries has no effect: disturbed trials are marked, and not run again");
+        }
         let out = match self.out {
             None if self.resume => last_directory(Path::new("runs"), &plan.name),
             _ => out_directory(self.out.as_ref(), &plan.name)?,
@@ -179,7 +182,6 @@ impl Args {
             // Only this program's own load can be cut into slices.
             generator: self.tester.is_none().then(|| Rc::new(Sessions { stop: stop.clone() }) as Rc<dyn Generator>),
             brunt,
-            speed_probe: brunt_lab::run::trial::probe_speed,
             command: command(),
         };
         if request.is_sliced() {
@@ -236,7 +238,6 @@ impl Args {
         slicing.precision = self.precision.or(slicing.precision);
         plan.seed = self.seed.unwrap_or(plan.seed);
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
-        plan.retries = self.retries.unwrap_or(plan.retries);
         Ok(plan)
     }
 
@@ -280,19 +281,24 @@ impl Args {
     }
 }
 
-/// The built-in plan of this name, otherwise that of a file; its text, and the folder that its relative paths start from.
+/// The built-in plan of this name, a file, or a plan of this name in `experiments`; its text, and the folder that its relative
+/// paths start from.
 pub(super) fn find_plan(name: &str) -> Result<(Plan, String, PathBuf), Error> {
+    let folder = Path::new("experiments");
+    let in_folder = folder.join(format!("{name}.toml"));
+    let file = if !Path::new(name).exists() && in_folder.is_file() { in_folder } else { PathBuf::from(name) };
     let (name, text, base) = match builtin::text(name) {
         // Built-in plans are also files in this folder of a clone; their relative paths are the same either way.
-        Some(text) => (&*format!("{name}.toml"), text.to_owned(), Path::new("experiments")),
-        None => (name, plan_file(name)?, Path::new(name).parent().unwrap_or(Path::new(""))),
+        Some(text) => (format!("{name}.toml"), text.to_owned(), folder),
+        None => (file.display().to_string(), plan_file(&file)?, file.parent().unwrap_or(Path::new(""))),
     };
-    let plan = read(name, &text).map_err(|error| Error::Usage(error.to_string()))?;
+    let plan = read(&name, &text).map_err(|error| Error::Usage(error.to_string()))?;
     Ok((plan, text, base.to_owned()))
 }
 
-fn plan_file(name: &str) -> Result<String, Error> {
-    fs::read_to_string(name).map_err(|error| match error.kind() {
+fn plan_file(path: &Path) -> Result<String, Error> {
+    let name = &*path.to_string_lossy();
+    fs::read_to_string(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::Usage(format!(
             "there is no plan '{name}': no such file, and the built-in plans are {}{}",
             builtin::names().join(", "),

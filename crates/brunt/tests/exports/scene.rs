@@ -102,7 +102,7 @@ impl Scene {
     /// A run of two targets with two repeats each, made of these results by a tester script.
     pub fn with_run() -> Self {
         let scene = Self::new();
-        let plan = "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 1000\nduration = '50ms'\nwarmup = '0s'\n\
+        let plan = "name = 'scene'\nrepeats = 2\n[load]\nconnections = 1000\nduration = '50ms'\nwarmup = '0s'\n\
             [sweep]\nsize = ['100B', '1KiB']\n\
             [[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
         fs::write(scene.home.path().join("plan.toml"), plan).unwrap();

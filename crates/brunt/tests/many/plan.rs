@@ -11,7 +11,6 @@ fn a_cell_that_one_process_cannot_hold_gets_several() {
     let text = r#"
 name = "many"
 repeats = 1
-retries = 0
 [load]
 connections = 300
 duration = "1s"

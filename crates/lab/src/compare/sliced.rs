@@ -66,7 +66,7 @@ fn of_slice(figure: Figure, slice: &Slice) -> Option<f64> {
 
 fn converted(figure: Figure, ratio: &Ratio, slices: &[Slice], names: [&str; 2]) -> MetricComparison {
     let middle = |name: &str| {
-        let own = slices.iter().filter(|slice| slice.target == name && slice.void.is_none());
+        let own = slices.iter().filter(|slice| slice.target == name);
         median(own.map(|slice| of_slice(figure, slice)))
     };
     let repeats = |rounds: &Option<usize>| rounds.and_then(|rounds| u32::try_from(rounds).ok());

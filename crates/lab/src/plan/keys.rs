@@ -37,7 +37,7 @@ pub const PLAN: &[Key] = &[
         ..optional(
             "retries",
             ValueType::Whole(0, 100),
-            "Maximum retries of a trial disturbed by the machine. Default 1.",
+            "No effect: plans of earlier versions have it. Disturbed trials are marked, and not run again.",
         )
     },
     optional("best_over", ValueType::Text, "Begins the report with the best values of this name for each target."),

@@ -27,7 +27,6 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
         repeats: document.whole("repeats", 1..=1000)?.unwrap_or(3),
         order,
         slicing,
-        retries: retries(&document)?,
         load: document.read("load", load)?.unwrap_or_default(),
         sweeps: sweeps(&document, &mut references)?,
         phases: Vec::new(),
@@ -54,14 +53,6 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
     tester_words(&document, &mut plan, &mut references)?;
     validate::whole(&document, &plan, &references)?;
     Ok(plan)
-}
-
-fn retries(document: &Table) -> Result<u32, PlanError> {
-    if let Some((_, place, _)) = document.entries.iter().filter(|(key, ..)| ["retries", "again"].contains(key)).nth(1) {
-        return Err(document.text.error(place.clone(), "retries and again are two names of one key: keep retries"));
-    }
-    let read = |key| document.whole(key, 0..=100);
-    Ok(read("retries")?.or(read("again")?).unwrap_or(1))
 }
 
 fn style(text: &Source, value: &Value, key: &str) -> Result<Style, PlanError> {

@@ -162,12 +162,6 @@ pub fn concerns(report: &Report) -> Vec<String> {
     lines.extend(alarms::idling(report));
     lines.extend(doubts(report));
     lines.extend(outliers(report));
-    if report.repeated > 0 {
-        lines.push(format!(
-            "repeated: {}; the least disturbed attempt counts, the others are archived beside it",
-            plural(report.repeated, "disturbed trial")
-        ));
-    }
     if report.not_run > 0 {
         lines.push(format!("not run: {} of {}", report.not_run, plural(report.experiment.order.len(), "trial")));
     }

@@ -1,6 +1,5 @@
-//! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
+//! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order.
 
-mod retries;
 mod slices;
 
 use super::build::build;
@@ -62,9 +61,8 @@ pub fn run(
         total,
         run: 0,
     };
-    let completed = runner.build(&todo).is_ok()
-        && runner.run_all(&todo)?
-        && if request.is_sliced() { runner.add_starts()? } else { runner.retry_disturbed()? };
+    let completed =
+        runner.build(&todo).is_ok() && runner.run_all(&todo)? && (!request.is_sliced() || runner.add_starts()?);
     Ok(Summary { interrupted: !completed, resumed, run: runner.run })
 }
 

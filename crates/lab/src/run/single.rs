@@ -59,7 +59,7 @@ impl SingleTarget<'_> {
         background: &mut Option<ProcessGroup>,
         work: impl FnOnce(Participant, &mut Gone<'_>) -> Result<Option<T>, Error>,
     ) -> Result<Option<Result<T, Error>>, TrialError> {
-        let mut running = context.start_target(background, &mut |_, _| (), &mut || ())?;
+        let mut running = context.start_target(background, &mut |_, _| ())?;
         let pid = running.process.pid();
         let request = self.runner.request;
         let trial = &self.group.trials[0];

@@ -116,7 +116,7 @@ impl SlicedStart<'_> {
             let target = &mut targets[index];
             let name = &self.groups[index].target.name;
             let mut told = |_: usize, what: &'static str| tick(&format!("{name}: {what}"));
-            match target.context.start_target(&mut target.background, &mut told, &mut || ()) {
+            match target.context.start_target(&mut target.background, &mut told) {
                 Ok(running) => {
                     target.words = running.words.clone();
                     let mut meter = ServerMeter::attach(running.process.pid());

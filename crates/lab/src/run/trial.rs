@@ -12,7 +12,7 @@ mod load;
 use super::Request;
 use crate::fs_error::with_path;
 use crate::plan::Target;
-use crate::run_directory::{Failure, SpeedSample, TrialRecord};
+use crate::run_directory::{Failure, TrialRecord};
 use crate::schedule::{Cell, Machine};
 use crate::system::cgroup::MemoryCgroup;
 use crate::system::poll::{backoff, every, poll};
@@ -35,18 +35,6 @@ pub enum TrialStatus {
     Failed(Failure),
     /// Stopped by the user; its directory is removed.
     Interrupted,
-}
-
-/// Measures the speed of a cell's cores, in microseconds for a fixed piece of work; replaced in tests.
-pub type SpeedProbe = fn(&Cell) -> Option<f64>;
-
-/// The probe of real runs; `None` without a loopback interface.
-pub fn probe_speed(cell: &Cell) -> Option<f64> {
-    let placement = &cell.placement;
-    let mut cores: Vec<usize> = placement.server.0.iter().chain(&placement.client.0).copied().collect();
-    cores.sort_unstable();
-    cores.dedup();
-    brunt_meter::machine_speed::measure(&cores).ok()
 }
 
 /// What all trials of an experiment have in common.
@@ -203,11 +191,8 @@ impl TrialContext<'_> {
         background: &mut Option<ProcessGroup>,
         tick: &mut Tick,
     ) -> Result<()> {
-        let (group, runner) = (self.group, self.runner);
-        let mut before = None;
-        let mut target =
-            self.start_target(background, tick, &mut || before = (runner.request.speed_probe)(group.cell()))?;
-        let mut records = Vec::new();
+        let group = self.group;
+        let mut target = self.start_target(background, tick)?;
         for (index, trial) in group.trials.iter().enumerate() {
             let mut record = self.record(trial, &target.words);
             let result = self.load(index, &mut record, &mut target.process, &mut |what| tick(index, what));
@@ -217,32 +202,17 @@ impl TrialContext<'_> {
                 return Err(TrialError::failed(index, format!("a process of the target died: {cause}"), Vec::new()));
             }
             done.push(TrialStatus::Done(Box::new(result)));
-            records.push(record);
         }
         tick(group.trials.len() - 1, "stopping the target");
-        self.stop_target(target)?;
-        if let (Some(before_us), Some(after_us)) = (before, (runner.request.speed_probe)(group.cell())) {
-            for (trial, mut record) in group.trials.iter().zip(records) {
-                record.speed = Some(SpeedSample { before_us, after_us });
-                Directory::open(&trial.dir).write_json("trial.json", &record)?;
-            }
-        }
-        Ok(())
+        self.stop_target(target)
     }
 
-    /// Runs `before`, then `probe`, starts the target and waits until it accepts a connection.
-    pub(super) fn start_target(
-        &self,
-        background: &mut Option<ProcessGroup>,
-        tick: &mut Tick,
-        probe: &mut dyn FnMut(),
-    ) -> Result<RunningTarget> {
+    /// Runs `before`, starts the target and waits until it accepts a connection.
+    pub(super) fn start_target(&self, background: &mut Option<ProcessGroup>, tick: &mut Tick) -> Result<RunningTarget> {
         let cgroup = self.group.target.limits.memory.map(MemoryCgroup::new).transpose()?.flatten();
         let launch = self.target_launch(cgroup.as_ref())?;
         let words = launch.words();
         *background = self.hook(Hook::Before, &mut |what| tick(0, what))?;
-        tick(0, "looking at the machine");
-        probe();
         tick(0, "starting the target");
         let process =
             ProcessGroup::start(launch, self.runner.registry).map_err(|e| self.target_failed(e.to_string()))?;
@@ -280,7 +250,6 @@ impl TrialContext<'_> {
             target: target.to_owned(),
             tester: Vec::new(),
             after: self.words(&self.group.target.after).unwrap_or_default(),
-            speed: None,
         }
     }
 

@@ -70,19 +70,4 @@ pub struct TrialRecord {
     pub tester: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    #[serde(default, rename = "pace")]
-    pub speed: Option<SpeedSample>,
-}
-
-/// Microseconds for one piece of work on the cores of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SpeedSample {
-    pub before_us: f64,
-    pub after_us: f64,
-}
-
-impl SpeedSample {
-    pub fn worst(self) -> f64 {
-        self.before_us.max(self.after_us)
-    }
 }

@@ -22,7 +22,7 @@ const REPLIES: u64 = 20_000;
 pub fn best<'s>(slices: &'s [Slice], target: &str) -> Vec<&'s Slice> {
     let mut own: Vec<(f64, &Slice)> = slices
         .iter()
-        .filter(|slice| slice.target == target && slice.void.is_none())
+        .filter(|slice| slice.target == target)
         .map(|slice| (speed(slices, target, slice.round), slice))
         .collect();
     // Stable: without other targets, in the order of time.

@@ -55,8 +55,7 @@ pub struct SlicedLoad {
 /// A rate of an open loop is missed where it is this much off the baseline's.
 const MISSED: f64 = 0.02;
 
-/// Compares all targets with the baseline, in all loads of a plan at once: the spread between starts is pooled over them, and
-/// p values are adjusted for all.
+/// Compares all targets with the baseline, in all loads of a plan at once: p values are adjusted for all.
 pub fn compare(
     loads: &[SlicedLoad],
     order_of_targets: &[String],
@@ -65,11 +64,13 @@ pub fn compare(
 ) -> Vec<LoadComparison> {
     let mut analyses: Vec<Analysis> =
         loads.iter().map(|load| Analysis::new(load, order_of_targets, baseline, settings)).collect();
-    for figure in Figure::ALL {
-        let all = analyses.iter().flat_map(|analysis| &analysis.compared);
-        let between = Between::pooled(all.filter(|one| one.figure == figure).map(|one| &one.within));
-        for one in analyses.iter_mut().flat_map(|analysis| &mut analysis.compared).filter(|one| one.figure == figure) {
-            one.ratio = between.widen(&one.within).ratio(figure, &one.within);
+    for analysis in &mut analyses {
+        for figure in Figure::ALL {
+            let mut own: Vec<&mut Compared> = analysis.compared.iter_mut().filter(|one| one.figure == figure).collect();
+            let between = Between::of_load(&own.iter().map(|one| Some(&one.within)).collect::<Vec<_>>());
+            for (one, between) in own.iter_mut().zip(between) {
+                one.ratio = between.widen(&one.within).ratio(figure, &one.within);
+            }
         }
     }
     let ps: Vec<f64> = analyses.iter().flat_map(|a| &a.compared).map(|one| one.ratio.p).collect();

@@ -94,9 +94,6 @@ pub struct Slice {
     /// The generator's own lateness in an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<String>,
-    /// Why the whole round does not count, if this slice is the reason.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub void: Option<String>,
 }
 
 /// Reads all slices of a load. The last line of a run that was killed while it wrote is left out.
@@ -128,9 +125,9 @@ fn is_none(errors: &Errors) -> bool {
 }
 
 impl Slice {
-    /// Whether it does not count: because of what is said in `void`, or because the machine took too much of it.
+    /// Whether its round does not count, because the machine took too much of it.
     pub fn is_void(&self) -> bool {
-        self.void.is_some() || self.lost_us > LOST * self.busy_us as f64
+        self.lost_us > LOST * self.busy_us as f64
     }
 
     /// Its line of the file.

@@ -1,5 +1,5 @@
-//! What a search loads: a running server, or a target of a plan, by slices of brunt's own generator or by runs of any tester
-//! that holds a rate, for which the target is started anew as for a trial of `brunt run`.
+//! What a search loads: a running server, or a target of a plan, by slices of brunt's own generator or by whole runs, for which the
+//! target is started anew as for a trial of `brunt run`.
 
 use crate::Error;
 use crate::plan::settings::Amount;
@@ -10,10 +10,14 @@ use crate::schedule::{Cell, Schedule, skipped_lines};
 use crate::slices::Generator;
 use crate::system::{ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{RunResult, Span};
+use rustix::process::{Resource, getrlimit};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, atomic::AtomicBool};
 use std::time::Duration;
+
+/// Open files of a process that are not connections: a generous guess.
+const SPARE_FILES: u64 = 200;
 
 #[derive(Debug, Clone)]
 pub enum LoadSource {
@@ -38,9 +42,14 @@ impl LoadSource {
         }
     }
 
-    /// Whether another tester than brunt makes the loads, in whole runs.
-    pub fn is_external(&self) -> bool {
-        self.tester().is_some()
+    /// Whether whole runs make the loads: of another tester, or of brunt with more connections than one process may have.
+    pub fn is_by_runs(&self) -> bool {
+        match self {
+            Self::Url { .. } => false,
+            Self::Planned(planned) => {
+                self.tester().is_some() || planned.cell.connections() + SPARE_FILES > most_files()
+            }
+        }
     }
 
     /// The external tester, if one makes the loads.
@@ -55,6 +64,11 @@ impl LoadSource {
     pub(super) fn starts_at_send(&self) -> bool {
         self.tester().is_some_and(|tester| !tester.corrects_coordinated_omission)
     }
+}
+
+/// Files that a process may have open.
+fn most_files() -> u64 {
+    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
 /// One load of a plan on one target; the search sets its rate and duration.

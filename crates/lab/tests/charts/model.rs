@@ -87,7 +87,6 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         by_trials: Vec::new(),
         differences: Vec::new(),
         not_run: 0,
-        repeated: 0,
         skipped: Vec::new(),
         envs: vec![env()],
     }

@@ -30,7 +30,7 @@ fn large(home: &Path) -> Scene {
         let figures = model::Figures { rate, p50_us: 40.0 + 9e3 * chance(number + 7), cpu_us: 3.0 + chance(number) };
         let mut result = model::result(figures, cell.rate());
         if number % 4 > 0 {
-            result.verdict.add(&ValidityIssue::SlowMachine { percent: 55.0 + 30.0 * chance(number + 3) });
+            result.verdict.add(&ValidityIssue::Steal { percent: 5.0 + 30.0 * chance(number + 3) });
         }
         leave(&store.trial(cell.id(), repeat), rate, 1e3 * chance(number));
         (repeat, TrialOutcome::Done(Box::new(result)))

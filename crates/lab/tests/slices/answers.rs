@@ -50,7 +50,7 @@ fn failed_requests_come_first() {
     let at = slices.iter().position(|slice| slice.target == "one").unwrap();
     slices[at].failed = 3;
     // Also in a round that does not count.
-    slices[at].void = Some("requests failed".into());
+    slices[at].lost_us = 1e6;
     let found = compared(slices.clone());
     assert!(found.targets[1].ratios.iter().all(|ratio| ratio.verdict == Verdict::Errors));
     assert_eq!((sentence(&found).as_str(), found.targets[1].failed, found.void), ("one: 3 requests failed", 3, 1));

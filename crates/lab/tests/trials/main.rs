@@ -3,7 +3,6 @@
 
 mod hooks;
 mod phases;
-mod retries;
 
 use brunt_lab::plan::read;
 use brunt_lab::run::Request;
@@ -59,7 +58,7 @@ impl Scene {
         let template = home.path().join("template.json");
         fs::write(&template, serde_json::to_vec(&result()).unwrap()).unwrap();
         let plan = format!(
-            "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 4\nduration = '20ms'\nwarmup = '0s'\ntimeout = '100ms'\n{targets}"
+            "name = 'scene'\nrepeats = 2\n[load]\nconnections = 4\nduration = '20ms'\nwarmup = '0s'\ntimeout = '100ms'\n{targets}"
         );
         let tester = format!("{FIND_OUT}cp {} $out/result.json\n", template.display());
         // Far more than a shell takes to start on a busy machine.
@@ -114,7 +113,6 @@ impl Scene {
             tester: Tester { program: "sh".into(), lead: vec![script.display().to_string()], grace: self.grace },
             generator: None,
             brunt: "/nonexistent".into(),
-            speed_probe: |_| None,
             command: vec!["test".into()],
         };
         (request, schedule)

@@ -1,6 +1,6 @@
 //! Several loads on one start of a target.
 
-use super::{At, FIND_OUT, Scene};
+use super::{At, Scene};
 use brunt_lab::report;
 use brunt_lab::run::experiment::{Summary, run};
 use brunt_lab::run_directory::TrialOutcome;
@@ -71,30 +71,4 @@ fn an_interrupted_phase_discards_those_before_it() {
     assert!(!scene.store().is_done("target=a,phase=warm", 1));
     scene.assert_no_process_left(1);
     assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 0, run: 6 });
-}
-
-#[test]
-fn a_disturbed_phase_is_repeated_with_all_of_its_start() {
-    let mut scene = scene();
-    scene.plan = scene.plan.replace("retries = 0", "retries = 1").replace("repeats = 2", "repeats = 1");
-    let disturbed = scene.home.path().join("disturbed.json");
-    let template = fs::read_to_string(scene.home.path().join("template.json")).unwrap();
-    let template = template.replace("\"ok\"", "\"disturbed\"");
-    let template = template.replace("\"run_queue_wait_percent\":1.0", "\"run_queue_wait_percent\":30.0");
-    fs::write(&disturbed, template).unwrap();
-    let once = format!(
-        "{FIND_OUT}case $out in *phase=steady*) if [ ! -e {home}/seen ]; then touch {home}/seen; cp {home}/disturbed.json $out/result.json; exit; fi;; esac\n\
-         cp {home}/template.json $out/result.json\n",
-        home = scene.home.path().display()
-    );
-    let scene = scene.tester(&once);
-    assert_eq!(scene.run().unwrap().run, 6);
-    for phase in ["warm", "steady", "after"] {
-        let cell = format!("target=a,phase={phase}");
-        assert!(scene.store().trial(&cell, 1).with_file_name("1.disturbed-1").exists(), "{phase}");
-        assert!(
-            matches!(scene.store().outcome(&cell, 1), Some(TrialOutcome::Done(result)) if result.verdict.is_ok()),
-            "{phase}"
-        );
-    }
 }

@@ -42,7 +42,6 @@ pub(super) fn target(
         tester: Tester::brunt(&brunt),
         generator: Some(generator),
         brunt,
-        speed_probe: |_| None,
         command: run::command(),
     };
     PlannedTarget::new(request, &schedule)

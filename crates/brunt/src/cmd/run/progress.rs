@@ -33,10 +33,6 @@ impl Observer for StatusLine {
                 self.set(text);
             }
             Event::BuildFailed { target, why } => self.print(&format!("{target}: {why}")),
-            Event::Retrying(trials) => {
-                let many = if *trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
-                self.print(&format!("{many} disturbed: once more"));
-            }
             Event::TrialStarted(trial) => self.set(running(trial, "begins")),
             Event::TrialRunning { trial, activity } => self.set(running(trial, activity)),
             Event::TrialFinished { trial, status, took } => {

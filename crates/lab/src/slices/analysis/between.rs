@@ -5,7 +5,7 @@ use super::within::Within;
 use crate::slices::comparison::{Figure, Ratio, StartSpread, Verdict};
 use crate::stats::hodges_lehmann::{normal_two_sided, p};
 use crate::stats::student::{two_sided, two_sided_quantile};
-use crate::stats::{CONFIDENCE, Interval, chi_square};
+use crate::stats::{CONFIDENCE, Interval, chi_square, f};
 
 /// Fewer starts tell the spread to no better than a factor of three.
 const LEAST_STARTS: usize = 6;
@@ -13,6 +13,9 @@ const LEAST_STARTS: usize = 6;
 /// The part of an interval that is due to starts is wider by this, because no further start is made once it is narrow, which chooses
 /// narrow ones.
 const STOPPING: f64 = 1.2;
+
+/// A target whose starts spread more than those of the others is judged by them alone, if chance explains that this rarely.
+const OWN: f64 = 0.01;
 
 /// Variance of one figure between starts, beyond what rounds explain.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,16 +36,24 @@ pub struct Widened {
 }
 
 impl Between {
-    /// Pooled over all targets and loads that have several starts.
-    pub fn pooled<'a>(all: impl Iterator<Item = &'a Within>) -> Self {
-        let (mut sum, mut df) = (0.0, 0.0);
-        for (squares, explained, own) in all.filter_map(parts) {
-            sum += squares - own * explained;
-            df += own;
+    /// Of each target of a load: pooled over all that spread alike. One whose starts differ much more, a server with two modes for
+    /// example, neither widens the others' intervals nor borrows their precision.
+    pub fn of_load(all: &[Option<&Within>]) -> Vec<Self> {
+        let parts: Vec<Option<Parts>> = all.iter().map(|within| within.and_then(Parts::of)).collect();
+        let mut alike: Vec<Parts> = parts.iter().flatten().copied().collect();
+        alike.sort_by(|one, other| one.variance().total_cmp(&other.variance()));
+        let mut largest = f64::INFINITY;
+        while let Some((last, others)) = alike.split_last().filter(|(_, others)| others.len() > 1) {
+            let rest = Parts::sum(others);
+            if f::beyond(last.variance() / rest.variance(), last.df, rest.df) > OWN {
+                break;
+            }
+            largest = last.variance();
+            alike.pop();
         }
-        let variance = if df > 0.0 { (sum / df).max(0.0) } else { 0.0 };
-        let t = if variance > 0.0 { two_sided_quantile(CONFIDENCE, df) } else { 0.0 };
-        Self { variance, df, t }
+        let pooled = Self::from(Parts::sum(&alike));
+        let of = |parts: Option<Parts>| parts.filter(|parts| parts.variance() >= largest).map_or(pooled, Self::from);
+        parts.into_iter().map(of).collect()
     }
 
     pub fn widen(&self, within: &Within) -> Widened {
@@ -75,22 +86,56 @@ impl Between {
     }
 }
 
-/// Sum of the squared distances of the starts' estimates from their mean, the part of each that rounds explain, and degrees of
-/// freedom; `None` for a single start.
-fn parts(within: &Within) -> Option<(f64, f64, f64)> {
-    let count = within.starts.len() as f64;
-    let mean = within.starts.iter().map(|(estimate, _)| estimate).sum::<f64>() / count;
-    let squares = within.starts.iter().map(|(estimate, _)| (estimate - mean).powi(2)).sum();
-    // Squared error of one start's estimate, from that of all rounds.
-    let fewer = within.starts.iter().map(|(_, rounds)| within.rounds() as f64 / *rounds as f64).sum::<f64>() / count;
-    let explained = within.standard_error().powi(2) * fewer;
-    (within.starts.len() > 1).then_some((squares, explained, count - 1.0))
+impl From<Parts> for Between {
+    fn from(Parts { squares, explained, df }: Parts) -> Self {
+        let variance = if df > 0.0 { ((squares - explained) / df).max(0.0) } else { 0.0 };
+        let t = if variance > 0.0 { two_sided_quantile(CONFIDENCE, df) } else { 0.0 };
+        Self { variance, df, t }
+    }
+}
+
+/// What the variance between starts is made of.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    /// Sum of the squared distances of the starts' estimates from their mean, and the part of it that rounds explain.
+    squares: f64,
+    explained: f64,
+    df: f64,
+}
+
+impl Parts {
+    /// `None` for a single start.
+    fn of(within: &Within) -> Option<Self> {
+        let count = within.starts.len() as f64;
+        let mean = within.starts.iter().map(|(estimate, _)| estimate).sum::<f64>() / count;
+        let squares = within.starts.iter().map(|(estimate, _)| (estimate - mean).powi(2)).sum();
+        // Squared error of one start's estimate, from that of all rounds.
+        let fewer =
+            within.starts.iter().map(|(_, rounds)| within.rounds() as f64 / *rounds as f64).sum::<f64>() / count;
+        let df = count - 1.0;
+        let explained = df * within.standard_error().powi(2) * fewer;
+        (within.starts.len() > 1).then_some(Self { squares, explained, df })
+    }
+
+    fn sum(all: &[Self]) -> Self {
+        let add = |sum: Self, one: &Self| Self {
+            squares: sum.squares + one.squares,
+            explained: sum.explained + one.explained,
+            df: sum.df + one.df,
+        };
+        all.iter().fold(Self { squares: 0.0, explained: 0.0, df: 0.0 }, add)
+    }
+
+    /// What rounds explain included.
+    fn variance(self) -> f64 {
+        self.squares / self.df
+    }
 }
 
 /// The spread between starts of one comparison alone, with the interval of a variance of normal values.
 pub fn spread(within: &Within) -> Option<StartSpread> {
-    let (squares, explained, df) = parts(within).filter(|_| within.starts.len() >= LEAST_STARTS)?;
-    let beyond = |count: f64| (squares / count - explained).max(0.0).sqrt();
+    let Parts { squares, explained, df } = Parts::of(within).filter(|_| within.starts.len() >= LEAST_STARTS)?;
+    let beyond = |count: f64| (squares / count - explained / df).max(0.0).sqrt();
     let [low, high] = [1.0 + CONFIDENCE, 1.0 - CONFIDENCE].map(|p| beyond(chi_square::quantile(p / 2.0, df)));
     Some(StartSpread { deviation: beyond(df), low, high })
 }

@@ -62,8 +62,8 @@ impl Progress {
                 Within::of(&series.values, &series.starts)
             };
             let all: Vec<Option<Within>> = others.iter().map(within).collect();
-            let between = Between::pooled(all.iter().flatten());
-            let mut ratio = |within: &Within| {
+            let between = Between::of_load(&all.iter().map(Option::as_ref).collect::<Vec<_>>());
+            let mut ratio = |(within, between): (&Within, &Between)| {
                 let interval = between.widen(within).interval;
                 let half = (interval.high - interval.low) / 2.0;
                 widest = widest.max(half);
@@ -71,7 +71,7 @@ impl Progress {
                 let [ratio, low, high] = [within.estimate, interval.low, interval.high].map(f64::exp);
                 RunningRatio { ratio, low, high, half: half.exp_m1() }
             };
-            all.iter().map(|within| within.as_ref().map(&mut ratio)).collect()
+            all.iter().zip(&between).map(|(within, between)| Some(ratio((within.as_ref()?, between)))).collect()
         };
         let costs = running(Figure::Cost);
         let rates = if open_loop { vec![None; others.len()] } else { running(Figure::Rate) };
