@@ -14,5 +14,7 @@
 #![allow(missing_docs)]
 
 pub mod allotment;
+pub mod jobs;
 pub mod policy;
+pub mod queue;
 pub mod readings;

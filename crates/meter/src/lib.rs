@@ -15,10 +15,12 @@ mod exit_watch;
 pub mod generator;
 pub mod host;
 pub mod listener;
+pub mod marked;
 mod network;
 mod per_core;
 mod proc;
 pub mod proc_net;
+pub mod proc_stat;
 pub mod process;
 mod process_clock;
 mod process_tree;
@@ -32,4 +34,5 @@ mod threads;
 
 pub use exit_watch::ExitWatch;
 pub use host::HostMeter;
+pub use process_tree::ProcessTree;
 pub use server::ServerMeter;

@@ -113,7 +113,7 @@ pub struct ProcessTree {
 impl ProcessTree {
     /// Observes these processes and all their descendants. Leaves out the calling process and its own descendants unless it
     /// is named: a meter started by its target is not part of the target.
-    pub(crate) fn observe(roots: &[u32]) -> Self {
+    pub fn observe(roots: &[u32]) -> Self {
         let members = roots.iter().filter_map(|pid| Some((*pid, Member::of(Stat::of(*pid)?)))).collect();
         let began = proc::boot_ticks();
         let (exited, earlier, total) = Default::default();
@@ -121,6 +121,16 @@ impl ProcessTree {
         tree.refresh();
         tree.earlier = Used::default();
         tree
+    }
+
+    /// CPU time of one process and the children that it waited for, in seconds; also just after it has ended.
+    pub fn cpu_seconds_by(pid: u32) -> Option<f64> {
+        Used::by(pid).map(|used| used.nanos as f64 / 1e9)
+    }
+
+    /// CPU time of all members, living and ended, since observation began, in seconds. Reads every member again.
+    pub fn cpu_seconds(&mut self) -> f64 {
+        self.refresh().nanos as f64 / 1e9
     }
 
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {

@@ -1,5 +1,6 @@
 //! Subcommands, one file each.
 
+mod colocate;
 mod compare;
 mod compat;
 mod doctor;
@@ -35,6 +36,8 @@ pub enum Command {
     Compare(compare::Args),
     /// Find the highest rate that meets an SLO
     Find(find::Args),
+    /// Best-effort jobs beside a latency-critical service
+    Colocate(colocate::Args),
     /// List past results, newest first
     List(list::Args),
     /// Render the results in a directory again
@@ -61,6 +64,7 @@ impl Command {
             Self::Run(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Find(args) => args.run(),
+            Self::Colocate(args) => args.run(),
             Self::List(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Export(args) => args.run(),

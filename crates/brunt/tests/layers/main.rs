@@ -25,7 +25,20 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("colocate", &["meter", "results"]),
     (
         "brunt",
-        &["lab", "serve", "load", "meter", "runtime", "wire", "results", "tls", "luau", "multiprocess", "stress"],
+        &[
+            "lab",
+            "colocate",
+            "serve",
+            "load",
+            "meter",
+            "runtime",
+            "wire",
+            "results",
+            "tls",
+            "luau",
+            "multiprocess",
+            "stress",
+        ],
     ),
 ];
 

@@ -9,7 +9,7 @@ use super::proc_stat::{is_running, start_time, stat_field};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::{collections::HashSet, fs, io, os::unix::ffi::OsStrExt, sync::Mutex, time::Duration};
+use std::{collections::HashSet, fs, io, sync::Mutex, time::Duration};
 
 /// Environment variable of every program that a run starts: the path of the run's registry.
 const MARK: &str = "BRUNT_RUN";
@@ -102,12 +102,6 @@ fn kill(group: Pid) -> bool {
 
 /// The groups of all processes that have this variable.
 fn marked((name, path): &(&'static str, PathBuf)) -> HashSet<Pid> {
-    let mark = [name.as_bytes(), b"=", path.as_os_str().as_bytes()].concat();
-    let has_mark = |process: &fs::DirEntry| {
-        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == mark)
-    };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(has_mark);
-    let group = |process: fs::DirEntry| Pid::from_raw(stat_field(&process.path().join("stat"), 5)?);
-    processes.filter_map(group).collect()
+    let group = |pid: u32| Pid::from_raw(stat_field(Path::new(&format!("/proc/{pid}/stat")), 5)?);
+    brunt_meter::marked::processes(name, path.as_os_str()).filter_map(group).collect()
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path, str::FromStr};
 
 /// Whether any process of the group still runs. Zombies do not count: in a container whose init reaps nothing, orphans stay
 /// zombies forever and still accept signals.
-pub(crate) fn is_running(group: Pid) -> bool {
+pub fn is_running(group: Pid) -> bool {
     if test_kill_process_group(group).is_err() {
         return false;
     }
@@ -13,7 +13,7 @@ pub(crate) fn is_running(group: Pid) -> bool {
 }
 
 /// The processes of the group that still run; `None` if `/proc` cannot be read.
-pub(crate) fn members(group: Pid) -> Option<impl Iterator<Item = u32>> {
+pub fn members(group: Pid) -> Option<impl Iterator<Item = u32>> {
     let group = group.as_raw_nonzero().get().to_string();
     let processes = fs::read_dir("/proc").ok()?.flatten();
     Some(processes.filter_map(move |process| {
@@ -27,18 +27,18 @@ pub(crate) fn members(group: Pid) -> Option<impl Iterator<Item = u32>> {
 }
 
 /// Whether a process has ended, as a zombie also has.
-pub(crate) fn has_ended(pid: u32) -> bool {
+pub fn has_ended(pid: u32) -> bool {
     let state: Option<char> = stat_field(Path::new(&format!("/proc/{pid}/stat")), 3);
     state.is_none_or(|state| matches!(state, 'Z' | 'X'))
 }
 
 /// Start time of a process in clock ticks since boot; `None` if there is no such process.
-pub(crate) fn start_time(pid: u32) -> Option<u64> {
+pub fn start_time(pid: u32) -> Option<u64> {
     stat_field(Path::new(&format!("/proc/{pid}/stat")), 22)
 }
 
 /// A field from the third (the state) on, by its number in proc_pid_stat(5).
-pub(crate) fn stat_field<T: FromStr>(stat: &Path, number: usize) -> Option<T> {
+pub fn stat_field<T: FromStr>(stat: &Path, number: usize) -> Option<T> {
     let stat = fs::read_to_string(stat).ok()?;
     stat.rsplit(") ").next()?.split(' ').nth(number - 3)?.parse().ok()
 }

@@ -1,0 +1,44 @@
+//! How a job becomes a process, which is the caller's choice: directly, or in a control group.
+
+use crate::queue::Job;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A function of a job to its command is a launcher without a control group.
+pub trait Launcher {
+    /// The program and its arguments: the job's, behind those of a wrapper if there is one. The runner adds everything else:
+    /// environment, working directory, output, a process group.
+    fn command(&self, job: &Job) -> Command;
+
+    /// The control group that the wrapper enters. With one, [`Self::kill`] finds all processes of the job; without, the runner
+    /// looks for them by the job's process group and by their environment.
+    fn cgroup(&self, _job: &Job) -> Option<PathBuf> {
+        None
+    }
+
+    /// Kills all processes in the job's control group, frozen ones too; whether there were any. Called again until there are
+    /// none.
+    fn kill(&self, _job: &Job) -> bool {
+        false
+    }
+
+    /// CPU time of the control group since the attempt began. Without it the runner adds up the job's process and its
+    /// descendants.
+    fn cpu_seconds(&self, _job: &Job) -> Option<f64> {
+        None
+    }
+}
+
+impl<F: Fn(&Job) -> Command> Launcher for F {
+    fn command(&self, job: &Job) -> Command {
+        self(job)
+    }
+}
+
+/// The job's own program and arguments.
+pub fn plain(job: &Job) -> Command {
+    let (program, args) = job.spec.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
+    let mut command = Command::new(program);
+    command.args(args);
+    command
+}
