@@ -13,8 +13,17 @@
 #![forbid(unsafe_code)]
 #![allow(missing_docs)]
 
+pub mod actuators;
 pub mod allotment;
+pub mod cgroup;
+mod escapes;
+pub mod exec;
+#[cfg(test)]
+mod fake;
+pub mod guardian;
 pub mod jobs;
+pub mod journal;
 pub mod policy;
 pub mod queue;
 pub mod readings;
+mod tc;

@@ -2,10 +2,7 @@
 
 pub mod cgroup;
 pub mod freezer;
-pub mod poll;
 pub mod ports;
 pub mod process_group;
 pub mod process_registry;
 pub mod rlimits;
-
-pub(crate) use brunt_meter::proc_stat;

@@ -3,10 +3,12 @@
 //! All figures are read from outside the measured process: `/proc`, the process CPU clock, hardware counters, netlink.
 //! Invariants:
 //! - An unavailable figure is absent with a reason, never zero and never an estimate.
-//! - Nothing changes a setting of the kernel or stays attached after its value is dropped.
+//! - Nothing changes a setting of the kernel or stays attached after its value is dropped; `cgroup` makes and changes groups
+//!   of our own.
 #![allow(missing_docs)]
 
 mod absent;
+pub mod cgroup;
 pub mod counters;
 pub mod cpu_interference;
 pub mod doctor;
@@ -18,6 +20,7 @@ pub mod listener;
 pub mod marked;
 mod network;
 mod per_core;
+pub mod poll;
 mod proc;
 pub mod proc_net;
 pub mod proc_stat;

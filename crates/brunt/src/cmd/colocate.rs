@@ -1,6 +1,10 @@
 //! `brunt colocate`: best-effort jobs beside a latency-critical service. One file per subcommand under `colocate/`.
 
+mod exec;
+mod guardian;
+mod probe;
 mod queue;
+mod recover;
 
 use brunt_lab::Error;
 use brunt_results::ExitCode;
@@ -15,12 +19,26 @@ pub struct Args {
 enum Command {
     /// Add, list and cancel jobs
     Queue(queue::Args),
+    /// Show which resources of jobs can be limited on this machine
+    Probe(probe::Args),
+    /// Undo what a killed run left: its jobs, control groups and limits
+    Recover(recover::Args),
+    /// Starts a job in its control group; started by brunt alone.
+    #[command(hide = true)]
+    Exec(exec::Args),
+    /// Holds the jobs when the controller cannot; started by brunt alone.
+    #[command(hide = true)]
+    Guardian(guardian::Args),
 }
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         match &self.command {
             Command::Queue(args) => args.run(),
+            Command::Probe(args) => args.run(),
+            Command::Recover(args) => args.run(),
+            Command::Exec(args) => args.run(),
+            Command::Guardian(args) => args.run(),
         }
     }
 }

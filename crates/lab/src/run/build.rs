@@ -2,9 +2,9 @@
 
 use super::preflight::{folder, program};
 use crate::plan::Target;
-use crate::system::poll::{every, poll};
 use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
+use brunt_meter::poll::{every, poll};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs::File, io, process::ExitStatus, sync::Arc, time::Duration};

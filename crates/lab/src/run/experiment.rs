@@ -9,7 +9,7 @@ use crate::Error;
 use crate::plan::Target;
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
 use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
-use crate::system::{cgroup, ports::Ports, process_registry::ProcessRegistry};
+use crate::system::{ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{directory::Directory, regime::Regime};
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub fn run(
     }
     let _lock = run_dir.open()?;
     let (registry, orphans) = ProcessRegistry::open(&run_dir.registry_file())?;
-    cgroup::remove_orphans();
+    brunt_meter::cgroup::remove_orphans();
     if orphans > 0 {
         observer.on_event(&Event::OrphansKilled(orphans));
     }

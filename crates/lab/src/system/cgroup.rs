@@ -5,17 +5,11 @@
 //! Invariant: only groups created here are changed. A group is removed on drop; those of a killed run by the next run,
 //! which finds the creator in the group's name.
 
-use super::poll::{every, poll};
-use super::proc_stat::start_time;
 use crate::fs_error::with_path;
+use brunt_meter::cgroup::{Hierarchy, Linux, Version, hierarchies, make, remove};
 use brunt_results::Size;
-use rustix::process::{Pid, Signal, kill_process};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{fs, io, os::unix::fs::MetadataExt, process, time::Duration};
-
-/// Timeout for killed processes to leave the group.
-const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
+use std::{fs, io};
 
 #[derive(Debug)]
 pub struct MemoryCgroup {
@@ -28,7 +22,7 @@ impl MemoryCgroup {
     pub fn new(limit: Size) -> io::Result<Option<Self>> {
         let Ok((parent, version)) = place() else { return Ok(None) };
         let cgroup = Self { path: make(&parent)?, limit };
-        version.set_limit(&cgroup.path, limit)?;
+        set_limit(&cgroup.path, version, limit)?;
         Ok(Some(cgroup))
     }
 
@@ -49,7 +43,7 @@ impl MemoryCgroup {
 
 impl Drop for MemoryCgroup {
     fn drop(&mut self) {
-        remove(&self.path);
+        remove_group(&self.path);
     }
 }
 
@@ -58,47 +52,9 @@ pub fn unsupported_reason() -> Option<String> {
     place().err()
 }
 
-/// Removes the groups that killed runs left, and kills their processes.
-pub fn remove_orphans() {
-    for (root, own, _) in hierarchies(MEMORY).into_iter().chain(hierarchies(FREEZER)) {
-        for parent in upwards(&root, &own) {
-            let groups = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
-            groups.filter(|group| is_orphan(group)).for_each(|group| remove(&group));
-        }
-    }
-}
-
-fn remove(path: &Path) {
-    // A frozen process does not end, not even by SIGKILL in version 1.
-    for version in [Version::One, Version::Two] {
-        thaw(path, version);
-    }
-    poll(REMOVE_TIMEOUT, every(5), || {
-        if fs::remove_dir(path).is_ok() || !path.exists() {
-            return Some(());
-        }
-        let members = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
-        for pid in members.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
-            let _ = kill_process(pid, Signal::KILL);
-        }
-        None
-    });
-}
-
-/// Lets the processes of a group run again.
-pub(super) fn thaw(group: &Path, version: Version) {
-    let (file, word) = match version {
-        Version::One => ("freezer.state", "THAWED"),
-        Version::Two => ("cgroup.freeze", "0"),
-    };
-    if group.join(file).exists() {
-        let _ = fs::write(group.join(file), word);
-    }
-}
-
 /// A new group that can be frozen, below our own; with our own, where processes started here are. `None` if there can be none.
 pub(super) fn freezer_group(version: Version) -> Option<(PathBuf, PathBuf)> {
-    let (_, own, _) = hierarchies(FREEZER).into_iter().find(|(.., found)| *found == version)?;
+    let Hierarchy { own, .. } = with_controller(FREEZER).find(|found| found.version == version)?;
     let group = make(&own).ok()?;
     let file = match version {
         Version::One => "freezer.state",
@@ -121,51 +77,51 @@ pub(super) fn is_in_own_v2_group(pids: Vec<u32>) -> bool {
     own.is_some() && pids.iter().all(|pid| group(&pid.to_string()) == own)
 }
 
-/// Controllers of version 1.
+/// Controllers, by their names in version 1.
 const MEMORY: &str = "memory";
 const FREEZER: &str = "freezer";
 
-/// Version of the kernel's interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
-    One,
-    Two,
+fn with_controller(controller: &str) -> impl Iterator<Item = Hierarchy> {
+    hierarchies().into_iter().filter(move |hierarchy| hierarchy.may_have(controller))
 }
 
-impl Version {
-    fn file(self) -> &'static str {
-        match self {
-            Self::One => "memory.limit_in_bytes",
-            Self::Two => "memory.max",
-        }
+fn limit_file(version: Version) -> &'static str {
+    match version {
+        Version::One => "memory.limit_in_bytes",
+        Version::Two => "memory.max",
     }
+}
 
-    fn set_limit(self, group: &Path, limit: Size) -> io::Result<()> {
-        let file = group.join(self.file());
-        fs::write(&file, limit.0.to_string()).map_err(with_path(&file))?;
-        // Swap counts too; kernels without swap accounting have no such file.
-        let _ = match self {
-            Self::One => fs::write(group.join("memory.memsw.limit_in_bytes"), limit.0.to_string()),
-            // Kills the whole group: a server that lost a process must not be measured further.
-            Self::Two => {
-                fs::write(group.join("memory.swap.max"), "0").and(fs::write(group.join("memory.oom.group"), "1"))
-            }
-        };
-        Ok(())
-    }
+fn set_limit(group: &Path, version: Version, limit: Size) -> io::Result<()> {
+    let file = group.join(limit_file(version));
+    fs::write(&file, limit.0.to_string()).map_err(with_path(&file))?;
+    // Swap counts too; kernels without swap accounting have no such file.
+    let _ = match version {
+        Version::One => fs::write(group.join("memory.memsw.limit_in_bytes"), limit.0.to_string()),
+        // Kills the whole group: a server that lost a process must not be measured further.
+        Version::Two => {
+            fs::write(group.join("memory.swap.max"), "0").and(fs::write(group.join("memory.oom.group"), "1"))
+        }
+    };
+    Ok(())
+}
+
+/// What is left after the timeout is removed by the next run.
+fn remove_group(path: &Path) {
+    let _ = remove(&Linux, &[path.to_owned()]);
 }
 
 /// The parent for new groups, as close to our own group as possible; tried by creating one.
 fn place() -> Result<(PathBuf, Version), String> {
     let mut why = "no control groups with memory are mounted".to_owned();
-    for (root, own, version) in hierarchies(MEMORY) {
-        for parent in upwards(&root, &own) {
+    for hierarchy in with_controller(MEMORY) {
+        for parent in hierarchy.upwards() {
             match make(parent) {
                 Ok(probe) => {
-                    let limits = probe.join(version.file()).exists();
-                    remove(&probe);
+                    let limits = probe.join(limit_file(hierarchy.version)).exists();
+                    remove_group(&probe);
                     if limits {
-                        return Ok((parent.to_owned(), version));
+                        return Ok((parent.to_owned(), hierarchy.version));
                     }
                     why = format!("{} has no memory controller for its children", parent.display());
                 }
@@ -176,108 +132,9 @@ fn place() -> Result<(PathBuf, Version), String> {
     Err(why)
 }
 
-/// Our own group and its ancestors up to the root of the hierarchy.
-fn upwards<'a>(root: &'a Path, own: &'a Path) -> impl Iterator<Item = &'a Path> {
-    own.ancestors().take_while(move |group| group.starts_with(root))
-}
-
-fn hierarchies(controller: &str) -> Vec<(PathBuf, PathBuf, Version)> {
-    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-    own_groups(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), controller)
-}
-
-/// Each mounted hierarchy that may have the controller: its root, our group in it, its version.
-fn own_groups(mounts: &str, groups: &str, controller: &str) -> Vec<(PathBuf, PathBuf, Version)> {
-    let hierarchy = |line: &str| {
-        // 36 35 0:30 /root/of/mount /mount/point options - type source options: proc_pid_mountinfo(5)
-        let (front, back) = line.split_once(" - ")?;
-        let (mut front, mut back) = (front.split(' ').skip(3), back.split(' '));
-        let (top, point) = (front.next()?, PathBuf::from(front.next()?));
-        let (kind, options) = (back.next()?, back.nth(1)?);
-        let version = match kind {
-            "cgroup" if options.split(',').any(|option| option == controller) => Version::One,
-            "cgroup2" => Version::Two,
-            _ => return None,
-        };
-        let own = groups.lines().find_map(|line| {
-            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-            let named = controllers.split(',').any(|name| name == controller);
-            (if version == Version::One { named } else { controllers.is_empty() }).then_some(path)
-        })?;
-        // In a container the own path may lie outside the mount.
-        let inside = Path::new(own).strip_prefix(top).ok().map(|own| point.join(own));
-        let own = inside.filter(|own| own.is_dir()).unwrap_or_else(|| point.clone());
-        Some((point, own, version))
-    };
-    mounts.lines().filter_map(hierarchy).collect()
-}
-
-/// Creates a group named after its creator: pid namespace, process id, start time of the process.
-fn make(parent: &Path) -> io::Result<PathBuf> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let (pid, number) = (process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-    let group = parent.join(format!("brunt-{}-{pid}-{}-{number}", namespace(), start_time(pid).unwrap_or(0)));
-    fs::create_dir(&group).map_err(with_path(&group))?;
-    Ok(group)
-}
-
-/// Whether the creator, of this namespace, is gone.
-fn is_orphan(group: &Path) -> bool {
-    let creator = || {
-        let mut words = group.file_name()?.to_str()?.strip_prefix("brunt-")?.split('-');
-        let mut next = || words.next()?.parse::<u64>().ok();
-        (next()? == namespace()).then_some(())?;
-        Some((u32::try_from(next()?).ok()?, next()?))
-    };
-    creator().is_some_and(|(pid, started)| start_time(pid) != Some(started))
-}
-
-/// Our pid namespace; process ids of another one mean nothing here.
-fn namespace() -> u64 {
-    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_hierarchies_are_found_with_our_group() {
-        let home = tempfile::tempdir().unwrap();
-        let point = home.path().display();
-        fs::create_dir_all(home.path().join("one/job")).unwrap();
-        let mounts = format!(
-            "30 20 0:26 / {point}/cpu rw shared:9 - cgroup cgroup rw,cpu\n\
-             31 20 0:27 / {point}/one rw shared:10 - cgroup cgroup rw,memory\n\
-             32 20 0:28 /docker/x {point} rw - cgroup2 cgroup2 rw\n\
-             33 20 0:29 / / rw - ext4 /dev/sda rw\n"
-        );
-        let found = own_groups(&mounts, "4:memory:/job\n2:cpu:/\n0::/not/under/the/mount\n", MEMORY);
-        let path = |name: &str| home.path().join(name);
-        assert_eq!(
-            found,
-            [(path("one"), path("one/job"), Version::One), (home.path().into(), home.path().into(), Version::Two)]
-        );
-        assert_eq!(own_groups("", "0::/", MEMORY), []);
-        assert_eq!(own_groups("nonsense - \n", "nonsense", MEMORY), []);
-    }
-
-    #[test]
-    fn groups_of_dead_creators_are_orphans() {
-        let (own, pid) = (namespace(), process::id());
-        let started = start_time(pid).unwrap();
-        for (name, orphan) in [
-            (format!("brunt-{own}-{pid}-{started}-0"), false),
-            (format!("brunt-{own}-{pid}-{}-0", started + 1), true),
-            (format!("brunt-{own}-{}-{started}-0", u32::MAX), true),
-            (format!("brunt-{}-{}-{started}-0", own + 1, u32::MAX), false),
-            (format!("brunt-{own}-{}", u32::MAX), false),
-            ("brunt-build".to_owned(), false),
-            ("user.slice".to_owned(), false),
-        ] {
-            assert_eq!(is_orphan(&Path::new("/sys/fs/cgroup").join(&name)), orphan, "{name}");
-        }
-    }
 
     #[test]
     fn whoever_takes_more_is_killed_and_said_to_have_been() {
@@ -289,7 +146,7 @@ mod tests {
             let cgroup = MemoryCgroup::new(Size(32 << 20)).unwrap().unwrap();
             // `dd` holds one block.
             let script = format!("{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1", cgroup.enter_command());
-            let status = process::Command::new("sh").args(["-c", &script]).output().unwrap().status;
+            let status = std::process::Command::new("sh").args(["-c", &script]).output().unwrap().status;
             (status.success(), cgroup.oom_kill(), cgroup.path.clone())
         };
         let (lived, oom_kill, path) = run(1);

@@ -7,9 +7,10 @@
 //! Invariants: processes are thawed on drop; a group created here is removed then, those of a killed run by the next run.
 //! A frozen process may not react to SIGTERM: drop the freezer before its group of processes is stopped.
 
-use super::cgroup::{self, Version};
-use super::poll::poll;
-use super::proc_stat;
+use super::cgroup;
+use brunt_meter::cgroup::{Freeze, Linux, Version, is_frozen, set_frozen};
+use brunt_meter::poll::poll;
+use brunt_meter::proc_stat;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::{Path, PathBuf};
 use std::{fs, io, time::Duration};
@@ -145,24 +146,14 @@ impl Cgroup {
     }
 
     fn freeze(&self) -> io::Result<bool> {
-        let (file, word) = match self.version {
-            Version::One => ("freezer.state", "FROZEN"),
-            Version::Two => ("cgroup.freeze", "1"),
-        };
-        fs::write(self.path.join(file), word)?;
-        Ok(poll(TIMEOUT, || LOOK_AGAIN, || self.is_frozen().then_some(())).is_some())
-    }
-
-    fn is_frozen(&self) -> bool {
-        let (file, line) = match self.version {
-            Version::One => ("freezer.state", "FROZEN"),
-            Version::Two => ("cgroup.events", "frozen 1"),
-        };
-        fs::read_to_string(self.path.join(file)).is_ok_and(|text| text.lines().any(|found| found == line))
+        let dirs = [self.path.clone()];
+        set_frozen(&Linux, &dirs, Freeze::Frozen)?;
+        Ok(poll(TIMEOUT, || LOOK_AGAIN, || is_frozen(&Linux, &dirs).then_some(())).is_some())
     }
 
     fn thaw(&self) {
-        cgroup::thaw(&self.path, self.version);
+        // It fails only where the group is gone.
+        let _ = set_frozen(&Linux, &[self.path.clone()], Freeze::Thawed);
     }
 }
 

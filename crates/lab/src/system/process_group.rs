@@ -3,9 +3,9 @@
 //! Invariants: dropping the value ends the whole group, after success, errors, Ctrl-C and panics alike; every wait has a
 //! time limit.
 
-use super::poll::{backoff, poll};
-use super::proc_stat::{is_running, members};
 use super::process_registry::ProcessRegistry;
+use brunt_meter::poll::{backoff, poll};
+use brunt_meter::proc_stat::{is_running, members};
 use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::net::SocketAddr;

@@ -4,8 +4,8 @@
 //! are certainly the recorded ones. Process ids are reused; start times and boot ids are not. A process started just before
 //! the kill, not recorded yet, is found by a variable in its environment.
 
-use super::poll::{every, poll};
-use super::proc_stat::{is_running, start_time, stat_field};
+use brunt_meter::poll::{every, poll};
+use brunt_meter::proc_stat::{is_running, start_time, stat_field};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

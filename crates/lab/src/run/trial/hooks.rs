@@ -3,8 +3,8 @@
 
 use super::{Result, TrialContext, TrialError};
 use crate::run::preflight;
-use crate::system::poll::{every, poll};
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
+use brunt_meter::poll::{every, poll};
 use std::{fs::File, sync::atomic::Ordering};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use super::external_meter::{ExternalMeter, poll_interval};
 use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialContext, TrialError, TrialRecord};
-use crate::system::poll::poll;
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::testers::external;
+use brunt_meter::poll::poll;
 use brunt_results::{RunResult, directory::Directory};
 use std::{fs::File, path::Path, sync::atomic::Ordering, time::Duration};
 

@@ -1,0 +1,61 @@
+//! `brunt colocate probe`: makes a control group, sets everything once, and says what could be set.
+
+use crate::cmd::stdout;
+use brunt_colocate::actuators::{Actuators, Capability, DiskLimit, NetworkLimit, Settings};
+use brunt_colocate::journal::{self, Journal};
+use brunt_lab::Error;
+use brunt_meter::cgroup::Linux;
+use brunt_results::ExitCode;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Makes an empty control group, sets every limit in it once, reads it back, and removes the group. Nothing else is changed; \
+with --interface, that interface has another queueing discipline meanwhile.
+
+Exit status: 0 jobs can be run here, whatever is missing, 1 no control group can be made, 2 wrong usage.")]
+pub struct Args {
+    /// Also limit what is sent through this interface; may be repeated
+    #[arg(long = "interface", value_name = "NAME")]
+    interfaces: Vec<String>,
+    /// Also limit reads and writes of the disk that this file or device is on
+    #[arg(long, value_name = "PATH")]
+    disk: Option<PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut settings = Settings::new((0..cores).rev().collect(), 0.1);
+        settings.memory = Some(64 << 20);
+        settings.disk = self.disk.clone().map(|place| DiskLimit { place, rate: 1 << 20 });
+        let interfaces = self.interfaces.clone();
+        settings.network = (!interfaces.is_empty()).then_some(NetworkLimit { interfaces, floor: 1 << 20 });
+        let mut journal = Journal::in_folder(&journal::folder()?)?;
+        let capabilities = Actuators::open(Arc::new(Linux), &settings, &mut journal).map(|made| made.capabilities());
+        let problems = journal.undo(&Linux);
+        let capabilities = capabilities?;
+        stdout::print_as(self.json, &capabilities, |all| table(all))?;
+        match &problems[..] {
+            [] => Ok(ExitCode::Good),
+            [first, ..] => Err(Error::Failed(format!("not undone, see brunt colocate recover: {first}"))),
+        }
+    }
+}
+
+fn table(capabilities: &[Capability]) -> String {
+    let mut text = String::new();
+    for Capability { resource, available, evidence, consequence } in capabilities {
+        let mark = if *available { "yes" } else { "no" };
+        let _ = writeln!(text, "{:<10} {mark:<3}  {evidence}", resource.to_string());
+        if let Some(consequence) = consequence {
+            let _ = writeln!(text, "{:<10} {:<3}  {consequence}", "", "");
+        }
+    }
+    text
+}

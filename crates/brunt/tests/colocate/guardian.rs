@@ -1,0 +1,126 @@
+//! A controller that is killed or stopped at any moment: its jobs are frozen, and nothing of them is left.
+
+use super::common::told;
+use super::scene::{BRUNT, Scene, has_ended, knobs, until};
+use super::stand_in::{StandIn, start};
+use brunt_meter::cgroup::{Linux, is_frozen, members};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fs, thread};
+
+/// Marsaglia's xorshift.
+struct Random(u32);
+
+impl Random {
+    fn new() -> Self {
+        let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos() | 1;
+        println!("seed {seed}");
+        Self(seed)
+    }
+
+    fn below(&mut self, most: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 % most
+    }
+}
+
+fn signal(name: &str, pid: u32) {
+    assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
+}
+
+fn recover(home: &Path) -> Output {
+    let mut command = Command::new(BRUNT);
+    command.args(["colocate", "recover"]).env("BRUNT_STATE_DIR", home.join("state")).output().unwrap()
+}
+
+/// The job's processes once both run.
+fn running(stand_in: &StandIn) -> Vec<u32> {
+    until("both processes of the job run", || members(&Linux, &stand_in.dirs).len() >= 2);
+    members(&Linux, &stand_in.dirs).into_iter().collect()
+}
+
+fn can_run() -> bool {
+    Scene::new().map(Scene::end).is_some()
+}
+
+fn gone(stand_in: &StandIn, pids: &[u32]) {
+    until("the groups are removed", || stand_in.dirs.iter().all(|dir| !dir.exists()));
+    until("the journal is removed", || !stand_in.journal.exists());
+    until("the guardian has ended", || has_ended(stand_in.guardian));
+    assert!(pids.iter().all(|pid| has_ended(*pid)));
+}
+
+#[test]
+fn a_killed_or_stopped_controller_leaves_its_jobs_frozen_and_then_nothing() {
+    if !can_run() {
+        return;
+    }
+    let (before, mut random) = (knobs(), Random::new());
+    let home = tempfile::tempdir().unwrap();
+    let mut longest = Duration::ZERO;
+    for round in 0..20 {
+        let mut stand_in = start(home.path());
+        let pids = running(&stand_in);
+        thread::sleep(Duration::from_millis(random.below(250).into()));
+        let stopped = round % 2 == 1;
+        signal(if stopped { "-STOP" } else { "-KILL" }, stand_in.child.id());
+        let frozen = || is_frozen(&Linux, &stand_in.dirs) || stand_in.dirs.iter().all(|dir| !dir.exists());
+        let took = until("its jobs are frozen", frozen);
+        longest = longest.max(took);
+        // A lost heartbeat is noticed after 0.3 s; the rest is for a busy machine.
+        assert!(took < Duration::from_secs(2), "round {round}: {took:?}");
+        if stopped {
+            signal("-CONT", stand_in.child.id());
+            until("its jobs run again", || !is_frozen(&Linux, &stand_in.dirs));
+            signal("-KILL", stand_in.child.id());
+        }
+        stand_in.child.wait().unwrap();
+        gone(&stand_in, &pids);
+    }
+    println!("frozen after at most {longest:?}");
+    assert_eq!(knobs(), before);
+}
+
+#[test]
+fn a_controller_that_ends_properly_needs_no_guardian() {
+    if !can_run() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let mut stand_in = start(home.path());
+    let pids = running(&stand_in);
+    let (stdout, _) = told(&recover(home.path()), 0);
+    assert!(stdout.contains(&format!("in use by process {}", stand_in.child.id())), "{stdout}");
+    fs::write(home.path().join("end"), "").unwrap();
+    assert!(stand_in.child.wait().unwrap().success());
+    gone(&stand_in, &pids);
+}
+
+#[test]
+fn recovery_undoes_what_a_killed_controller_and_guardian_left() {
+    if !can_run() {
+        return;
+    }
+    let before = knobs();
+    let home = tempfile::tempdir().unwrap();
+    for round in 0..3 {
+        let mut stand_in = start(home.path());
+        let pids = running(&stand_in);
+        // Ctrl-C and the like do not end a guardian.
+        ["-INT", "-TERM", "-HUP"].iter().for_each(|name| signal(name, stand_in.guardian));
+        signal("-KILL", stand_in.guardian);
+        signal("-KILL", stand_in.child.id());
+        stand_in.child.wait().unwrap();
+        let left = pids.iter().filter(|pid| !has_ended(**pid)).count();
+        assert!(left > 0 && stand_in.journal.exists(), "round {round}: nothing was left to undo");
+        let (stdout, stderr) = told(&recover(home.path()), 0);
+        assert!(stdout.contains("changes undone") && stderr.is_empty(), "{stdout}{stderr}");
+        gone(&stand_in, &pids);
+        let (stdout, _) = told(&recover(home.path()), 0);
+        assert!(!stdout.contains("undone"), "{stdout}");
+    }
+    assert_eq!(knobs(), before);
+}

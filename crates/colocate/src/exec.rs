@@ -1,0 +1,84 @@
+//! Starts the program of a job inside its group: the process enters the group itself and then becomes the program, so that
+//! no instruction of the job runs outside.
+
+use crate::{cgroup::enter, escapes::MARK};
+use brunt_meter::cgroup::{Files, is_name};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fmt, io};
+
+/// Exit codes of a process that did not become the program; those of env(1) and timeout(1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The group could not be entered; nothing of the program ran.
+    Enter = 125,
+    /// The program exists and cannot be run.
+    Run = 126,
+    /// There is no such program.
+    Find = 127,
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    pub stage: Stage,
+    why: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// How a job is started.
+#[derive(Debug, Clone)]
+pub struct Exec {
+    /// Directories of the group.
+    pub groups: Vec<PathBuf>,
+    /// The process that starts the job. The job is killed when the thread that started it ends.
+    pub parent: Option<u32>,
+    pub program: OsString,
+    pub args: Vec<OsString>,
+}
+
+impl Exec {
+    /// Returns only if the program cannot be started.
+    pub fn run(&self, files: &dyn Files) -> Failure {
+        if let Err(error) = self.prepare(files) {
+            return Failure { stage: Stage::Enter, why: error.to_string() };
+        }
+        let mut command = Command::new(&self.program);
+        command.args(&self.args);
+        if let Some(name) = self.group_name() {
+            command.env(MARK, name);
+        }
+        let error = command.exec();
+        let stage = if error.kind() == io::ErrorKind::NotFound { Stage::Find } else { Stage::Run };
+        Failure { stage, why: format!("{}: {error}", Path::new(&self.program).display()) }
+    }
+
+    fn prepare(&self, files: &dyn Files) -> io::Result<()> {
+        if let Some(parent) = self.parent {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            // It may have ended before.
+            let now = getppid().map_or(0, Pid::as_raw_pid);
+            if i64::from(now) != i64::from(parent) {
+                return Err(io::Error::other(format!("process {parent}, which started this job, is gone")));
+            }
+        }
+        // The first to be killed where memory runs out.
+        files.write(Path::new("/proc/self/oom_score_adj"), "1000")?;
+        enter(files, &self.groups, "0")
+    }
+
+    /// The name of the group of all jobs.
+    fn group_name(&self) -> Option<String> {
+        let parts = self.groups.iter().flat_map(|dir| dir.iter()).filter_map(|part| part.to_str());
+        parts.filter(|part| is_name(part)).map(str::to_owned).next()
+    }
+}
