@@ -25,7 +25,9 @@ impl Interface {
     }
 
     fn tc(&self, words: &[&str]) -> String {
-        let output = Command::new("tc").args(words).args(["dev", &self.0]).output().unwrap();
+        // tc qdisc add dev NAME ...
+        let (verb, rest) = words.split_at(2);
+        let output = Command::new("tc").args(verb).args(["dev", &self.0]).args(rest).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

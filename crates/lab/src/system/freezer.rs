@@ -37,7 +37,6 @@ enum Method {
 #[derive(Debug)]
 struct Cgroup {
     path: PathBuf,
-    version: Version,
     /// The group that they were in.
     home: PathBuf,
 }
@@ -119,7 +118,7 @@ impl Cgroup {
     /// Moves the processes to a new group; `None` if that is not possible without changing more.
     fn around(processes: Pid, version: Version) -> Option<Self> {
         let (home, path) = cgroup::freezer_group(version)?;
-        let cgroup = Self { path, version, home };
+        let cgroup = Self { path, home };
         let fits = version == Version::One || cgroup.only_freezes() && cgroup::is_in_own_v2_group(members(processes));
         (fits && cgroup.take(processes)).then_some(cgroup)
     }
