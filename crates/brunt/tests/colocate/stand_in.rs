@@ -29,7 +29,7 @@ fn controller() {
     let script = "trap '' TERM; (setsid sh -c 'while :; do :; done' &); while :; do :; done";
     let mut command = exec(job.dirs());
     command.args(["--parent", &process::id().to_string(), "--", "sh", "-c", script]);
-    let _child = command.stdin(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::null()).spawn().unwrap();
     fs::write(home.join("guardian"), guardian.pid().to_string()).unwrap();
     while !home.join("end").exists() {
         guardian.beat().unwrap();
@@ -38,6 +38,7 @@ fn controller() {
     }
     assert_eq!(journal.undo(&Linux), Vec::<String>::new());
     guardian.stop().unwrap();
+    child.wait().unwrap();
 }
 
 pub struct StandIn {

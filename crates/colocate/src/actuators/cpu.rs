@@ -140,11 +140,11 @@ impl Quota {
             (Self::Cfs { quota: knob, period: periods }, Some((quota, period))) => {
                 let before: u64 = periods.read()?.trim().parse().unwrap_or(0);
                 // In this order the share between the two writes is not above both.
-                if period >= before {
-                    Ok(periods.set(&period.to_string())? | knob.set(&quota.to_string())?)
-                } else {
-                    Ok(knob.set(&quota.to_string())? | periods.set(&period.to_string())?)
+                let mut writes = [(periods, period), (knob, quota)];
+                if period < before {
+                    writes.reverse();
                 }
+                writes.iter().try_fold(false, |any, (knob, value)| Ok(knob.set(&value.to_string())? | any))
             }
         }
     }

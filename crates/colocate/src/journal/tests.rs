@@ -9,7 +9,7 @@ fn a_journal_in_use_or_left_over_is_not_overwritten() {
     let journal = Journal::create(&path).unwrap();
     let error = Journal::create(&path).unwrap_err().to_string();
     assert!(error.contains("a.journal") && error.contains("brunt colocate recover"), "{error}");
-    assert_eq!(all(&home.path().join("below")), [path.clone()]);
+    assert_eq!(all(&home.path().join("below")), std::slice::from_ref(&path));
     let fake = Fake::new(Layout::One);
     assert_eq!(journal.undo(&*fake), Vec::<String>::new());
     assert_eq!(all(&home.path().join("below")), Vec::<PathBuf>::new());

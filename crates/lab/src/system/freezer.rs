@@ -152,7 +152,7 @@ impl Cgroup {
 
     fn thaw(&self) {
         // It fails only where the group is gone.
-        let _ = set_frozen(&Linux, &[self.path.clone()], Freeze::Thawed);
+        let _ = set_frozen(&Linux, std::slice::from_ref(&self.path), Freeze::Thawed);
     }
 }
 
