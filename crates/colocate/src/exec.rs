@@ -47,6 +47,18 @@ pub struct Exec {
 }
 
 impl Exec {
+    /// The command that starts the job: `brunt colocate exec` of this binary. See [`Stage`] for its exit codes.
+    pub fn command(&self, brunt: &Path) -> Command {
+        let mut command = Command::new(brunt);
+        command.args(["colocate", "exec"]);
+        self.groups.iter().for_each(|dir| _ = command.arg("--group").arg(dir));
+        if let Some(parent) = self.parent {
+            command.args(["--parent", &parent.to_string()]);
+        }
+        command.arg("--").arg(&self.program).args(&self.args);
+        command
+    }
+
     /// Returns only if the program cannot be started.
     pub fn run(&self, files: &dyn Files) -> Failure {
         if let Err(error) = self.prepare(files) {

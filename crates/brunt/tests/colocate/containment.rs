@@ -1,11 +1,17 @@
 //! Jobs that misbehave: none takes more than it was given, and none is left.
 
-use super::scene::{Scene, has_ended, until};
+use super::scene::{Scene, exec, has_ended, until};
 use brunt_colocate::actuators::Resource;
 use brunt_colocate::allotment::Allotment;
+use brunt_colocate::{cgroup::Group, journal::Journal};
+use brunt_meter::cgroup::{Linux, Version, hierarchies};
 use std::ffi::OsStr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
+
+/// Forks without end, also after forks that failed.
+const STORM: &str = "$SIG{CHLD} = 'IGNORE'; while (1) { defined fork or select undef, undef, undef, 0.001 }";
 
 fn has(scene: &Scene, resource: Resource) -> bool {
     let found = scene.actuators.capabilities().into_iter().find(|one| one.resource == resource).unwrap();
@@ -21,9 +27,7 @@ fn a_fork_storm_is_bounded_and_killed() {
     if !has(&scene, Resource::Processes) {
         return;
     }
-    let storm =
-        "exec perl -e '$SIG{CHLD} = \"IGNORE\"; while (1) { defined fork or select undef, undef, undef, 0.001 }'";
-    let mut child = scene.start(&scene.actuators.dirs(), storm, &[]);
+    let mut child = exec(&scene.actuators.dirs()).args(["--", "perl", "-e", STORM]).spawn().unwrap();
     let limit = 64;
     until("the storm has begun", || scene.actuators.group().members().len() > 8);
     for _ in 0..20 {
@@ -39,6 +43,35 @@ fn a_fork_storm_is_bounded_and_killed() {
     // The group can be used further.
     assert!(scene.start(&scene.actuators.dirs(), "exit 0", &[]).wait().unwrap().success());
     scene.end();
+}
+
+/// The same where only version 1 can freeze and nothing kills a group at once.
+#[test]
+fn a_fork_storm_in_version_one_is_frozen_and_killed() {
+    let home = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(&home.path().join("a.journal")).unwrap();
+    let mut one = hierarchies();
+    one.retain(|hierarchy| hierarchy.version == Version::One);
+    let group = match Group::create(Arc::new(Linux), &one, false, &mut journal) {
+        Ok(group) => group,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    for (name, value) in [("pids.max", "64"), ("cpu.cfs_quota_us", "30000")] {
+        group.file(&[name]).map_or(Ok(()), |file| fs::write(file, value)).unwrap();
+    }
+    let job = group.job("storm").unwrap();
+    let mut child = exec(job.dirs()).args(["--", "perl", "-e", STORM]).spawn().unwrap();
+    until("the storm has begun", || group.members().len() > 8);
+    group.freeze().unwrap();
+    until("it is frozen", || group.is_frozen());
+    let before = group.usage().cpu;
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(group.usage().cpu, before);
+    group.kill(Duration::from_secs(20)).unwrap();
+    assert_eq!(group.members().len(), 0);
+    child.wait().unwrap();
+    assert_eq!(journal.undo(&Linux), Vec::<String>::new());
+    assert!(group.dirs().iter().all(|dir| !dir.exists()));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A controller in a process of its own, for others to kill: this test binary, started again.
 
-use super::scene::{BRUNT, exec, settings};
+use super::scene::{BRUNT, settings};
 use brunt_colocate::actuators::Actuators;
 use brunt_colocate::allotment::Allotment;
+use brunt_colocate::exec::Exec;
 use brunt_colocate::guardian::{Guardian, Options};
 use brunt_colocate::journal::{Contents, Journal, all, folder};
 use brunt_meter::cgroup::Linux;
@@ -27,9 +28,9 @@ fn controller() {
     let job = actuators.group().job("1").unwrap();
     // One process that ends with the controller, and one that no longer knows it.
     let script = "trap '' TERM; (setsid sh -c 'while :; do :; done' &); while :; do :; done";
-    let mut command = exec(job.dirs());
-    command.args(["--parent", &process::id().to_string(), "--", "sh", "-c", script]);
-    let mut child = command.stdin(Stdio::null()).spawn().unwrap();
+    let (groups, args) = (job.dirs().to_vec(), vec!["-c".into(), script.into()]);
+    let job = Exec { groups, parent: Some(process::id()), program: "sh".into(), args };
+    let mut child = job.command(Path::new(BRUNT)).stdin(Stdio::null()).spawn().unwrap();
     fs::write(home.join("guardian"), guardian.pid().to_string()).unwrap();
     while !home.join("end").exists() {
         guardian.beat().unwrap();
