@@ -13,6 +13,5 @@ mod stand_in;
 
 #[test]
 fn golden_sessions() {
-    let state = tempfile::tempdir().unwrap();
-    trycmd::TestCases::new().env("BRUNT_STATE_DIR", state.path().to_str().unwrap()).case("tests/cmd/colocate-*.trycmd");
+    trycmd::TestCases::new().case("tests/cmd/colocate-probe.trycmd").case("tests/cmd/colocate-recover.trycmd");
 }
