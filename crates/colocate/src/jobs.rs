@@ -1,8 +1,7 @@
 //! Runs the jobs of a queue: starts them, follows their output and their end, preempts and records them.
 //!
 //! A controller calls [`Runner::poll`] at every tick. No call waits for a job, for the disk, or for long for another process that
-//! writes to the queue: what could not be written is written at a later tick. Only the start of a job takes as long as the
-//! kernel needs to load its program. Its parent, by which PR_SET_PDEATHSIG goes, is the thread that polls.
+//! writes to the queue: what could not be written is written at a later tick.
 //!
 //! Invariants: an attempt is recorded before its program starts, and its end after its last process has gone; with the runner
 //! dropped, none of its processes runs. Those of a runner that was killed are killed by the next one, before their jobs run
@@ -14,6 +13,7 @@ mod output;
 mod process;
 mod progress;
 mod running;
+mod starter;
 
 pub use launch::{Launcher, plain};
 pub use output::Output;
@@ -21,6 +21,8 @@ pub use output::Output;
 use crate::queue::{AttemptId, Error, Job, LONG_LOG, Outcome, Owner, Queue, State, Usage, checkpoint};
 use orphans::Orphans;
 use running::Running;
+use starter::Starter;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -77,6 +79,8 @@ pub struct Runner<L: Launcher> {
     owner: Owner,
     launcher: L,
     options: Options,
+    starter: Starter,
+    starting: Option<Starting>,
     running: Vec<Running>,
     /// Attempts whose first process is not yet recorded.
     started: Vec<(AttemptId, (u32, u64), Option<PathBuf>)>,
@@ -92,6 +96,17 @@ pub struct Runner<L: Launcher> {
     checkpoint: Option<JoinHandle<()>>,
 }
 
+/// An attempt whose program is being started.
+#[derive(Debug)]
+struct Starting {
+    job: Job,
+    id: AttemptId,
+    mark: OsString,
+    program: String,
+    /// It is to end as soon as it has started.
+    ending: Option<Outcome>,
+}
+
 impl<L: Launcher> Runner<L> {
     /// `queue` is one of [`Queue::open_for_runner`].
     pub fn new(queue: Queue, launcher: L, options: Options) -> Self {
@@ -99,6 +114,8 @@ impl<L: Launcher> Runner<L> {
             owner: Owner::new(),
             launcher,
             options,
+            starter: Starter::default(),
+            starting: None,
             running: Vec::new(),
             started: Vec::new(),
             ended: Vec::new(),
@@ -118,6 +135,7 @@ impl<L: Launcher> Runner<L> {
     ///
     /// An error is one of the queue's file. The next call tries again, and jobs that run go on.
     pub fn poll(&mut self, now: Instant, slots: usize) -> Result<Vec<Event>, Error> {
+        self.receive(now);
         self.watch(now);
         match self.write(now, slots) {
             Ok(()) | Err(Error::Busy(_)) => Ok(std::mem::take(&mut self.events)),
@@ -132,7 +150,7 @@ impl<L: Launcher> Runner<L> {
 
     /// Whether nothing runs and every end is recorded.
     pub fn is_idle(&self) -> bool {
-        self.running.is_empty() && self.ended.is_empty()
+        self.has_no_process() && self.ended.is_empty()
     }
 
     /// Notes that the jobs' processes are stopped, or run again: the time counts as frozen, and no job is started meanwhile.
@@ -143,14 +161,46 @@ impl<L: Launcher> Runner<L> {
 
     /// Ends a job that runs; it goes back to the queue. False if it does not run.
     pub fn preempt(&mut self, job: i64, now: Instant) -> bool {
+        if let Some(starting) = self.starting.as_mut().filter(|starting| starting.id.job == job) {
+            return starting.ending.replace(Outcome::Preempted).is_none();
+        }
         let found = self.running.iter_mut().find(|running| running.id().job == job);
         found.is_some_and(|running| running.end(Outcome::Preempted, self.options.grace, now))
     }
 
     /// Ends all jobs; they go back to the queue. They are gone once [`Self::is_idle`] is true.
     pub fn preempt_all(&mut self, now: Instant) {
+        if let Some(starting) = &mut self.starting {
+            starting.ending = Some(Outcome::Preempted);
+        }
         for running in &mut self.running {
             running.end(Outcome::Preempted, self.options.grace, now);
+        }
+    }
+
+    fn has_no_process(&self) -> bool {
+        self.running.is_empty() && self.starting.is_none()
+    }
+
+    /// Takes over a process that has been started.
+    fn receive(&mut self, now: Instant) {
+        let Some(child) = self.starting.is_some().then(|| self.starter.started()).flatten() else { return };
+        let Some(Starting { job, id, mark, program, ending }) = self.starting.take() else { return };
+        let cgroup = self.launcher.cgroup(&job);
+        let running = child
+            .map_err(|error| format!("cannot start {program}: {error}"))
+            .and_then(|child| Running::new(job, id, mark, cgroup.is_some(), child, &self.options.output, now));
+        match running {
+            Err(why) => self.ended.push((id, Outcome::Error(why), None)),
+            Ok(mut running) => {
+                running.set_frozen(self.frozen, now);
+                if let Some(outcome) = ending {
+                    running.end(outcome, self.options.grace, now);
+                }
+                self.started.push((id, (running.pid(), running.started_ticks()), cgroup));
+                self.events.push(Event::Started { id, pid: running.pid() });
+                self.running.push(running);
+            }
         }
     }
 
@@ -179,7 +229,8 @@ impl<L: Launcher> Runner<L> {
         if is_due(&mut self.next_checkpoint, now, CHECKPOINT) {
             self.shorten_log();
         }
-        if self.running.len() < slots && !self.frozen && self.next_take.is_none_or(|next| next <= now) {
+        let has_slot = self.running.len() < slots && self.starting.is_none() && !self.frozen;
+        if has_slot && self.next_take.is_none_or(|next| next <= now) {
             self.start(now)?;
         }
         Ok(())
@@ -206,6 +257,12 @@ impl<L: Launcher> Runner<L> {
     fn look(&mut self, now: Instant) -> Result<(), Error> {
         let mut orphans = Vec::new();
         for active in self.queue.active()? {
+            if let Some(starting) = self.starting.as_mut().filter(|starting| starting.id == active.id) {
+                if active.cancel_asked {
+                    starting.ending = Some(Outcome::Cancelled);
+                }
+                continue;
+            }
             let own = self.running.iter_mut().find(|running| running.id() == active.id);
             match own {
                 Some(running) if active.cancel_asked => _ = running.end(Outcome::Cancelled, self.options.grace, now),
@@ -231,16 +288,14 @@ impl<L: Launcher> Runner<L> {
             return Ok(());
         };
         let mark = process::mark(self.queue.path(), id);
-        let started = Running::start(job, id, mark, &self.launcher, &self.options.output, now);
+        let started = Running::command(&job, &mark, &self.launcher).and_then(|command| {
+            let program = command.get_program().to_string_lossy().into_owned();
+            let handed_over = self.starter.start(command);
+            handed_over.map_err(|error| format!("cannot start {program}: {error}")).map(|()| program)
+        });
         match started {
             Err(why) => self.ended.push((id, Outcome::Error(why), None)),
-            Ok(running) => {
-                let process = (running.pid(), running.started_ticks());
-                let cgroup = self.launcher.cgroup(running.job());
-                self.started.push((id, process, cgroup));
-                self.events.push(Event::Started { id, pid: running.pid() });
-                self.running.push(running);
-            }
+            Ok(program) => self.starting = Some(Starting { job, id, mark, program, ending: None }),
         }
         self.record(now)
     }
@@ -266,7 +321,7 @@ impl<L: Launcher> Drop for Runner<L> {
         self.preempt_all(since);
         while !self.is_idle() && since.elapsed() < DROP_WAIT {
             // An end that cannot be recorded is taken for lost by the next runner.
-            if self.poll(Instant::now(), 0).is_err() && self.running.is_empty() {
+            if self.poll(Instant::now(), 0).is_err() && self.has_no_process() {
                 break;
             }
             thread::sleep(Duration::from_millis(2));

@@ -116,7 +116,7 @@ const WITNESSED: &str = "exec 9>lock.$1; flock -n 9 || echo $1 >>twice
     2) setsid sleep 300 & ;;
     3) (setsid sh -c 'trap \"\" TERM; sleep 300; sleep 300' &) ;;
     esac
-    sleep 0.0$(($1 % 7)); echo $1 >>through.$1";
+    sleep 0.0$(($1 % 7 + 1)); echo $1 >>through.$1";
 
 /// Jobs of [`WITNESSED`] are what they say they are.
 fn check_witnessed(scene: &Scene, jobs: &[Listed]) {
@@ -163,6 +163,15 @@ fn two_hundred_jobs_outlive_runners_that_are_killed_at_random_moments() {
     assert_eq!((jobs.len(), scene.processes()), (200, Vec::new()));
     let outcomes = jobs.iter().flat_map(|listed| &listed.attempts).map(|attempt| attempt.outcome.as_ref());
     println!("{} attempts were lost", outcomes.filter(|outcome| *outcome == Some(&Outcome::Lost)).count());
+}
+
+#[test]
+fn a_process_that_leaves_its_group_while_its_job_ends_is_killed() {
+    let scene = Scene::new();
+    scene.queue().add(&scene.script("(setsid sh -c 'sleep 300; :' &)", 0), 200).unwrap();
+    let mut runner = scene.runner();
+    ends(&mut runner, 4, 200);
+    assert_eq!(scene.processes(), Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -30,10 +30,12 @@ pub(super) fn kill_recorded((pid, started): (u32, u64)) -> bool {
     group.is_some_and(|group| is_same && group != rustix::process::getpgrp() && kill_group(group))
 }
 
-/// Kills the processes with this mark; whether there were any. One that was forked meanwhile is found by the next call.
+/// Kills the processes with this mark; whether there were any, or may be. One that was forked meanwhile is found by the next
+/// call.
 pub(super) fn kill_marked(mark: &OsStr) -> bool {
-    let mut any = false;
-    for id in marked::processes(MARK, mark).filter(|id| *id != std::process::id()) {
+    let found = marked::find(MARK, mark);
+    let mut any = found.undecided;
+    for id in found.marked.into_iter().filter(|id| *id != std::process::id()) {
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
         let process = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         // The id may have become that of another process.

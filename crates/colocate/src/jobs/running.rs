@@ -7,10 +7,10 @@ use super::{Live, process};
 use crate::queue::{AttemptId, Job, Outcome, Usage};
 use brunt_meter::{ProcessTree, proc_stat::start_time};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 #[derive(Debug)]
@@ -46,32 +46,36 @@ struct Ending {
 }
 
 impl Running {
-    /// Starts the job. The error is one line.
-    pub(super) fn start<L: Launcher>(
-        job: Job,
-        id: AttemptId,
-        mark: OsString,
-        launcher: &L,
-        output: &Output,
-        now: Instant,
-    ) -> Result<Self, String> {
+    /// The command that starts a job. The error is one line.
+    pub(super) fn command<L: Launcher>(job: &Job, mark: &OsStr, launcher: &L) -> Result<Command, String> {
         let dir = &job.spec.dir;
         if !dir.is_dir() {
             return Err(format!("the working directory {} does not exist", dir.display()));
         }
-        let mut command = launcher.command(&job);
-        command.envs(&job.spec.env).env(process::MARK, &mark).current_dir(dir).process_group(0);
+        let mut command = launcher.command(job);
+        command.envs(&job.spec.env).env(process::MARK, mark).current_dir(dir).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
+        Ok(command)
+    }
+
+    /// Follows a process that was started by this command.
+    pub(super) fn new(
+        job: Job,
+        id: AttemptId,
+        mark: OsString,
+        in_cgroup: bool,
+        mut child: Child,
+        output: &Output,
+        now: Instant,
+    ) -> Result<Self, String> {
         let group = Pid::from_child(&child);
         let (stdout, stderr) = streams(&mut child, output, id).map_err(|error| {
             process::kill_group(group);
             let _ = child.wait();
-            format!("cannot read the output of {program}: {error}")
+            format!("its output cannot be read: {error}")
         })?;
         Ok(Self {
-            in_cgroup: launcher.cgroup(&job).is_some(),
+            in_cgroup,
             started_ticks: start_time(child.id()).unwrap_or(0),
             tree: None,
             job,
@@ -94,10 +98,6 @@ impl Running {
 
     pub(super) fn id(&self) -> AttemptId {
         self.id
-    }
-
-    pub(super) fn job(&self) -> &Job {
-        &self.job
     }
 
     pub(super) fn pid(&self) -> u32 {

@@ -103,5 +103,5 @@ fn kill(group: Pid) -> bool {
 /// The groups of all processes that have this variable.
 fn marked((name, path): &(&'static str, PathBuf)) -> HashSet<Pid> {
     let group = |pid: u32| Pid::from_raw(stat_field(Path::new(&format!("/proc/{pid}/stat")), 5)?);
-    brunt_meter::marked::processes(name, path.as_os_str()).filter_map(group).collect()
+    brunt_meter::marked::find(name, path.as_os_str()).marked.into_iter().filter_map(group).collect()
 }
