@@ -12,7 +12,7 @@ pub const MARK: &str = "BRUNT_COLOCATE";
 /// The processes of jobs of these directories, of one group or several, that are in none of them.
 pub fn escaped(files: &dyn Files, dirs: &[PathBuf]) -> BTreeSet<u32> {
     let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.file_name()).collect();
-    let mut pids: BTreeSet<u32> = names.into_iter().flat_map(|name| marked::processes(MARK, name)).collect();
+    let mut pids: BTreeSet<u32> = names.into_iter().flat_map(|name| marked::find(MARK, name).marked).collect();
     pids.remove(&std::process::id());
     let inside = members(files, dirs);
     pids.retain(|pid| !inside.contains(pid));
