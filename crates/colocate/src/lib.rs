@@ -15,6 +15,7 @@
 
 pub mod actuators;
 pub mod allotment;
+pub mod audit;
 pub mod cgroup;
 mod escapes;
 pub mod exec;
@@ -23,7 +24,9 @@ mod fake;
 pub mod guardian;
 pub mod jobs;
 pub mod journal;
+pub mod objective;
 pub mod policy;
 pub mod queue;
 pub mod readings;
+pub mod simulator;
 mod tc;

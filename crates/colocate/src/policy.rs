@@ -1,5 +1,12 @@
 //! Policies: from readings to what BE jobs may use. Pure: no clock, no input or output.
 
+pub mod choice;
+mod evidence;
+mod fixed;
+pub mod graded;
+pub mod heracles;
+mod limits;
+
 use crate::allotment::Allotment;
 use crate::readings::Readings;
 use serde::{Deserialize, Serialize};
@@ -9,6 +16,18 @@ use std::time::Duration;
 pub trait Policy {
     /// `now` is the time since the start. The allotment holds until the next tick.
     fn decide(&mut self, now: Duration, readings: &Readings) -> Decision;
+}
+
+/// What missing data of the LC service, or data older than the deadline, decide: [`Reason::Stale`], after three deadlines
+/// [`Reason::Lost`].
+fn staleness(now: Duration, readings: &Readings, deadline: Duration) -> Option<Reason> {
+    let age = readings.requests.map_or(now.as_secs_f64(), |requests| requests.age);
+    let deadline = deadline.as_secs_f64();
+    if age > 3.0 * deadline {
+        Some(Reason::Lost)
+    } else {
+        (age > deadline || readings.requests.is_none()).then_some(Reason::Stale)
+    }
 }
 
 /// What BE jobs may use from now on, and why.
@@ -34,8 +53,6 @@ pub enum Reason {
     Cooldown,
     /// More slow requests than the objective allows: less.
     Shrink,
-    /// Threads of the LC service wait for cores: less.
-    RunDelay,
     /// The machine itself is slow; BE jobs do not grow meanwhile.
     SlowMachine,
     /// Within the objective, but not by enough for more.
@@ -44,6 +61,8 @@ pub enum Reason {
     Grow,
     /// At the ceiling.
     Ceiling,
+    /// More was too much before, at this load.
+    KnownLimit,
     /// The load of the LC service is too high for BE jobs.
     HighLoad,
     /// Memory bandwidth near its peak: fewer cores.

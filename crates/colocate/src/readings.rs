@@ -10,12 +10,14 @@ pub struct Reading<T> {
     pub age: f64,
 }
 
-/// Requests of the LC service that ended in a window, or are in flight at its end.
+/// Requests of the LC service in a window. Each counts once: when it ends, or in flight when it becomes slow. A service that
+/// answers nothing therefore is slow, not idle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
-    /// Answered, failed, or in flight for longer than the objective.
+    /// Length of the window in seconds.
+    pub seconds: f64,
     pub count: u64,
-    /// Of these, slower than the objective, failed, or still in flight.
+    /// Of these, slower than the objective's limit, or failed.
     pub slow: u64,
     /// Quantile of the objective over the window's response times, in milliseconds.
     pub latency_ms: f64,
@@ -42,4 +44,28 @@ pub struct Readings {
     /// Bytes a second that the LC service sends, and that BE jobs send.
     pub lc_network: Option<Reading<f64>>,
     pub be_network: Option<Reading<f64>>,
+}
+
+impl Readings {
+    /// The same, so many seconds later.
+    pub fn aged(self, seconds: f64) -> Self {
+        let older = |reading: Option<Reading<f64>>| reading.map(|reading| reading.aged(seconds));
+        Self {
+            requests: self.requests.map(|reading| reading.aged(seconds)),
+            run_delay: older(self.run_delay),
+            lost: older(self.lost),
+            lc_cpu: older(self.lc_cpu),
+            be_cpu: older(self.be_cpu),
+            memory_bandwidth: older(self.memory_bandwidth),
+            be_memory_bandwidth: older(self.be_memory_bandwidth),
+            lc_network: older(self.lc_network),
+            be_network: older(self.be_network),
+        }
+    }
+}
+
+impl<T> Reading<T> {
+    fn aged(self, seconds: f64) -> Self {
+        Self { age: self.age + seconds, ..self }
+    }
 }

@@ -5,6 +5,8 @@ mod guardian;
 mod probe;
 mod queue;
 mod recover;
+mod replay;
+mod simulate;
 
 use brunt_lab::Error;
 use brunt_results::ExitCode;
@@ -29,6 +31,10 @@ enum Command {
     /// Holds the jobs when the controller cannot; started by brunt alone.
     #[command(hide = true)]
     Guardian(guardian::Args),
+    /// Compare policies on a simulated machine
+    Simulate(simulate::Args),
+    /// Decide again on the readings of an audit log, with its policy or another
+    Replay(replay::Args),
 }
 
 impl Args {
@@ -39,6 +45,8 @@ impl Args {
             Command::Recover(args) => args.run(),
             Command::Exec(args) => args.run(),
             Command::Guardian(args) => args.run(),
+            Command::Simulate(args) => args.run(),
+            Command::Replay(args) => args.run(),
         }
     }
 }

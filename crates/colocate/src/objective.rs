@@ -1,0 +1,23 @@
+//! The objective of the LC service: a quantile of its response times stays below a limit.
+
+use serde::{Deserialize, Serialize};
+
+/// "p99 at most 6 ms" is the same as "at most 1 % of requests take longer than 6 ms": counts can be added, quantiles cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Objective {
+    /// Between 0 and 1.
+    pub quantile: f64,
+    pub limit_ms: f64,
+}
+
+impl Objective {
+    /// Largest share of slow requests.
+    pub fn budget(self) -> f64 {
+        1.0 - self.quantile
+    }
+
+    /// Distance of a latency from the limit, as a share of the limit; negative beyond it.
+    pub fn slack(self, latency_ms: f64) -> f64 {
+        1.0 - latency_ms / self.limit_ms
+    }
+}

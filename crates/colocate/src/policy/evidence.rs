@@ -1,0 +1,137 @@
+//! What counts of requests say about the share of slow ones.
+
+use crate::readings::{Reading, Requests};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Requests, and those of them that were slow.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counts {
+    pub count: u64,
+    pub slow: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, requests: Requests) {
+        self.count += requests.count;
+        self.slow += requests.slow.min(requests.count);
+    }
+
+    pub fn share(self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.slow as f64 / self.count as f64 }
+    }
+
+    /// Interval of the share of slow requests after Wilson (1927), `z` standard deviations wide on either side; 0 to 1 without
+    /// requests.
+    pub fn interval(self, z: f64) -> (f64, f64) {
+        if self.count == 0 {
+            return (0.0, 1.0);
+        }
+        let (n, share, square) = (self.count as f64, self.share(), z * z);
+        let middle = share + square / (2.0 * n);
+        let half = z * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
+        let scale = 1.0 + square / n;
+        (((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0))
+    }
+}
+
+/// Seconds. Ages are rounded by some sources; windows are at least this far apart.
+const RESOLUTION: f64 = 0.001;
+
+/// Requests of the last seconds.
+#[derive(Debug, Clone, Default)]
+pub struct Window {
+    windows: VecDeque<(f64, Requests)>,
+    /// End of the newest window, in seconds.
+    end: Option<f64>,
+    /// Windows that began earlier do not count.
+    from: f64,
+}
+
+impl Window {
+    /// Adds a reading, if it is newer than those before: sources repeat a reading until they have the next. Returns the begin of
+    /// its window in seconds, if it was added.
+    pub fn add(&mut self, now: Duration, reading: Reading<Requests>) -> Option<f64> {
+        let end = now.as_secs_f64() - reading.age;
+        if self.end.is_some_and(|last| end < last + RESOLUTION) {
+            return None;
+        }
+        self.end = Some(end);
+        let begin = end - reading.value.seconds;
+        (begin >= self.from - RESOLUTION).then(|| {
+            self.windows.push_back((end, reading.value));
+            begin
+        })
+    }
+
+    /// Forgets what ended longer than this ago.
+    pub fn keep(&mut self, now: Duration, length: Duration) {
+        let oldest = now.saturating_sub(length).as_secs_f64();
+        while self.windows.front().is_some_and(|(end, _)| *end < oldest) {
+            self.windows.pop_front();
+        }
+    }
+
+    /// Forgets all windows, also those yet to come that began before.
+    pub fn restart(&mut self, now: Duration) {
+        self.windows.clear();
+        self.from = now.as_secs_f64();
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.sum(f64::NEG_INFINITY)
+    }
+
+    /// Of windows that began at this time or later.
+    pub fn counts_from(&self, begin: Duration) -> Counts {
+        self.sum(begin.as_secs_f64())
+    }
+
+    fn sum(&self, from: f64) -> Counts {
+        let mut counts = Counts::default();
+        let later = self.windows.iter().rev().take_while(|(end, requests)| end - requests.seconds >= from - RESOLUTION);
+        later.for_each(|(_, requests)| counts.add(*requests));
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn intervals_hold_the_share_and_narrow_with_more_requests(count in 1..100_000u64, part in 0.0..=1.0f64, z in 0.5..4.0f64) {
+            let of = |count: u64| Counts { count, slow: (count as f64 * part) as u64 };
+            let (few, many) = (of(count), of(count * 10));
+            let ((low, high), narrower) = (few.interval(z), many.interval(z));
+            prop_assert!((0.0..=few.share() + 1e-12).contains(&low) && (few.share() - 1e-12..=1.0).contains(&high));
+            prop_assert!(narrower.1 - narrower.0 <= high - low + 1e-12);
+        }
+    }
+
+    #[test]
+    fn windows_that_began_before_a_restart_do_not_count() {
+        let (mut window, at) = (Window::default(), Duration::from_millis);
+        let requests = Requests { seconds: 0.1, count: 10, ..Requests::default() };
+        window.restart(at(1000));
+        for (now, count) in [(1050, 0), (1099, 10), (1200, 20)] {
+            window.add(at(now), Reading { value: requests, age: 0.0 });
+            assert_eq!(window.counts().count, count, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_reading_counts_once_and_old_ones_leave() {
+        let (mut window, requests) = (Window::default(), Requests { count: 10, slow: 1, ..Requests::default() });
+        let at = Duration::from_millis;
+        for tick in 0..10 {
+            window.add(at(1000 + 20 * tick), Reading { value: requests, age: 0.02 * tick as f64 });
+        }
+        assert_eq!(window.counts(), Counts { count: 10, slow: 1 });
+        window.add(at(2000), Reading { value: requests, age: 0.1 });
+        window.keep(at(2000), Duration::from_millis(500));
+        assert_eq!(window.counts(), Counts { count: 10, slow: 1 });
+    }
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::readings::Reading;
+use proptest::prelude::*;
+
+const OBJECTIVE: Objective = Objective { quantile: 0.99, limit_ms: 6.0 };
+const BOUNDS: Bounds = Bounds { floor: 0.05, ceiling: 2.0 };
+const TICK: Duration = Duration::from_millis(20);
+
+/// What a tick reads.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    count: u64,
+    /// Slow ones, in a thousand.
+    slow: u64,
+    latency_ms: f64,
+    load: f64,
+    age: f64,
+    lost: f64,
+}
+
+impl Seen {
+    fn readings(self) -> Readings {
+        let Self { count, slow, latency_ms, load, age, lost } = self;
+        let requests = Requests { seconds: 0.02, count, slow: count * slow / 1000, latency_ms, load: Some(load) };
+        let reading = |value| Some(Reading { value, age: 0.0 });
+        Readings { requests: Some(Reading { value: requests, age }), lost: reading(lost), ..Readings::default() }
+    }
+
+    fn worse(self, other: Self) -> Self {
+        Self {
+            slow: self.slow.max(other.slow),
+            latency_ms: self.latency_ms.max(other.latency_ms),
+            load: self.load.max(other.load),
+            ..self
+        }
+    }
+}
+
+fn seen() -> impl Strategy<Value = Seen> {
+    let slow = prop_oneof![6 => Just(0u64), 2 => 1..20u64, 1 => 20..1000u64];
+    let age = prop_oneof![20 => Just(0.0), 1 => 0.0..5.0f64];
+    let lost = prop_oneof![5 => Just(0.0), 1 => 0.0..0.2f64];
+    (10..2000u64, slow, 1.0..10.0f64, 0.0..1.1f64, age, lost)
+        .prop_map(|(count, slow, latency_ms, load, age, lost)| Seen { count, slow, latency_ms, load, age, lost })
+}
+
+/// Stretches of the same readings: a policy that sees others at every tick hardly moves.
+fn stretches() -> impl Strategy<Value = Vec<Seen>> {
+    proptest::collection::vec((seen(), 1..100usize), 1..30)
+        .prop_map(|stretches| stretches.into_iter().flat_map(|(seen, length)| vec![seen; length]).collect())
+}
+
+fn policy() -> Graded {
+    Graded::new(Settings::new(OBJECTIVE, BOUNDS))
+}
+
+fn time(tick: usize) -> Duration {
+    TICK * u32::try_from(tick).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn levels_are_within_bounds_and_grow_only_on_fresh_data_after_a_period(seen in stretches()) {
+        let (mut policy, mut last, mut grown) = (policy(), Allotment::cores(BOUNDS.floor), None);
+        for (tick, seen) in seen.into_iter().enumerate() {
+            let now = time(tick);
+            let Decision { allotment, reason } = policy.decide(now, &seen.readings());
+            prop_assert!(allotment.is_frozen() || (BOUNDS.floor..=BOUNDS.ceiling).contains(&allotment.cores));
+            if seen.age > 1.0 {
+                prop_assert!(allotment.cores <= BOUNDS.floor, "{reason:?}");
+            }
+            if allotment.cores > last.cores && !last.is_frozen() {
+                prop_assert!(grown.is_none_or(|grown| now >= grown + Duration::from_millis(200)));
+                prop_assert!(reason == Reason::Grow && seen.lost < SLOW_MACHINE && seen.age <= 1.0, "{reason:?}");
+                grown = Some(now);
+            }
+            last = allotment;
+        }
+    }
+
+    #[test]
+    fn worse_readings_never_allot_more(before in stretches(), one in seen(), other in seen()) {
+        let mut policy = policy();
+        for (tick, seen) in before.iter().enumerate() {
+            policy.decide(time(tick), &seen.readings());
+        }
+        let now = time(before.len());
+        let of = |seen: Seen| policy.clone().decide(now, &seen.readings()).allotment.cores;
+        prop_assert!(of(one.worse(other)) <= of(one));
+    }
+}
+
+const GOOD: Seen = Seen { count: 100, slow: 0, latency_ms: 2.0, load: 0.5, age: 0.0, lost: 0.0 };
+
+/// Feeds the same readings for so many ticks; the reasons in order, each once.
+fn feed(policy: &mut Graded, tick: &mut usize, ticks: usize, seen: Seen) -> (f64, Vec<Reason>) {
+    let mut reasons = Vec::new();
+    let mut cores = 0.0;
+    for _ in 0..ticks {
+        let decision = policy.decide(time(*tick), &seen.readings());
+        *tick += 1;
+        cores = decision.allotment.cores;
+        reasons.push(decision.reason);
+    }
+    reasons.dedup();
+    (cores, reasons)
+}
+
+#[test]
+fn bursts_of_slow_requests_freeze_at_once_and_are_remembered() {
+    let (mut policy, mut tick) = (policy(), 0);
+    assert_eq!(feed(&mut policy, &mut tick, 500, GOOD).0, BOUNDS.ceiling);
+    // 30 % slow: a tick is enough.
+    let (cores, reasons) = feed(&mut policy, &mut tick, 1, Seen { slow: 300, ..GOOD });
+    assert_eq!((cores, reasons), (0.0, vec![Reason::Emergency]));
+    let (cores, _) = feed(&mut policy, &mut tick, 500, GOOD);
+    assert!((1.79..1.85).contains(&cores), "9 tenths of what broke, a little later: {cores}");
+    // At a lower load it says nothing, at a higher one all the more.
+    assert_eq!(feed(&mut policy, &mut tick, 500, Seen { load: 0.2, ..GOOD }).0, BOUNDS.ceiling);
+    let (cores, reasons) = feed(&mut policy, &mut tick, 1, Seen { load: 0.8, ..GOOD });
+    assert!(cores < 1.9 && reasons == [Reason::KnownLimit]);
+}
+
+#[test]
+fn a_slow_machine_is_not_the_jobs_doing() {
+    let (mut policy, mut tick) = (policy(), 0);
+    feed(&mut policy, &mut tick, 500, GOOD);
+    feed(&mut policy, &mut tick, 1, Seen { slow: 300, lost: 0.1, ..GOOD });
+    assert_eq!(feed(&mut policy, &mut tick, 1000, GOOD).0, BOUNDS.ceiling);
+}
+
+#[test]
+fn emergencies_that_recur_freeze_for_twice_as_long() {
+    let (mut policy, mut tick) = (policy(), 0);
+    let mut frozen = Vec::new();
+    for _ in 0..4 {
+        feed(&mut policy, &mut tick, 100, GOOD);
+        let from = tick;
+        feed(&mut policy, &mut tick, 1, Seen { slow: 300, ..GOOD });
+        while policy.decide(time(tick), &GOOD.readings()).allotment.is_frozen() {
+            tick += 1;
+        }
+        frozen.push((tick - from) / 25);
+    }
+    assert_eq!(frozen, [1, 2, 4, 8]);
+}
+
+#[test]
+fn data_that_stop_mean_the_floor_then_a_freeze() {
+    let (mut policy, mut tick) = (policy(), 0);
+    feed(&mut policy, &mut tick, 500, GOOD);
+    assert_eq!(feed(&mut policy, &mut tick, 1, Seen { age: 1.1, ..GOOD }), (BOUNDS.floor, vec![Reason::Stale]));
+    assert_eq!(feed(&mut policy, &mut tick, 1, Seen { age: 3.1, ..GOOD }), (0.0, vec![Reason::Lost]));
+    // What comes back starts from the floor.
+    assert!(feed(&mut policy, &mut tick, 5, GOOD).0 < 0.2);
+}

@@ -1,0 +1,30 @@
+//! What BE jobs do to the machine.
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of BE job, by what each of its cores uses.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Share of the machine's memory bandwidth.
+    pub memory_bandwidth: f64,
+    /// Share of the last-level cache that it displaces.
+    pub cache: f64,
+}
+
+impl Job {
+    /// Computes in registers.
+    pub const CPU: Self = Self { memory_bandwidth: 0.0, cache: 0.0 };
+    /// Streams through the last-level cache.
+    pub const CACHE: Self = Self { memory_bandwidth: 0.02, cache: 0.25 };
+    /// Streams through memory.
+    pub const MEMORY: Self = Self { memory_bandwidth: 0.16, cache: 0.02 };
+
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "cpu" => Some(Self::CPU),
+            "cache" => Some(Self::CACHE),
+            "memory" => Some(Self::MEMORY),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The best allotment that does not change: what a controller is compared with.
+
+use super::run::{Outcome, Scenario, simulate};
+use crate::policy::choice::Choice;
+
+/// Bad seconds above those of the service alone, as a share, that an allotment may cost.
+pub const ALLOWED: f64 = 0.01;
+
+/// Allotments tried, from none to the whole machine.
+const STEPS: u32 = 40;
+
+/// The service without BE jobs.
+pub fn alone(scenario: &Scenario) -> Outcome {
+    Outcome { policy: "alone".to_owned(), ..of(scenario, 0.0) }
+}
+
+/// The static allotment with the highest rate of the BE jobs among those that keep the objective as well as the service alone
+/// does.
+pub fn best_static(scenario: &Scenario) -> Outcome {
+    let allowed = alone(scenario).bad_share() + ALLOWED;
+    let tried = (0..=STEPS).map(|step| of(scenario, scenario.machine.cores * f64::from(step) / f64::from(STEPS)));
+    let good = tried.filter(|outcome| outcome.bad_share() <= allowed);
+    good.max_by(|one, other| one.be_rate.total_cmp(&other.be_rate)).unwrap_or_else(|| of(scenario, 0.0))
+}
+
+fn of(scenario: &Scenario, cores: f64) -> Outcome {
+    simulate(&Scenario { policy: Choice::Static(cores), ..*scenario }, |_| {})
+}
