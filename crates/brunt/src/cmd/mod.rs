@@ -46,8 +46,6 @@ pub enum Command {
     Export(export::Args),
     /// Run a wrk, ab or fortio command line and print that tool's output
     As(compat::Args),
-    /// Best-effort jobs beside a latency-critical service
-    Colocate(colocate::Args),
     /// Check this machine for settings that distort results
     Doctor(doctor::Args),
     /// Work on one resource of the machine, as a co-runner of what is measured
@@ -71,7 +69,6 @@ impl Command {
             Self::Report(args) => args.run(),
             Self::Export(args) => args.run(),
             Self::As(args) => args.run(),
-            Self::Colocate(args) => args.run(),
             Self::Doctor(args) => args.run(),
             Self::Stress(args) => args.run(),
         };

@@ -26,7 +26,7 @@ impl Load {
         match self {
             Self::Constant(load) => load,
             Self::Steps { low, high, period } => {
-                if (seconds / period) as u64 % 2 == 0 {
+                if ((seconds / period) as u64).is_multiple_of(2) {
                     low
                 } else {
                     high
