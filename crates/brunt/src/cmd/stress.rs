@@ -104,9 +104,9 @@ struct Memory {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MemoryKernel {
-    /// a[i] = b[i]: 16 bytes
+    /// a = b: 16 bytes an element
     Copy,
-    /// a[i] = b[i] + q c[i]: 24 bytes
+    /// a = b + q c: 24 bytes an element
     Triad,
 }
 
