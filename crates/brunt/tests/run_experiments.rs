@@ -325,7 +325,7 @@ fn a_mistake_in_a_plan_is_exit_2_and_pointed_at() {
     let output = scene.command("plan.toml").output().unwrap();
     assert_code(&output, 2);
     let (_, stderr) = told(&output);
-    assert!(stderr.starts_with("error: plan.toml:11:37: unknown model 'epol'; did you mean 'epoll'?"), "{stderr}");
+    assert!(stderr.starts_with("error: plan.toml:10:37: unknown model 'epol'; did you mean 'epoll'?"), "{stderr}");
     assert!(stderr.contains("^^^^^^"), "{stderr}");
     assert!(!scene.path("runs").exists());
 }
