@@ -75,7 +75,14 @@ mod tests {
     #[test]
     fn a_process_is_found_by_its_variable_until_it_ends() {
         let value = format!("{}", std::process::id());
-        let found = || find("BRUNT_METER_TEST", OsStr::new(&value)).marked;
+        // Until it is told of all processes: the child may be about to start its program.
+        let found = || loop {
+            let Found { marked, undecided } = find("BRUNT_METER_TEST", OsStr::new(&value));
+            if !undecided || !marked.is_empty() {
+                return marked;
+            }
+            std::thread::yield_now();
+        };
         let mut child = Command::new("sleep").arg("60").env("BRUNT_METER_TEST", &value).spawn().unwrap();
         assert_eq!(found(), [child.id()]);
         child.kill().unwrap();
