@@ -11,6 +11,7 @@ mod undo;
 pub use contents::{Change, Contents, Owner};
 
 use brunt_meter::cgroup::Files;
+use brunt_meter::proc_stat::{boot_id, start_time};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -129,7 +130,7 @@ pub fn recover(files: &dyn Files, path: &Path) -> io::Result<Recovered> {
     }
     // Lines may have been added before the lock was released.
     let contents = Contents::read(path).map_err(named)?;
-    if contents.owner.boot != Owner::this_process().boot {
+    if contents.owner.boot != boot_id() {
         fs::remove_file(path).map_err(named)?;
         return Ok(Recovered::EarlierBoot);
     }
@@ -151,10 +152,8 @@ fn finish(path: &Path, files: &dyn Files, changes: &[Change], mut problems: Vec<
 impl Owner {
     /// This process.
     pub fn this_process() -> Self {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let pid = process::id();
-        let started = brunt_meter::proc_stat::start_time(pid).unwrap_or(0);
-        Self { journal: 1, boot: boot.trim().to_owned(), pid, started }
+        Self { journal: 1, boot: boot_id(), pid, started: start_time(pid).unwrap_or(0) }
     }
 }
 

@@ -1,6 +1,7 @@
-//! Reads `/proc/PID/stat`, see proc_pid_stat(5).
+//! Reads `/proc/PID/stat`, see proc_pid_stat(5), and what a process id means: the boot and the pid namespace that it is of.
 
 use rustix::process::{Pid, test_kill_process_group};
+use std::os::unix::fs::MetadataExt;
 use std::{fs, path::Path, str::FromStr};
 
 /// Whether any process of the group still runs. Zombies do not count: in a container whose init reaps nothing, orphans stay
@@ -35,6 +36,16 @@ pub fn has_ended(pid: u32) -> bool {
 /// Start time of a process in clock ticks since boot; `None` if there is no such process.
 pub fn start_time(pid: u32) -> Option<u64> {
     stat_field(Path::new(&format!("/proc/{pid}/stat")), 22)
+}
+
+/// Boot id of the kernel: start times of another boot mean nothing. Empty where it cannot be read.
+pub fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// Inode of our pid namespace: process ids of another one mean nothing here. 0 where it cannot be read.
+pub fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
 
 /// A field from the third (the state) on, by its number in proc_pid_stat(5).

@@ -1,10 +1,9 @@
 //! The process that runs an attempt, told from others that have its process id later.
 
-use brunt_meter::proc_stat::{has_ended, start_time};
+use brunt_meter::proc_stat::{boot_id, has_ended, pid_namespace, start_time};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use std::os::unix::fs::MetadataExt;
+use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::{fs, process};
 
 /// A runner. In the file `BOOT NAMESPACE PID STARTED NUMBER`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +27,7 @@ impl Owner {
     }
 
     fn in_process(pid: u32, number: u32) -> Self {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
-        let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino());
+        let (boot, namespace) = (boot_id(), pid_namespace());
         Self { boot, namespace, pid, started: start_time(pid).unwrap_or(0), number }
     }
 

@@ -5,7 +5,7 @@
 //! the kill, not recorded yet, is found by a variable in its environment.
 
 use brunt_meter::poll::{every, poll};
-use brunt_meter::proc_stat::{is_running, start_time, stat_field};
+use brunt_meter::proc_stat::{boot_id, is_running, start_time, stat_field};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct ProcessRegistry {
 impl ProcessRegistry {
     /// Opens the registry at `path`. Kills every group that an earlier run left there; returns their number.
     pub fn open(path: &Path) -> io::Result<(Self, usize)> {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
+        let boot = boot_id();
         let earlier: Option<Contents> = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
         let groups = earlier.filter(|earlier| earlier.boot == boot).map_or(Vec::new(), |earlier| earlier.groups);
         let mut killed = groups.iter().filter(|entry| kill_recorded(entry)).count();

@@ -1,7 +1,6 @@
 //! Names of groups: they tell the process that made them.
 
-use crate::proc_stat::start_time;
-use std::os::unix::fs::MetadataExt;
+use crate::proc_stat::{pid_namespace, start_time};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fs, io, process};
@@ -10,7 +9,7 @@ use std::{fs, io, process};
 pub fn new_name() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let (pid, number) = (process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-    format!("brunt-{}-{pid}-{}-{number}", namespace(), start_time(pid).unwrap_or(0))
+    format!("brunt-{}-{pid}-{}-{number}", pid_namespace(), start_time(pid).unwrap_or(0))
 }
 
 /// Creates a group with a new name.
@@ -29,7 +28,7 @@ pub fn is_name(name: &str) -> bool {
 pub(super) fn is_orphan(group: &Path) -> bool {
     let creator = || {
         let [space, pid, started, _] = numbers(group.file_name()?.to_str()?)?;
-        (space == namespace()).then_some((u32::try_from(pid).ok()?, started))
+        (space == pid_namespace()).then_some((u32::try_from(pid).ok()?, started))
     };
     creator().is_some_and(|(pid, started)| start_time(pid) != Some(started))
 }
@@ -39,18 +38,13 @@ fn numbers(name: &str) -> Option<[u64; 4]> {
     words.collect::<Option<Vec<u64>>>()?.try_into().ok()
 }
 
-/// Our pid namespace; process ids of another one mean nothing here.
-fn namespace() -> u64 {
-    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn groups_of_dead_creators_are_orphans() {
-        let (own, pid) = (namespace(), process::id());
+        let (own, pid) = (pid_namespace(), process::id());
         let started = start_time(pid).unwrap();
         for (name, orphan) in [
             (new_name(), false),
