@@ -7,6 +7,7 @@
 
 pub mod acceptance;
 pub mod calibration;
+pub mod colocation;
 pub mod directory;
 pub mod drift;
 pub mod env;
