@@ -2,12 +2,14 @@
 
 pub mod builtin;
 mod cli_overrides;
+pub mod colocation;
 mod diagnostic;
 mod filter;
 pub mod key;
 pub mod keys;
 mod parse;
 pub mod phase;
+pub mod policy;
 mod references;
 pub mod schema;
 pub mod settings;
@@ -20,6 +22,7 @@ mod validate;
 
 use crate::suggest::did_you_mean;
 use brunt_results::{Cores, Count, Size, Span};
+use colocation::{CoRunner, Colocation};
 use fnv::FnvHasher;
 use serde::{Deserialize, Serialize};
 use settings::Settings;
@@ -66,6 +69,12 @@ pub struct Plan {
     pub style: Option<Style>,
     /// In the order in which reports show them.
     pub targets: Vec<Target>,
+    /// The service as controllers of best-effort jobs see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub colocation: Option<Colocation>,
+    /// Best-effort jobs that run beside a target.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub co_runners: Vec<CoRunner>,
     /// Words added to the command lines of testers, by name; with placeholders.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub testers: BTreeMap<String, Vec<String>>,
@@ -179,11 +188,20 @@ pub enum Style {
     PingPong,
     /// Rate, percentiles relative to the median, memory and CPU; a numbered case for each tester and server.
     Upstreams,
+    /// A table for each co-runner, a row for each load and policy: service, jobs, and use of the machine.
+    Interference,
+    /// A table for each co-runner and policy with the figures of Heracles' re-implementation, a row for each load.
+    Heracles,
 }
 
 impl Style {
-    pub const ALL: [(&'static str, Self); 3] =
-        [("plain", Self::Plain), ("ping-pong", Self::PingPong), ("upstreams", Self::Upstreams)];
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("plain", Self::Plain),
+        ("ping-pong", Self::PingPong),
+        ("upstreams", Self::Upstreams),
+        ("interference", Self::Interference),
+        ("heracles", Self::Heracles),
+    ];
 }
 
 impl FromStr for Style {

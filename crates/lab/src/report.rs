@@ -5,6 +5,7 @@
 mod alarms;
 mod answers;
 mod charts;
+pub(crate) mod colocation;
 mod compared;
 mod differences;
 mod html;
@@ -16,6 +17,7 @@ mod row;
 mod svg;
 mod tables;
 mod terminal;
+pub(crate) mod timeline;
 
 use crate::compare::{Group, MARGIN, by_trials};
 use crate::format::plural;
@@ -31,7 +33,10 @@ use differences::Differences;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use timeline::Timeline;
+
 pub use charts::{Chart, charts};
+pub use colocation::Colocation;
 pub use html::{page, page_of_runs};
 pub use live::LivePage;
 pub use markdown::markdown;
@@ -55,6 +60,8 @@ pub struct Report {
     pub not_run: usize,
     pub skipped: Vec<SkippedCell>,
     pub envs: Vec<Env>,
+    /// Of one trial with best-effort jobs, where a controller's audit log has it.
+    pub timeline: Option<Timeline>,
 }
 
 pub fn read(dir: &Path) -> io::Result<Report> {
@@ -68,7 +75,9 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         let own: Vec<Env> = trials.iter().filter_map(|(repeat, _)| store.env(cell.id(), *repeat)).collect();
         if !trials.is_empty() {
             groups.push(group(cell, &trials));
+            let beside = Colocation::new(&trials, |repeat| store.colocated(cell.id(), repeat));
             let mut row = Row::new(cell.clone(), trials);
+            row.colocated = beside;
             row.figures.p99_interval = row::p99_interval(&row, &store);
             let idle = own.iter().filter_map(|env| env.idle.clone());
             row.figures.idle = idle.max_by(|a, b| a.cpu_percent.total_cmp(&b.cpu_percent));
@@ -94,7 +103,8 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     };
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
-    Ok(Report { experiment, rows, comparisons, by_trials, differences, not_run, skipped, envs })
+    let timeline = timeline::read(&rows, &store);
+    Ok(Report { experiment, rows, comparisons, by_trials, differences, not_run, skipped, envs, timeline })
 }
 
 /// The results of a cell.
@@ -131,10 +141,16 @@ pub fn write(report: &Report, store: &RunDirectory) -> io::Result<PathBuf> {
     let drawn: io::Result<Vec<_>> = charts(report).into_iter().map(|chart| Ok((chart.svg()?, chart.file))).collect();
     store.write_charts(&drawn?)?;
     store.write_page(&page(report, store, false)?)?;
-    store.write_report(&markdown(report, Style::Plain))
+    let style = if report.is_colocated() { Style::Interference } else { Style::Plain };
+    store.write_report(&markdown(report, style))
 }
 
 impl Report {
+    /// Whether jobs ran beside targets.
+    pub fn is_colocated(&self) -> bool {
+        self.rows.iter().any(|row| row.colocated.is_some())
+    }
+
     pub fn style(&self) -> Style {
         self.experiment.style.unwrap_or_default()
     }

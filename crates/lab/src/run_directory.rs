@@ -6,6 +6,7 @@
 //!   plan.toml             the plan as read
 //!   trials/CELL/REPEAT/   a result directory for each trial, or failed.json
 //!   slices/LOAD/slices.jsonl   every slice of a load of a sliced experiment
+//!   co_runners/NAME,cores=LIST/REPEAT/   each co-runner without load
 //!   builds/TARGET.log     output of builds
 //!   running.json          live process groups
 //!   report.md, report.html, charts/   rendered from the above
@@ -20,7 +21,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-pub use records::{Experiment, Failure, SCHEMA, TrialRecord};
+pub use records::{Colocated, Experiment, Failure, SCHEMA, SUMMARY, Seconds, TrialRecord};
 
 pub const PAGE_FILE: &str = "report.html";
 pub const CHARTS_FOLDER: &str = "charts";
@@ -56,6 +57,11 @@ impl RunDirectory {
     pub fn slices(&self, combination: &str) -> PathBuf {
         let load = if combination.is_empty() { "all" } else { combination };
         self.path.join("slices").join(load).join(slices::record::FILE)
+    }
+
+    /// What a co-runner does on these cores without load.
+    pub fn co_runner(&self, name: &str, cores: &str, repeat: u32) -> PathBuf {
+        self.path.join("co_runners").join(format!("{name},cores={cores}")).join(repeat.to_string())
     }
 
     pub fn build_log(&self, target: &str) -> PathBuf {
@@ -129,11 +135,20 @@ impl RunDirectory {
     /// Outcome of a trial; `None` if it did not run to its end.
     pub fn outcome(&self, cell: &str, repeat: u32) -> Option<TrialOutcome> {
         let directory = Directory::open(self.trial(cell, repeat));
+        if self.colocated(cell, repeat).is_some_and(|beside| !beside.is_complete)
+            && !directory.path().join("failed.json").exists()
+        {
+            return None;
+        }
         if let Ok(result) = directory.read_result() {
             // Written by a tester that was stopped early, perhaps after brunt was killed.
             return (!result.interrupted).then(|| TrialOutcome::Done(Box::new(result)));
         }
         directory.read_json("failed.json").ok().map(TrialOutcome::Failed)
+    }
+
+    pub fn colocated(&self, cell: &str, repeat: u32) -> Option<Colocated> {
+        Directory::open(self.trial(cell, repeat)).read_json(Colocated::FILE).ok()
     }
 
     pub fn env(&self, cell: &str, repeat: u32) -> Option<Env> {
@@ -182,7 +197,7 @@ impl RunDirectory {
 
     /// Removes the files of an earlier run, and no others.
     pub fn clear(&self) -> io::Result<()> {
-        for name in ["trials", "slices", "builds"] {
+        for name in ["trials", "slices", "builds", "co_runners"] {
             tolerate_absence(fs::remove_dir_all(self.path.join(name)))?;
         }
         for name in ["experiment.json", "plan.toml", "report.md", PAGE_FILE] {

@@ -2,7 +2,9 @@
 //! To regenerate it: `UPDATE_SCHEMA=1 cargo test -p brunt-lab --test plan_schema`.
 
 use brunt_lab::plan::key::Key;
-use brunt_lab::plan::keys::{LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names};
+use brunt_lab::plan::keys::{
+    CO_RUNNER, COLOCATION, LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names,
+};
 use brunt_lab::plan::read;
 use brunt_lab::plan::schema::json_schema;
 use serde_json::{Value, json};
@@ -50,7 +52,7 @@ fn the_example_explains_every_key() {
     let targets = list(&plan["target"]);
     let within = |key: &'static str| targets.iter().map(move |target| &target[key]);
     let settings = [&plan["load"]].into_iter().chain(sweeps).chain(phases);
-    let expected: [(&[Key], BTreeSet<String>); 7] = [
+    let expected: [(&[Key], BTreeSet<String>); 9] = [
         (PLAN, keys_of([&plan])),
         (SETTINGS, keys_of(settings)),
         (OVERRIDE, keys_of(overrides)),
@@ -58,6 +60,8 @@ fn the_example_explains_every_key() {
         (SERVE, keys_of(within("serve"))),
         (NGINX, keys_of(within("nginx"))),
         (LIMITS, keys_of(within("limits"))),
+        (COLOCATION, keys_of([&plan["colocation"]])),
+        (CO_RUNNER, keys_of(list(&plan["co_runner"]))),
     ];
     assert!(keys_of(phases).contains(PHASE[0].name) && keys_of(sweeps).contains("when"));
     let lines: Vec<&str> = text.lines().collect();

@@ -24,7 +24,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "markdown")]
     wide: bool,
     /// Table layout of a run: plain (a row per target and load); ping-pong (a block per server and load: rate, latency, CPU);
-    /// upstreams (a numbered case per tester and server). Default: that of the run's plan
+    /// upstreams (a numbered case per tester and server); interference (a table per co-runner, a row per load and policy);
+    /// heracles (a table per co-runner and policy: QPS, latency, CPU, memory bandwidth, network). Default: that of the run's plan
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
     /// Write one self-contained HTML page; for several runs, series are labelled by run

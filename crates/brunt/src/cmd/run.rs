@@ -66,7 +66,7 @@ pub struct Args {
     /// each load forwards and backwards [default: the plan's, else slices where targets can be compared]
     #[arg(long, value_enum, value_name = "ORDER")]
     order: Option<Order>,
-    /// Table layout: plain, ping-pong, upstreams; see brunt report --help. Default: the plan's
+    /// Table layout: plain, ping-pong, upstreams, interference, heracles; see brunt report --help. Default: the plan's
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
     /// Print every figure, however wide the table is

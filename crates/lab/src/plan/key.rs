@@ -41,6 +41,8 @@ pub enum ValueType {
     Path,
     Pin,
     Tester,
+    /// What bounds best-effort jobs.
+    Policy,
     /// A list of words for each tester.
     Testers,
     Env,

@@ -44,7 +44,7 @@ pub const PLAN: &[Key] = &[
     optional("baseline", ValueType::Text, "A target: adds a column with throughput relative to it."),
     optional(
         "style",
-        ValueType::OneOf(&["plain", "ping-pong", "upstreams"]),
+        ValueType::OneOf(&["plain", "ping-pong", "upstreams", "interference", "heracles"]),
         "Layout of the printed table. Default plain.",
     ),
     optional("load", ValueType::Settings, "Values that no sweep varies."),
@@ -52,6 +52,8 @@ pub const PLAN: &[Key] = &[
     optional("phase", ValueType::Tables(PHASE), "Consecutive loads on one start of a target, each with its own row."),
     optional("override", ValueType::Tables(OVERRIDE), "Values for some cells; the last that matches wins."),
     required("target", ValueType::Targets, "The servers under test, in report order."),
+    optional("colocation", ValueType::Table(COLOCATION), "The service, for controllers of jobs beside it."),
+    optional("co_runner", ValueType::Tables(CO_RUNNER), "Best-effort jobs to run beside a target."),
     optional("testers", ValueType::Testers, "Words added to a tester's command line, with placeholders of the load."),
 ];
 
@@ -148,6 +150,19 @@ pub const MODELS: &[&str] = &[
 pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
 pub const NGINX: &[Key] = &[required("body", ValueType::Text, "Body of every reply.")];
+
+pub const COLOCATION: &[Key] = &[
+    required("slo", ValueType::Text, "The service's objective: p99<6ms."),
+    required("peak", ValueType::Count, "Requests a second at which its load is 100 %."),
+    optional("cores", ValueType::Text, "Cores of the jobs, such as 1 or 2-3. Default: the server's."),
+];
+
+pub const CO_RUNNER: &[Key] = &[
+    required("name", ValueType::Name, "Names it in co_runner and in reports."),
+    required("command", ValueType::Command, "Repeated as long as the trial lasts; words with placeholders."),
+    optional("progress", ValueType::Text, "Pattern of the work done, in its output. Default: its CPU time."),
+    optional("resource", ValueType::Text, "What it competes for, for reports."),
+];
 
 pub const LIMITS: &[Key] = &[
     optional("nofile", ValueType::Count, "Open files (RLIMIT_NOFILE)."),

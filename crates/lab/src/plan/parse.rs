@@ -5,7 +5,7 @@ use super::keys::TAKEN;
 use super::phase::{an_override, phase};
 use super::references::References;
 use super::source::{Source, Table, Value, entries, one_or_list};
-use super::{Axis, Plan, Style, Sweep, keys, slicing, target, tester, validate};
+use super::{Axis, Plan, Style, Sweep, colocation, keys, slicing, target, tester, validate};
 use crate::plan::settings::Settings;
 use crate::plan::{PlanError, template};
 use crate::suggest::did_you_mean;
@@ -35,6 +35,8 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
         baseline: document.read("baseline", Source::string)?,
         style: document.read("style", style)?,
         targets: Vec::new(),
+        colocation: document.read("colocation", colocation::colocation)?,
+        co_runners: Vec::new(),
         testers: BTreeMap::new(),
     };
     for (table, place) in document.tables("phase")? {
@@ -50,6 +52,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
     // These use the axes of all sweeps, wherever they are in the source.
     references.own = plan.custom_axes().map(|axis| axis.name.clone()).collect();
     targets(&document, &mut plan, &mut references)?;
+    colocation::co_runners(&document, &mut plan, &mut references)?;
     tester_words(&document, &mut plan, &mut references)?;
     validate::whole(&document, &plan, &references)?;
     Ok(plan)

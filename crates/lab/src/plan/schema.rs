@@ -83,6 +83,9 @@ fn value_schema(what: ValueType) -> Value {
             json!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "pattern": r"^[0-9][0-9, -]*$" }] })
         }
         ValueType::Tester => json!({ "enum": tester::names() }),
+        ValueType::Policy => {
+            json!({ "type": "string", "pattern": "^(alone|none|graded|heracles|heracles-prototype|static=[0-9.]+)$" })
+        }
         ValueType::Testers => {
             let words = |name| (String::from(name), value_schema(ValueType::Words));
             let known: Map<String, Value> = tester::names().into_iter().map(words).collect();

@@ -5,6 +5,7 @@
 
 mod table;
 
+use super::policy::ALONE;
 use super::tester::{self, Capabilities};
 use brunt_results::{Size, Span};
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,12 @@ pub struct Settings {
     /// Whether HTTP runs over TLS; `None` is no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
+    /// The `[[co_runner]]` that runs beside the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub co_runner: Option<String>,
+    /// What bounds it; see [`POLICIES`](super::policy::POLICIES).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// Values of the plan's own axes, which only the target's command line uses.
     #[serde(rename = "named")]
     pub custom_axes: BTreeMap<String, String>,
@@ -89,6 +96,8 @@ impl Default for Settings {
             keepalive: None,
             vary: None,
             tls: None,
+            co_runner: None,
+            policy: None,
             custom_axes: BTreeMap::new(),
         }
     }
@@ -101,6 +110,24 @@ pub(super) const VARY_WITHOUT_PATH: &str =
 impl Settings {
     pub fn external_tester(&self) -> Option<&'static Capabilities> {
         self.tester.as_deref().and_then(tester::external)
+    }
+
+    /// Whether a controller and its jobs run beside the target.
+    pub fn has_jobs(&self) -> bool {
+        self.policy.as_ref().is_some_and(|policy| policy != ALONE)
+    }
+
+    /// Why no controller can run with this load, if so.
+    pub fn policy_limitation(&self) -> Option<String> {
+        let policy = self.policy.as_ref().filter(|_| self.has_jobs())?;
+        if let Some(tester) = &self.tester {
+            return Some(format!(
+                "{tester} does not tell a controller of slow requests: tester brunt, or policy alone"
+            ));
+        }
+        let closed =
+            || format!("policy {policy} needs a load that does not wait for the server: a rate other than max");
+        self.rate.is_none().then(closed)
     }
 
     /// Why the tester cannot make this load, if it cannot.
@@ -218,6 +245,9 @@ mod tests {
             ("keepalive", "false", "false"),
             ("vary", "4000", "4k"),
             ("tls", "true", "true"),
+            ("co_runner", "memory", "memory"),
+            ("policy", "static=0.50", "static=0.5"),
+            ("policy", "heracles-prototype", "heracles-prototype"),
         ] {
             let mut settings = Settings::default();
             assert_eq!(settings.set(name, text).as_deref(), Ok(normal), "{name}");
@@ -242,6 +272,8 @@ mod tests {
             ("keepalive", &["no"]),
             ("vary", &["0", "2M"]),
             ("tls", &["yes"]),
+            ("co_runner", &["a,b", ""]),
+            ("policy", &["static", "static=-1", "Graded"]),
         ] {
             for text in texts {
                 let error = Settings::default().set(name, text).unwrap_err();

@@ -66,6 +66,9 @@ impl Plan {
         if !self.phases.is_empty() {
             return Some("it has phases, which follow each other on one start of a target".to_owned());
         }
+        if !self.co_runners.is_empty() {
+            return Some("it has co-runners, and their controllers need seconds".to_owned());
+        }
         if per_core || most.is_some_and(|most| most > MOST_CONNECTIONS) {
             return Some(format!("a load has more than {MOST_CONNECTIONS} connections"));
         }

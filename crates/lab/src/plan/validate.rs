@@ -23,6 +23,7 @@ pub(super) fn whole(document: &Table, plan: &Plan, references: &References) -> R
     }
     given(document.text, plan, references)?;
     variants(document, plan, references)?;
+    beside(document, plan)?;
     mentions(document.text, plan, references)?;
     axes(document, plan, references)
 }
@@ -68,6 +69,26 @@ fn variants(document: &Table, plan: &Plan, references: &References) -> Result<()
         None => return Ok(()),
     };
     Err(document.text.error(place, VARY_WITHOUT_PATH))
+}
+
+/// Every policy must have a co-runner, every co-runner a policy, and both must be known.
+fn beside(document: &Table, plan: &Plan) -> Result<(), PlanError> {
+    let options = |name: &str| match values(plan, name) {
+        values if values.is_empty() => vec![None],
+        values => values.into_iter().map(Some).collect(),
+    };
+    for (policy, co_runner) in options("policy")
+        .iter()
+        .flat_map(|policy| options("co_runner").into_iter().map(move |co_runner| (policy, co_runner)))
+    {
+        if let Err(why) = plan.beside(policy.as_deref(), co_runner.as_deref()) {
+            let names = ["co_runner", "policy"];
+            let places = names.iter().flat_map(|name| [axis_place(document, name), load_place(document, name)]);
+            let place = places.into_iter().find(|place| !place.is_empty()).unwrap_or(0..0);
+            return Err(document.text.error(place, why));
+        }
+    }
+    Ok(())
 }
 
 /// Phases and overrides must not contradict sweeps, nor change values that a target is started with.

@@ -3,6 +3,7 @@
 
 mod axis;
 mod body;
+mod heat;
 pub(super) mod load;
 mod metric;
 mod ratios;
@@ -10,12 +11,14 @@ mod scale;
 mod select_charts;
 
 use super::{Report, notes, tables::selections};
+use crate::format;
 use crate::group::distinct;
 use select_charts::ChartSelection;
 use std::collections::BTreeSet;
 
 pub(super) use axis::Axis;
 pub(super) use body::{Bar, Bars, Body, Group, Lines, Plot, Point, Series};
+pub(super) use heat::Heat;
 pub(super) use metric::Metric;
 pub(super) use ratios::{RatioGroup, RatioMark, Ratios};
 pub(super) use scale::Scale;
@@ -49,6 +52,10 @@ pub fn charts(report: &Report) -> Vec<Chart> {
         let subtitle = format!("{}: {load}", report.experiment.name);
         charts.push(Chart { table: 0, file, rows: Vec::new(), body, title, load, subtitle, footer: footer.clone() });
     }
+    if report.is_colocated() {
+        charts.extend(colocated(report, &footer));
+        return charts;
+    }
     let shown = selections(report).into_iter().filter(|table| !table.rows.is_empty());
     for (table, part) in shown.enumerate() {
         for choice in select_charts::select_charts(&part.rows, part.over, &targets) {
@@ -64,6 +71,32 @@ pub fn charts(report: &Report) -> Vec<Chart> {
         }
     }
     charts
+}
+
+/// Charts of services with best-effort jobs beside them.
+fn colocated(report: &Report, footer: &str) -> Vec<Chart> {
+    let objective = report.rows.iter().find_map(|row| Some(&row.colocated.as_ref()?.objective));
+    let Some(objective) = objective else { return Vec::new() };
+    let (figure, limit) = (&objective.figure, format::trimmed(objective.limit_ms));
+    let chart = |title: String, load: String, body: Body| Chart {
+        table: 0,
+        file: format!("{}.svg", slug(&title)),
+        rows: Vec::new(),
+        body,
+        subtitle: format!("{}: {load}", report.experiment.name),
+        title,
+        load,
+        footer: footer.to_owned(),
+    };
+    let heat = heat::heat_maps(report).into_iter().map(|(target, heat)| {
+        let of = target.map_or(String::new(), |target| format!(" of {target}"));
+        let title = format!("{figure}{of} in percent of its limit");
+        chart(title, format!("by offered req/s and co-runner; limit {limit} ms"), Body::Heat(heat))
+    });
+    let timeline = report.timeline.as_ref().map(|timeline| {
+        chart("Decisions over time".to_owned(), timeline.trial.clone(), Body::Timeline(timeline.clone()))
+    });
+    heat.chain(timeline).collect()
 }
 
 /// Targets with a row, in plan order. The index determines colour and marker in all charts.
@@ -110,7 +143,7 @@ fn repeats(choice: &ChartSelection) -> Option<String> {
     let has_ranges = match &choice.body {
         Body::Lines(lines) => lines.points().any(|point| point.range.is_some()),
         Body::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
-        Body::Ratios(_) => false,
+        Body::Ratios(_) | Body::Heat(_) | Body::Timeline(_) => false,
     };
     let figure = if has_ranges { "median and range" } else { "median" };
     match high {
@@ -125,7 +158,7 @@ impl Body {
         match self {
             Self::Lines(lines) => lines.metric == metric,
             Self::Bars(bars) => bars.metric == metric,
-            Self::Ratios(_) => false,
+            Self::Ratios(_) | Self::Heat(_) | Self::Timeline(_) => false,
         }
     }
 
@@ -135,6 +168,8 @@ impl Body {
             Self::Lines(lines) => lines.description(),
             Self::Bars(bars) => bars.description(),
             Self::Ratios(ratios) => ratios.description(),
+            Self::Heat(heat) => heat.description(),
+            Self::Timeline(timeline) => timeline.description(),
         }
     }
 }

@@ -50,7 +50,8 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     let differences = differences.collect();
     let not_run = runs.iter().map(|run| run.report.not_run).sum();
     let envs = runs.iter().flat_map(|run| run.report.envs.clone()).collect();
-    Report { experiment, rows: all, comparisons, by_trials, differences, not_run, skipped: Vec::new(), envs }
+    let (skipped, timeline) = (Vec::new(), None);
+    Report { experiment, rows: all, comparisons, by_trials, differences, not_run, skipped, envs, timeline }
 }
 
 /// The comparison with target names prefixed.

@@ -3,7 +3,7 @@
 use super::charts::load;
 use super::tables::columns::{names, spaced, varying};
 use super::{Figures, Report, Row, alarms, answers};
-use crate::format::{date, plural};
+use crate::format::{self, date, plural};
 use crate::schedule::skipped_lines;
 use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +66,10 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
              than a round of targets cancel out."
         ));
     }
-    lines.push(if wide { EVERY_FIGURE } else { FEW_FIGURES }.to_owned());
+    if wide || !report.is_colocated() {
+        lines.push(if wide { EVERY_FIGURE } else { FEW_FIGURES }.to_owned());
+    }
+    lines.extend(colocated(report));
     if wide {
         lines.extend(http_legend(&report.rows));
     }
@@ -84,6 +87,18 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
         lines.push("Server and generator share the machine's only core: they slow each other, so no figure is a property of the server alone.".to_owned());
     }
     lines
+}
+
+/// What the figures of services with best-effort jobs mean.
+fn colocated(report: &Report) -> Option<String> {
+    let objective = &report.rows.iter().find_map(|row| row.colocated.as_ref())?.objective;
+    Some(format!(
+        "LC: the service; BE: the jobs beside it. bad s: seconds in which more responses than {} allows took longer than {} ms, \
+         or none came. BE rate: work of the jobs, of what they do on the same cores without load and without bounds. EMU: rate \
+         of the service, of its peak, plus BE rate.",
+        objective.figure,
+        format::trimmed(objective.limit_ms)
+    ))
 }
 
 const MERGED: &str = "merged p99, p99.9: of all counted slices together, with the ratio to the baseline's. \"the machine's\": it took more \

@@ -1,5 +1,6 @@
 //! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
+use super::colocation::Colocation;
 use super::compared::Compared;
 use crate::format;
 use crate::group::distinct;
@@ -28,6 +29,8 @@ pub struct Row {
     pub against_baseline: Option<Spread>,
     /// Of a sliced experiment.
     pub compared: Option<Compared>,
+    /// What ran beside the target; the caller sets it.
+    pub colocated: Option<Colocation>,
     pub verdicts: BTreeMap<Kind, usize>,
     pub doubts: Vec<(u32, Verdict)>,
 }
@@ -103,6 +106,7 @@ impl Row {
             p99s_us,
             against_baseline: None,
             compared: None,
+            colocated: None,
             verdicts,
             doubts,
         }

@@ -3,9 +3,11 @@
 //! Text widths are estimated, because the fonts are those of the viewer. The same rows give the same bytes.
 
 mod bars;
+mod heat;
 pub(crate) mod knee;
 mod lines;
 mod ratios;
+mod timeline;
 
 use super::charts::{Body, COLOURS, Chart, SHAPES};
 use crate::format::escaped;
@@ -110,6 +112,8 @@ impl Chart {
         match &self.body {
             Body::Lines(lines) => frame(&titles, lines::height(lines), |area, top| lines::draw(lines, area, top)),
             Body::Ratios(of) => frame(&titles, ratios::height(of), |area, top| ratios::draw(of, area, top)),
+            Body::Heat(heat) => frame(&titles, heat::height(heat), |area, top| heat::draw(heat, area, top)),
+            Body::Timeline(of) => frame(&titles, timeline::height(), |area, top| timeline::draw(of, area, top)),
             Body::Bars(bars) => frame(&titles, bars::height(bars), |area, top| bars::draw(bars, area, top)),
         }
     }

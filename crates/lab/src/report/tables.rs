@@ -1,5 +1,6 @@
-//! Tables of the printed report, in one of three layouts. Layouts omit figures, but never the verdict.
+//! Tables of the printed report, in one of five layouts. Layouts omit figures, but never the verdict.
 
+mod colocation;
 pub(super) mod columns;
 mod compact;
 mod layouts;
@@ -30,6 +31,8 @@ pub(super) fn rendered_tables(report: &Report, style: Style, wide: bool) -> Vec<
         }
         Style::PingPong => layouts::ping_pong(report),
         Style::Upstreams => layouts::upstreams(report),
+        Style::Interference => colocation::interference(report),
+        Style::Heracles => colocation::heracles(report),
     }
 }
 

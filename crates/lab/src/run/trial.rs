@@ -4,6 +4,7 @@
 //! Invariants: no process of a trial outlives it; the directory of each trial says how it ended: `result.json`, or
 //! `failed.json` with the reason.
 
+mod colocation;
 mod external_meter;
 mod hooks;
 mod launch;

@@ -1,6 +1,8 @@
 //! `experiment.json` of a run; `trial.json` and `failed.json` of a trial.
 
-use crate::{plan::Style, schedule::Cells};
+use crate::plan::{Style, colocation::Objective};
+use crate::schedule::Cells;
+use brunt_results::colocation::Summary;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of `experiment.json`.
@@ -70,4 +72,37 @@ pub struct TrialRecord {
     pub tester: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
+}
+
+/// `colocation.json`: what ran beside the target of a trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Colocated {
+    pub policy: String,
+    pub co_runner: String,
+    pub resource: Option<String>,
+    pub objective: Objective,
+    /// Requests a second at which the load is 100 %.
+    pub peak: f64,
+    /// Of the measured window.
+    pub seconds: Option<Seconds>,
+    /// From just before the load until just after it; `None` if the service was alone.
+    pub summary: Option<Summary>,
+    /// Of the co-runner without load on the service and without bounds, in the same repeat.
+    pub unloaded: Option<Summary>,
+    /// Written before the load, and again after it: false if the trial was cut off between.
+    pub is_complete: bool,
+}
+
+impl Colocated {
+    pub const FILE: &str = "colocation.json";
+}
+
+/// What a controller reports at its end.
+pub const SUMMARY: &str = "summary.json";
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seconds {
+    pub all: u64,
+    /// With more slow responses than the objective allows, or with none.
+    pub bad: u64,
 }

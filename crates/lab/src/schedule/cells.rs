@@ -170,7 +170,7 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
             };
             let phase = phase.map_or(String::new(), |phase| format!("{PHASE}={}", phase.name));
             let (name, combination) = (target.name.clone(), joined(&axes, &phase));
-            match fits(target, &settings, machine, unavailable) {
+            match fits(plan, target, &settings, machine, unavailable) {
                 Ok(placement) => {
                     // Two sweeps may contain the same load; it is measured once.
                     if known.insert((name.clone(), format!("{settings:?}"))) {
@@ -211,6 +211,7 @@ fn settings(
 }
 
 fn fits(
+    plan: &Plan,
     target: &Target,
     settings: &Settings,
     machine: &Machine,
@@ -225,6 +226,10 @@ fn fits(
     let tester = settings.external_tester();
     let here = tester.and_then(|tester| unavailable.get(&format!("tester={}", tester.name)).cloned());
     if let Some(why) = here.or_else(|| settings.tester_limitation()) {
+        return Err(SkipReason::Other(why));
+    }
+    let beside = plan.beside(settings.policy.as_deref(), settings.co_runner.as_deref());
+    if let Some(why) = beside.err().or_else(|| settings.policy_limitation()) {
         return Err(SkipReason::Other(why));
     }
     assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)

@@ -3,9 +3,10 @@
 //! - Repeat by repeat, so that a machine that warms up or slows down does so under every cell.
 //! - Within a repeat shuffled by load; the targets of one load are shuffled but adjacent, so that what is compared is close
 //!   in time.
+//! - The policies of one load and co-runner are adjacent in the same way.
 //! - Phases of one start follow each other in the order of the plan.
 
-use super::cells::Cell;
+use super::cells::{Cell, pairs};
 use crate::group::grouped;
 use crate::stats::below;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -50,8 +51,15 @@ pub(crate) fn shuffled(cells: &[Cell], repeats: u32, seed: u64, mirrored: bool) 
 fn blocks(cells: &[Cell]) -> Vec<Vec<Vec<usize>>> {
     let groups = |groups: Vec<(_, Vec<usize>)>| groups.into_iter().map(|(_, group)| group).collect::<Vec<_>>();
     // Cells without a phase have a start of their own.
-    let start = |index: usize| (cells[index].target.as_str(), cells[index].phase().is_none().then_some(index));
-    let loads = grouped(cells.iter().enumerate().map(|(index, cell)| (cell.axes(), index)));
+    let start = |index: usize| {
+        let cell: &Cell = &cells[index];
+        (cell.target.as_str(), cell.axes(), cell.phase().is_none().then_some(index))
+    };
+    // Policies are compared with each other under one load, as targets are.
+    let load = |cell: &Cell| {
+        pairs(cell.axes()).filter(|(name, _)| *name != "policy").map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>()
+    };
+    let loads = grouped(cells.iter().enumerate().map(|(index, cell)| (load(cell), index)));
     let starts = |load: Vec<usize>| groups(grouped(load.into_iter().map(|index| (start(index), index))));
     loads.into_iter().map(|(_, load)| starts(load)).collect()
 }

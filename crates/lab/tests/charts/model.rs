@@ -89,6 +89,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         not_run: 0,
         skipped: Vec::new(),
         envs: vec![env()],
+        timeline: None,
     }
 }
 

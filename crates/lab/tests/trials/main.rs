@@ -1,6 +1,7 @@
 //! Whole experiments with a fake target and tester: what is recorded when they work and when they fail, and that no process
 //! outlives its trial.
 
+mod colocation;
 mod hooks;
 mod phases;
 
@@ -44,6 +45,8 @@ struct Scene {
     home: tempfile::TempDir,
     plan: String,
     tester: String,
+    /// Runs controllers of best-effort jobs.
+    brunt: PathBuf,
     /// Time of the tester beyond its load.
     grace: Duration,
 }
@@ -62,7 +65,7 @@ impl Scene {
         );
         let tester = format!("{FIND_OUT}cp {} $out/result.json\n", template.display());
         // Far more than a shell takes to start on a busy machine.
-        Self { home, plan, tester, grace: Duration::from_secs(60) }
+        Self { home, plan, tester, brunt: "/nonexistent".into(), grace: Duration::from_secs(60) }
     }
 
     /// A working target.
@@ -112,7 +115,7 @@ impl Scene {
             fresh: false,
             tester: Tester { program: "sh".into(), lead: vec![script.display().to_string()], grace: self.grace },
             generator: None,
-            brunt: "/nonexistent".into(),
+            brunt: self.brunt.clone(),
             command: vec!["test".into()],
         };
         (request, schedule)

@@ -3,7 +3,7 @@
 use super::{Amount, ClientCores, Settings};
 use crate::plan::key::{Key, ValueType, optional};
 use crate::plan::tester::BRUNT;
-use crate::plan::{template, tester};
+use crate::plan::{policy, template, tester};
 use crate::suggest::did_you_mean;
 use brunt_results::{Count, Rate, Size, Span, UnitError};
 use std::{fmt, time::Duration};
@@ -130,6 +130,20 @@ pub const TABLE: &[Setting] = &[
         key: optional("timeout", ValueType::Span, "Time limit of a request. Default: the tester's own."),
         set: |settings, text| store_some(&mut settings.timeout, span(text, 1)?),
         get: |settings| settings.timeout.map(|timeout| timeout.to_string()),
+    },
+    Setting {
+        key: optional("co_runner", ValueType::Name, "The [[co_runner]] whose jobs run beside the target."),
+        set: |settings, text| store_some(&mut settings.co_runner, policy::co_runner(text)?),
+        get: |settings| settings.co_runner.clone(),
+    },
+    Setting {
+        key: optional(
+            "policy",
+            ValueType::Policy,
+            "What the jobs get: alone (no jobs), none, static=CORES, graded, ...",
+        ),
+        set: |settings, text| store_some(&mut settings.policy, policy::policy(text)?),
+        get: |settings| settings.policy.clone(),
     },
 ];
 

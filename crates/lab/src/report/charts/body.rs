@@ -1,13 +1,16 @@
 //! Line charts: a figure over a swept value, one line per target, in one plot or in two of the same scale. Bar charts: one bar
 //! per target, grouped by load.
 
-use super::{axis::Axis, metric::Metric, ratios::Ratios, scale::Scale};
+use super::{axis::Axis, heat::Heat, metric::Metric, ratios::Ratios, scale::Scale};
+use crate::report::timeline::Timeline;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     Lines(Lines),
     Bars(Bars),
     Ratios(Ratios),
+    Heat(Heat),
+    Timeline(Timeline),
 }
 
 #[derive(Debug, Clone, PartialEq)]

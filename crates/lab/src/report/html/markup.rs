@@ -37,7 +37,7 @@ pub fn body(
     } else {
         out.push_str(&legend(data));
         out.push_str(&comparison(charts, &report.comparisons));
-        let _ = writeln!(out, "<section class=\"grid\">\n{}</section>", cards(charts, views));
+        let _ = writeln!(out, "<section class=\"grid\">\n{}</section>", cards(charts, views)?);
         out.push_str(&loads(data));
         out.push_str(&tables(report, &data.targets));
     }
@@ -98,11 +98,14 @@ fn legend(data: &PageData) -> String {
     format!("{}<nav id=\"targets\" aria-label=\"targets\">\n{}</nav>\n", shapes(), each.collect::<String>())
 }
 
-fn cards(charts: &[Chart], views: &[View]) -> String {
+fn cards(charts: &[Chart], views: &[View]) -> io::Result<String> {
     let mut out = String::new();
     for (number, chart) in charts.iter().enumerate() {
         if let Body::Bars(body) = &chart.body {
             out.push_str(&bar_card(chart, body));
+        }
+        if let Body::Heat(_) | Body::Timeline(_) = &chart.body {
+            let _ = writeln!(out, "<figure class=\"whole still\">{}</figure>", compact(&chart.svg()?));
         }
         for (place, view) in views.iter().enumerate().filter(|(_, view)| view.chart == number) {
             let _ = writeln!(
@@ -113,7 +116,7 @@ fn cards(charts: &[Chart], views: &[View]) -> String {
             );
         }
     }
-    out
+    Ok(out)
 }
 
 /// Distribution and time series of a selectable load; empty without such data.

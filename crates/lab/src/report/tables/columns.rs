@@ -2,6 +2,7 @@
 
 use crate::format;
 use crate::plan::settings::Settings;
+use crate::report::colocation::Colocation;
 use crate::report::compared::{self, Compared};
 use crate::report::{Figures, Row};
 use crate::slices::Figure;
@@ -49,6 +50,15 @@ const FIGURES: &[Shown] = &[
     ("bytes", "per resp", 6, |f| format::number(f.bytes_per_response, 0)),
 ];
 
+/// Two header lines and share of a column of cells with best-effort jobs.
+type Share = (&'static str, &'static str, fn(&Colocation) -> Option<f64>);
+
+const COLOCATED: &[Share] = &[
+    ("bad", "s %", Colocation::bad_seconds),
+    ("BE rate", "%", |of| Some(of.estimate(|repeat| repeat.job_rate)?.median)),
+    ("EMU", "%", |of| Some(of.estimate(|repeat| repeat.emu)?.median)),
+];
+
 fn percent(value: Option<f64>) -> String {
     value.map_or(format::ABSENT.to_owned(), |value| format!("{value:.0} %"))
 }
@@ -88,6 +98,10 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     add_comparisons(rows, &mut add);
     for (over, name, weight, show) in FIGURES {
         add(over, name, true, *weight, &|row| show(&row.figures));
+    }
+    for (over, name, show) in COLOCATED {
+        let value = |row: &Row| row.colocated.as_ref().and_then(show).map(|share| share * 100.0);
+        add(over, name, true, 0, &|row| format::number(value(row), 1));
     }
     let [over, name] = verdict_header(rows);
     add(&over, &name, false, 0, &Row::verdict);

@@ -1,5 +1,6 @@
 //! One tester run against a running target. If the target dies meanwhile, the trial fails whatever the tester wrote.
 
+use super::colocation::{Company, Controller, counting_flags};
 use super::external_meter::{ExternalMeter, poll_interval};
 use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialContext, TrialError, TrialRecord};
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
@@ -20,11 +21,17 @@ impl TrialContext<'_> {
         let (request, group) = (self.runner.request, self.group);
         let trial = &group.trials[index];
         let settings = &trial.cell.settings;
+        let beside = request.plan.beside(settings.policy.as_deref(), settings.co_runner.as_deref());
+        let beside = beside.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
+        let mut company = beside.map(|beside| self.company(index, trial.cell, beside, target, tick)).transpose()?;
         let (tester_log, tester_out) = (trial.dir.join(TESTER_LOG), trial.dir.join(TESTER_OUT));
         let fail = |why: String, log: &Path| TrialError::failed(index, why, last_lines(log, 3));
         let directory = Directory::open(&trial.dir);
         let command = request.tester_command(trial.cell, self.port, target.pid(), group.seed, directory.path());
-        let (program, args) = command.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
+        let (program, mut args) = command.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
+        if let Some(objective) = company.as_ref().and_then(Company::objective) {
+            args.extend(counting_flags(directory.path(), objective));
+        }
         let launch = Launch {
             cores: Some(trial.cell.placement.client.clone()),
             ..Launch::new(program, args, File::create(&tester_out)?, File::create(&tester_log)?)
@@ -36,7 +43,8 @@ impl TrialContext<'_> {
         let mut tester =
             ProcessGroup::start(launch, self.runner.registry).map_err(|e| fail(e.to_string(), &tester_log))?;
         tick("load");
-        self.wait_for_tester(index, &mut tester, target, &mut meter, tick)?;
+        let controller = company.as_mut().and_then(|company| company.controller.as_mut());
+        self.wait_for_tester(index, &mut tester, target, controller, &mut meter, tick)?;
         if let (Some(external), Some(meter)) = (external, meter) {
             meter
                 .write(external, trial.cell, group.seed, self.port, &directory, &record.tester)?
@@ -44,7 +52,10 @@ impl TrialContext<'_> {
         }
         match directory.read_result() {
             Ok(result) if result.interrupted => Err(fail("the tester was interrupted".to_owned(), &tester_log)),
-            Ok(result) => Ok(result),
+            Ok(result) => {
+                company.map(|company| company.finish(index, &directory, &result)).transpose()?;
+                Ok(result)
+            }
             Err(e) => Err(fail(format!("the tester left no result: {e}"), &tester_log)),
         }
     }
@@ -55,6 +66,7 @@ impl TrialContext<'_> {
         index: usize,
         tester: &mut ProcessGroup,
         target: &mut ProcessGroup,
+        mut controller: Option<&mut Controller>,
         meter: &mut Option<ExternalMeter>,
         tick: &mut dyn FnMut(&'static str),
     ) -> Result<()> {
@@ -77,6 +89,10 @@ impl TrialContext<'_> {
             if let Some(status) = target.ended() {
                 tester.stop(Duration::ZERO);
                 return Some(Err(target_died(status)));
+            }
+            if let Some((why, log)) = controller.as_mut().and_then(|one| Some((one.gone()?, one.log()))) {
+                tester.stop(Duration::ZERO);
+                return Some(Err(fail(why, &log)));
             }
             meter.iter_mut().for_each(|meter| meter.tick(tester.pid()));
             tick("load");
