@@ -28,5 +28,6 @@ pub mod objective;
 pub mod policy;
 pub mod queue;
 pub mod readings;
+pub mod signals;
 pub mod simulator;
 mod tc;

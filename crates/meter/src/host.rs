@@ -56,6 +56,12 @@ impl HostCpu {
         Duration::from_nanos((self.irq + self.softirq) * proc::tick_ns())
     }
 
+    /// Time in which processors ran processes or interrupts.
+    pub fn used(&self) -> Duration {
+        let ticks = self.total.saturating_sub(self.idle).saturating_sub(self.stolen);
+        Duration::from_nanos(ticks * proc::tick_ns())
+    }
+
     /// Time stolen by the hypervisor.
     pub(crate) fn stolen(&self) -> Duration {
         Duration::from_nanos(self.stolen * proc::tick_ns())

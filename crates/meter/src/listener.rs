@@ -49,6 +49,15 @@ fn find_tcp(address: SocketAddr) -> Result<Listeners, String> {
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
 }
 
+/// Inodes of the sockets that listen on an address, `IP:PORT` or `unix:PATH`: cheap to ask again whether somebody else listens there
+/// now.
+pub fn sockets(address: &str) -> BTreeSet<u64> {
+    match address.strip_prefix("unix:") {
+        Some(path) => unix_inodes(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path),
+        None => address.parse().map(listening_inodes).unwrap_or_default(),
+    }
+}
+
 /// The TCP addresses that any of these processes listens on, in ascending order.
 pub fn addresses_of(pids: &[u32]) -> Vec<SocketAddr> {
     let sockets = pids.iter().flat_map(|pid| sockets_of(*pid).into_iter().flatten()).collect::<BTreeSet<String>>();
@@ -58,22 +67,25 @@ pub fn addresses_of(pids: &[u32]) -> Vec<SocketAddr> {
 
 /// `path` as the kernel lists it: as bound, with '@' for the zero byte of an abstract name.
 fn find_unix(path: &str) -> Result<Listeners, String> {
-    // Num RefCount Protocol Flags Type St Inode Path; flag 0x10000 is __SO_ACCEPTCON.
     let table = fs::read_to_string("/proc/net/unix").map_err(|error| format!("/proc/net/unix: {error}"))?;
-    let inode = |line: &str| {
-        let mut fields = line.split_ascii_whitespace();
-        let listens = u32::from_str_radix(fields.nth(3)?, 16).ok()? & 0x10000 != 0;
-        let inode = fields.nth(2)?.parse().ok()?;
-        (listens && fields.next() == Some(path)).then_some(inode)
-    };
-    let inodes: BTreeSet<u64> = table.lines().filter_map(inode).collect();
-    let (holders, hidden) = holders(&inodes);
+    let (holders, hidden) = holders(&unix_inodes(&table, path));
     if holders.is_empty() {
         return Err(format!(
             "no visible process listens on {path} ({hidden} processes are not accessible); name it with --server-pid"
         ));
     }
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
+}
+
+fn unix_inodes(table: &str, path: &str) -> BTreeSet<u64> {
+    // Num RefCount Protocol Flags Type St Inode Path; flag 0x10000 is __SO_ACCEPTCON.
+    let inode = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let listens = u32::from_str_radix(fields.nth(3)?, 16).ok()? & 0x10000 != 0;
+        let inode = fields.nth(2)?.parse().ok()?;
+        (listens && fields.next() == Some(path)).then_some(inode)
+    };
+    table.lines().filter_map(inode).collect()
 }
 
 /// Whether the address belongs to this machine, so that a socket can be bound to it.

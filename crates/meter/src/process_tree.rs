@@ -133,11 +133,17 @@ impl ProcessTree {
         self.refresh().nanos as f64 / 1e9
     }
 
+    /// The same of the known members, without looking for new ones: cheap whatever else the machine forks.
+    pub fn known_cpu_seconds(&mut self) -> f64 {
+        self.refresh_members().nanos as f64 / 1e9
+    }
+
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.values()
     }
 
-    pub(crate) fn is_alive(&self) -> bool {
+    /// Whether any member was running when they were last read.
+    pub fn is_alive(&self) -> bool {
         self.members.values().any(|member| !member.stat.ended)
     }
 

@@ -8,19 +8,19 @@ use std::time::{Duration, Instant};
 const SHARE: u32 = 400;
 
 #[derive(Debug, Default)]
-pub(crate) struct SamplingBudget {
+pub struct SamplingBudget {
     next: Option<Instant>,
 }
 
 impl SamplingBudget {
     /// Samples, if due.
-    pub(crate) fn take<T>(&mut self, sample: impl FnOnce() -> T) -> Option<T> {
+    pub fn take<T>(&mut self, sample: impl FnOnce() -> T) -> Option<T> {
         let due = self.next.is_none_or(|next| Instant::now() >= next);
         due.then(|| self.spend(sample))
     }
 
     /// Samples, due or not, and charges the cost.
-    pub(crate) fn spend<T>(&mut self, sample: impl FnOnce() -> T) -> T {
+    pub fn spend<T>(&mut self, sample: impl FnOnce() -> T) -> T {
         let before = cpu();
         let taken = sample();
         self.next = Some(Instant::now() + SHARE * cpu().saturating_sub(before));

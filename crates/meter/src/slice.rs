@@ -11,6 +11,7 @@ mod lost_time;
 mod running;
 mod server_cpu;
 
+pub use gaps::Gaps;
 pub use irq_time::{IrqTime, irq_time_accounting};
 pub use lost_time::LostTime;
 pub use server_cpu::{CpuSource, ServerCpu};

@@ -34,11 +34,9 @@ pub struct Pressure {
 impl Group {
     pub fn usage(&self) -> Usage {
         let stat = |key| self.entry("cpu.stat", key);
-        let two = || stat("usage_usec").map(Duration::from_micros);
-        let one = || self.number(&["cpuacct.usage"]).map(Duration::from_nanos);
         let oom = || self.entry("memory.events", "oom_kill").or_else(|| self.entry("memory.oom_control", "oom_kill"));
         Usage {
-            cpu: two().or_else(one),
+            cpu: self.cpu(),
             periods: stat("nr_periods"),
             throttled_periods: stat("nr_throttled"),
             throttled: stat("throttled_usec")
@@ -51,7 +49,13 @@ impl Group {
         }
     }
 
-    fn pressure(&self) -> Option<Pressure> {
+    /// CPU time since the group was created: cheaper than all of [`Self::usage`].
+    pub fn cpu(&self) -> Option<Duration> {
+        let one = || self.number(&["cpuacct.usage"]).map(Duration::from_nanos);
+        self.entry("cpu.stat", "usage_usec").map(Duration::from_micros).or_else(one)
+    }
+
+    pub fn pressure(&self) -> Option<Pressure> {
         let total = |file: &str| {
             // some avg10=0.00 avg60=0.00 avg300=0.00 total=4242
             let text = self.files.read(&self.file(&[file])?).ok()?;

@@ -10,13 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Costs about 0.2 % of a core.
-const SLEEP: Duration = Duration::from_millis(2);
 /// Shortest lateness that counts: a core of a virtual machine takes up to 0.2 ms to wake.
 const MIN_GAP: Duration = Duration::from_micros(500);
 
 #[derive(Debug)]
-pub(super) struct Gaps {
+pub struct Gaps {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -28,8 +26,8 @@ struct Shared {
 }
 
 impl Gaps {
-    /// On the cores that the thread `beside` may use, so that it sees what that one suffers.
-    pub(super) fn watch(beside: Option<u32>) -> Self {
+    /// On the cores that the thread `beside` may use, so that it sees what that one suffers. A wake-up costs 5 to 25 us.
+    pub fn watch(beside: Option<u32>, sleep: Duration) -> Self {
         let shared = Arc::new(Shared::default());
         let watch = {
             let shared = shared.clone();
@@ -38,27 +36,33 @@ impl Gaps {
                 if let Some(cores) = beside.and_then(|tid| rustix::thread::sched_getaffinity(Some(tid)).ok()) {
                     let _ = rustix::thread::sched_setaffinity(None, &cores);
                 }
-                shared.watch();
+                shared.watch(sleep);
             }
         };
         let thread = thread::Builder::new().name("brunt-gaps".to_owned()).spawn(watch).ok();
         Self { shared, thread }
     }
 
-    pub(super) fn read(&self) -> Duration {
+    /// Whether gaps are seen: not on a kernel that does not tell how long a thread waited for a core.
+    pub fn is_watching(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Since the watch began.
+    pub fn read(&self) -> Duration {
         Duration::from_nanos(self.shared.nanos.load(Ordering::Relaxed))
     }
 }
 
 impl Shared {
-    fn watch(&self) {
+    fn watch(&self, sleep: Duration) {
         // Without it, waiting for a core could not be told from a gap.
         let Ok(schedstat) = File::open("/proc/thread-self/schedstat") else { return };
         let Some(mut waited) = scheduled(&schedstat).map(|times| times.wait) else { return };
         while !self.stop.load(Ordering::Relaxed) {
             let begin = Instant::now();
-            thread::sleep(SLEEP);
-            let late = begin.elapsed().saturating_sub(SLEEP);
+            thread::sleep(sleep);
+            let late = begin.elapsed().saturating_sub(sleep);
             let Some(now) = scheduled(&schedstat).map(|times| times.wait) else { return };
             let gap = late.saturating_sub(now.saturating_sub(waited));
             waited = now;

@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
 
+/// Of the thread that looks for gaps.
+const SLEEP: Duration = Duration::from_millis(2);
+
 #[derive(Debug)]
 pub struct LostTime {
     /// `schedstat` of each thread of the generator; none if its threads wait for each other or for the server.
@@ -53,7 +56,7 @@ impl LostTime {
         let mut lost = Self {
             threads: threads.iter().filter(|_| alone).filter_map(schedstat).collect(),
             steal: [Steal::of(cores.into_iter().collect()), Steal::of(server_cores.to_vec())],
-            gaps: Gaps::watch(threads.first().copied()),
+            gaps: Gaps::watch(threads.first().copied(), SLEEP),
             last: Parts::default(),
             total: Duration::ZERO,
         };

@@ -1,0 +1,16 @@
+//! What is measured of the machine, the LC service and the BE jobs.
+//!
+//! Invariants:
+//! - A figure that cannot be had is no reading, and [`Machine::capabilities`] says why and what follows.
+//! - A slow spell of the machine is told from the doing of BE jobs: time that the machine took from everyone is `lost`, time that
+//!   a thread of the service waited for a core while others had it is `run_delay`.
+
+mod cpu;
+mod lost;
+mod machine;
+mod rate;
+mod run_delay;
+mod service;
+
+pub use machine::{Machine, Options};
+pub use service::Service;

@@ -1,0 +1,227 @@
+//! The processes of the LC service: a process with its descendants, those that own a listening address, or a control group.
+//! They may end and be replaced.
+
+use crate::cgroup::Group;
+use brunt_meter::cgroup::Linux;
+use brunt_meter::{ProcessTree, SamplingBudget, listener};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+/// Time between two looks for new processes.
+const FOLLOW: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub struct Service(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Tree(Box<Followed>),
+    Group { group: Group, pids: Vec<u32> },
+}
+
+#[derive(Debug)]
+struct Followed {
+    /// Where it listens, if it is found by that, and the inodes of its sockets.
+    listens: Option<(String, BTreeSet<u64>)>,
+    tree: ProcessTree,
+    roots: Vec<u32>,
+    cpu_seconds: f64,
+    /// What is to be added to the tree's CPU time, in seconds, so that the sum goes on when the tree is another.
+    offset: f64,
+    followed: Option<Instant>,
+    /// Of looking for descendants, which reads all processes of the machine if any was forked.
+    descendants: SamplingBudget,
+    /// Of looking for the owners, which reads their descriptors too.
+    owners: SamplingBudget,
+}
+
+impl Service {
+    /// This process and its descendants.
+    pub fn process(pid: u32) -> io::Result<Self> {
+        let tree = ProcessTree::new(&[pid]).map_err(io::Error::other)?;
+        Ok(Self(Kind::Tree(Box::new(Followed::new(None, tree, vec![pid])))))
+    }
+
+    /// The processes that own the listening address `IP:PORT` or `unix:PATH`, and their descendants; whoever replaces them is
+    /// found within a few seconds.
+    pub fn listening(address: &str) -> io::Result<Self> {
+        let sockets = listener::sockets(address);
+        let roots = listener::find(address).map_err(io::Error::other)?.roots;
+        let tree = ProcessTree::new(&roots).map_err(io::Error::other)?;
+        Ok(Self(Kind::Tree(Box::new(Followed::new(Some((address.to_owned(), sockets)), tree, roots)))))
+    }
+
+    /// The processes in this directory of a hierarchy of control groups, and in those below it.
+    pub fn group(dir: &Path) -> io::Result<Self> {
+        let dir = fs::canonicalize(dir)
+            .map_err(|error| io::Error::new(error.kind(), format!("control group {}: {error}", dir.display())))?;
+        let group = Group::of(Arc::new(Linux), vec![dir.clone()]);
+        if group.cpu().is_none() {
+            return Err(io::Error::other(format!(
+                "{}: has no account of CPU time; name its directory in the hierarchy of version 2, or in that of cpuacct",
+                dir.display()
+            )));
+        }
+        let pids = group.members().into_iter().collect();
+        Ok(Self(Kind::Group { group, pids }))
+    }
+
+    /// Whether it had a process at the last refresh.
+    pub fn is_alive(&self) -> bool {
+        match &self.0 {
+            Kind::Tree(followed) => followed.tree.is_alive(),
+            Kind::Group { pids, .. } => !pids.is_empty(),
+        }
+    }
+
+    /// Its processes at the last refresh.
+    pub fn pids(&self) -> Vec<u32> {
+        match &self.0 {
+            Kind::Tree(followed) => followed.tree.pids(),
+            Kind::Group { pids, .. } => pids.clone(),
+        }
+    }
+
+    /// Reads its processes again.
+    pub fn refresh(&mut self, now: Instant) {
+        match &mut self.0 {
+            Kind::Tree(followed) => followed.refresh(now),
+            Kind::Group { group, pids } => *pids = group.members().into_iter().collect(),
+        }
+    }
+
+    /// CPU time in seconds, as of the last refresh; the origin means nothing.
+    pub(super) fn cpu_seconds(&self) -> Option<f64> {
+        match &self.0 {
+            Kind::Tree(followed) => Some(followed.cpu_seconds),
+            Kind::Group { group, .. } => group.cpu().map(|cpu| cpu.as_secs_f64()),
+        }
+    }
+}
+
+impl Followed {
+    fn new(listens: Option<(String, BTreeSet<u64>)>, mut tree: ProcessTree, roots: Vec<u32>) -> Self {
+        let cpu_seconds = tree.cpu_seconds();
+        let (descendants, owners) = Default::default();
+        Self { listens, tree, roots, cpu_seconds, offset: 0.0, followed: None, descendants, owners }
+    }
+
+    fn refresh(&mut self, now: Instant) {
+        let is_due = self.followed.is_none_or(|last| now.saturating_duration_since(last) >= FOLLOW);
+        let Self { tree, descendants, .. } = self;
+        let sampled = if is_due { descendants.take(|| tree.cpu_seconds()) } else { None };
+        let of_tree = sampled.unwrap_or_else(|| tree.known_cpu_seconds());
+        self.cpu_seconds = self.offset + of_tree;
+        if is_due {
+            self.followed = Some(now);
+            self.replace();
+        }
+    }
+
+    /// Looks whether other processes own the address now.
+    fn replace(&mut self) {
+        let Some((address, sockets)) = &mut self.listens else { return };
+        let now = listener::sockets(address);
+        if (now == *sockets && self.tree.is_alive()) || now.is_empty() {
+            return;
+        }
+        let Some(Ok(found)) = self.owners.take(|| listener::find(&*address)) else { return };
+        *sockets = now;
+        if let Ok(mut tree) = ProcessTree::new(&found.roots)
+            && (found.roots != self.roots || !self.tree.is_alive())
+        {
+            self.offset = self.cpu_seconds - tree.cpu_seconds();
+            (self.tree, self.roots) = (tree, found.roots);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    struct Process(Child);
+
+    impl Process {
+        fn start(program: &str, args: &[&str], stdin: Stdio) -> Self {
+            let mut command = Command::new(program);
+            Self(command.args(args).stdin(stdin).stdout(Stdio::null()).process_group(0).spawn().unwrap())
+        }
+
+        /// Holds a listening socket.
+        fn owner(socket: TcpListener) -> Self {
+            Self::start("sleep", &["1000"], Stdio::from(OwnedFd::from(socket)))
+        }
+
+        fn id(&self) -> u32 {
+            self.0.id()
+        }
+    }
+
+    /// Ends what it started, too.
+    impl Drop for Process {
+        fn drop(&mut self) {
+            let group = rustix::process::Pid::from_child(&self.0);
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            let _ = self.0.wait();
+        }
+    }
+
+    #[track_caller]
+    fn until(service: &mut Service, done: impl Fn(&Service) -> bool) {
+        let since = Instant::now();
+        while !done(service) {
+            assert!(since.elapsed() < PATIENCE, "{:?}", service.pids());
+            thread::sleep(Duration::from_millis(20));
+            service.refresh(Instant::now());
+        }
+    }
+
+    #[test]
+    fn whoever_listens_next_is_followed_and_its_cpu_time_goes_on() {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap();
+        let first = Process::owner(socket);
+        let mut service = Service::listening(&address.to_string()).unwrap();
+        assert_eq!((service.pids(), service.is_alive()), (vec![first.id()], true));
+        let before = service.cpu_seconds().unwrap();
+        drop(first);
+        service.refresh(Instant::now());
+        assert!(!service.is_alive());
+        let second = Process::owner(TcpListener::bind(address).unwrap());
+        until(&mut service, |service| service.pids() == [second.id()]);
+        let later = service.cpu_seconds().unwrap();
+        assert!(later >= before && later < before + 60.0, "{before} {later}");
+    }
+
+    #[test]
+    fn a_process_counts_with_what_it_starts_and_a_group_with_what_is_in_it() {
+        let shell = Process::start("sh", &["-c", "sleep 1000 & wait"], Stdio::null());
+        let mut service = Service::process(shell.id()).unwrap();
+        until(&mut service, |service| service.pids().len() == 2);
+        let group = tempfile::tempdir().unwrap();
+        fs::write(group.path().join("cgroup.procs"), format!("{}\n", shell.id())).unwrap();
+        let error = Service::group(group.path()).unwrap_err().to_string();
+        assert!(error.contains("has no account of CPU time"), "{error}");
+        fs::write(group.path().join("cpu.stat"), "usage_usec 2500000\nuser_usec 0\n").unwrap();
+        let mut grouped = Service::group(group.path()).unwrap();
+        assert_eq!((grouped.pids(), grouped.cpu_seconds()), (vec![shell.id()], Some(2.5)));
+        let pid = shell.id();
+        drop(shell);
+        fs::write(group.path().join("cgroup.procs"), "").unwrap();
+        for service in [&mut service, &mut grouped] {
+            until(service, |service| !service.is_alive() && service.pids().is_empty());
+        }
+        assert!(Service::process(pid).is_err() && Service::group(Path::new("/nowhere")).is_err());
+    }
+}

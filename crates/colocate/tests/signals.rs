@@ -1,0 +1,89 @@
+//! A slow machine is told from jobs that take the service's core.
+
+use brunt_colocate::readings::{Reading, Readings};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{env, thread};
+
+const BUSY: &str = "while :; do :; done";
+
+fn example() -> PathBuf {
+    let path = env::current_exe().unwrap().with_file_name("../examples/signals");
+    if !path.exists() {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "--quiet", "-p", "brunt-colocate", "--example", "signals"]);
+        assert!(build.status().unwrap().success());
+    }
+    path
+}
+
+/// A process that is killed at the end of the test.
+struct Process(Child);
+
+impl Process {
+    fn shell(script: &str) -> Self {
+        Self(Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Watches a service for some seconds; `meanwhile` gets the watching process.
+fn watch(service: &Process, seconds: u32, meanwhile: impl FnOnce(Pid)) -> Vec<Readings> {
+    let group = tempfile::tempdir().unwrap();
+    let mut command = Command::new(example());
+    command.arg(service.0.id().to_string()).arg(group.path()).arg(seconds.to_string());
+    let watcher = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    meanwhile(Pid::from_raw(watcher.id() as i32).unwrap());
+    let output = watcher.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter_map(|line| Some(serde_json::from_str::<(f64, Readings)>(line).ok()?.1)).collect()
+}
+
+fn values(all: &[Readings], of: fn(&Readings) -> Option<Reading<f64>>) -> Vec<f64> {
+    all.iter().filter_map(of).map(|reading| reading.value).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[test]
+fn a_busy_process_on_the_core_of_the_service_is_run_delay_and_not_lost_time() {
+    // Children inherit it.
+    let allowed = sched_getaffinity(None).unwrap();
+    let mut one = CpuSet::new();
+    one.set((0..CpuSet::MAX_CPU).find(|core| allowed.is_set(*core)).unwrap());
+    sched_setaffinity(None, &one).unwrap();
+    let (service, _job) = (Process::shell(BUSY), Process::shell(BUSY));
+    sched_setaffinity(None, &allowed).unwrap();
+    let seen = watch(&service, 4, |_| ());
+    let delay = mean(&values(&seen, |readings| readings.run_delay));
+    let lost = mean(&values(&seen, |readings| readings.lost));
+    let cpu = mean(&values(&seen, |readings| readings.lc_cpu));
+    // Each has half of the core, or less on a machine that does other things too.
+    assert!(delay > 0.3 && lost < delay / 2.0 && cpu < 0.8, "run delay {delay}, lost {lost}, CPU {cpu}");
+}
+
+#[test]
+fn time_in_which_nothing_runs_is_lost_time_and_not_run_delay() {
+    let service = Process::shell("exec sleep 1000");
+    let seen = watch(&service, 4, |watcher| {
+        thread::sleep(Duration::from_secs(1));
+        kill_process(watcher, Signal::STOP).unwrap();
+        thread::sleep(Duration::from_secs(1));
+        kill_process(watcher, Signal::CONT).unwrap();
+    });
+    let lost = values(&seen, |readings| readings.lost);
+    let delay = values(&seen, |readings| readings.run_delay);
+    let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+    assert!(most(&lost) > 0.6 && most(&delay) < 0.1, "lost {lost:?}, run delay {delay:?}");
+}
