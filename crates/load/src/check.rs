@@ -10,6 +10,9 @@ use std::time::Duration;
 const MAX_RATE: f64 = 10_000_000.0;
 /// Longest value of the histograms, beyond any useful timeout.
 const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
+/// Intervals of counts.
+const MIN_COUNTS: Duration = Duration::from_millis(10);
+const MAX_COUNTS: Duration = Duration::from_secs(1);
 /// Times are 64-bit nanoseconds; this leaves room for sums.
 const MAX_RUN: Duration = Duration::from_secs(365 * 24 * 3600);
 /// An echo message has 32 bits for the number of its connection.
@@ -49,6 +52,13 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         "a timeout of {timeout:?} cannot be kept: give --timeout a time from 1ms to 1h"
     );
     ensure!(*requests != Some(0), "0 requests make no result: give -n at least 1, or leave it out");
+    if let Some(counts) = &options.counts {
+        let every = counts.every;
+        ensure!(
+            (MIN_COUNTS..=MAX_COUNTS).contains(&every),
+            "counts every {every:?} cannot be made: give --counts-every a time from 10ms to 1s"
+        );
+    }
     addresses(options)?;
     for (flag, per_second) in [("-R", options.rate), ("--connect-rate", options.connect_rate)] {
         per_second.map_or(Ok(()), |per_second| rate(flag, per_second))?;
@@ -164,6 +174,7 @@ pub mod tests {
             connect_rate: None,
             sources: None,
             verify: true,
+            counts: None,
             seed: 1,
         }
     }

@@ -24,7 +24,7 @@ pub mod session;
 pub use error::LoadError;
 pub use local_addrs::{LocalAddrs, LocalAddrsError};
 pub use observer::{Observer, Silent};
-pub use options::{Options, Target};
+pub use options::{Counting, Options, Target};
 pub use report::Report;
 pub use run::run;
 pub use schedule::Arrival;

@@ -1,6 +1,6 @@
 //! Interface of run observers: metering windows, additions to the series, progress, stop requests.
 
-use brunt_results::series::Second;
+use brunt_results::{counts::Counts, series::Second};
 
 /// Called on the thread that called [`crate::run`], never on a load thread, so it may be slow without effect on the load.
 pub trait Observer {
@@ -12,6 +12,8 @@ pub trait Observer {
     fn window_opened(&mut self) {}
     /// A second, of the warm-up or the window, is complete. May fill in more fields.
     fn second(&mut self, _second: &mut Second) {}
+    /// An interval of [`crate::Options::counts`] is over.
+    fn counts(&mut self, _counts: &Counts) {}
     /// The measured window has just closed; connections are still open and the target is still running.
     fn window_closed(&mut self) {}
     /// Polled a few times a second; true ends the run early and keeps what was measured.

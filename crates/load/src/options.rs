@@ -108,6 +108,19 @@ pub struct Options {
     /// Whether echo replies are compared byte by byte.
     pub verify: bool,
     pub seed: u64,
+    /// Counts in short intervals for [`crate::Observer::counts`]; a session makes none.
+    pub counts: Option<Counting>,
+}
+
+/// How requests are counted in short intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Counting {
+    /// Length of an interval.
+    pub every: Duration,
+    /// A request that takes longer is slow.
+    pub limit: Duration,
+    /// Between 0 and 1; of the response times of the last second.
+    pub quantile: f64,
 }
 
 impl Options {

@@ -8,6 +8,7 @@
 pub mod acceptance;
 pub mod calibration;
 pub mod colocation;
+pub mod counts;
 pub mod directory;
 pub mod drift;
 pub mod env;

@@ -3,7 +3,7 @@
 
 use crate::units::{Count, Rate, Span, UnitError};
 use crate::{judge::BEYOND_QUANTILE, latency::share_beyond, result::RunResult};
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 /// A figure of the result, a comparison and a bound.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,6 +145,20 @@ impl Slo {
         self.conditions.iter().find(|condition| condition.value(result).0.is_none())
     }
 
+    /// The quantile, between 0 and 1, and its limit, if the only condition is on a percentile.
+    ///
+    /// # Errors
+    /// It has other conditions.
+    pub fn quantile(&self) -> Result<(f64, Span), String> {
+        match &*self.conditions {
+            [one] if share_beyond(&one.figure).is_some() => {
+                let share = share_beyond(&one.figure).unwrap_or_default();
+                Ok((1.0 - share, Span(Duration::from_nanos((one.bound * 1e3) as u64))))
+            }
+            _ => Err(format!("'{self}' is not a limit of one percentile; write p50, p90, p99 or p99.9 as in p99<6ms")),
+        }
+    }
+
     /// The smallest share of late requests that a condition on a percentile allows.
     pub fn strictest_share(&self) -> Option<f64> {
         self.conditions.iter().filter_map(|condition| share_beyond(&condition.figure)).reduce(f64::min)
@@ -186,6 +200,9 @@ mod tests {
         assert_eq!(slo.violations(&result(Some(6_000.0), 10)).len(), 2);
         assert_eq!(slo.violations(&result(None, 0)), ["p99<6ms: no value was recorded"]);
         assert_eq!(slo.min_requests(), 1000);
+        assert!(slo.quantile().unwrap_err().contains("p99<6ms,errors<0.1%"));
+        assert_eq!("p99 < 6ms".parse::<Slo>().unwrap().quantile(), Ok((0.99, Span(Duration::from_millis(6)))));
+        assert!("rate>5k".parse::<Slo>().unwrap().quantile().is_err());
         assert_eq!("p50<1ms,p99.9<9ms".parse::<Slo>().unwrap().min_requests(), 10_000);
         let slo: Slo = "p99<6ms".parse().unwrap();
         assert!(slo.violations(&result(Some(1.0), 0)).is_empty());

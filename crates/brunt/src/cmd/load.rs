@@ -6,6 +6,7 @@
 mod address;
 mod calibration;
 mod compare;
+mod counts;
 mod format;
 mod http;
 mod observer;
@@ -104,6 +105,8 @@ pub struct Args {
     script: script::Scripting,
     #[command(flatten)]
     comparison: compare::Comparison,
+    #[command(flatten)]
+    counting: counts::CountsFlags,
 
     /// Print the response-time percentiles in detail
     #[arg(long, help_heading = "Result")]
@@ -282,7 +285,8 @@ impl Args {
         output.write_env(&env)?;
 
         let progress = progress::Progress::new(&options, layout.len(), self.quiet);
-        let mut observer = observer::LoadObserver::new(server, output.series()?, stop, progress);
+        let counts = self.counting.create()?;
+        let mut observer = observer::LoadObserver::new(server, output.series()?, counts, stop, progress);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),
@@ -290,6 +294,9 @@ impl Args {
         let report = report.map_err(|error| Error::Failed(error.to_string()))?;
         let mut result = report.result;
         let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
+        if let Some(note) = observer.lost_counts().filter(|_| !self.quiet) {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
         let (absent, series_error) = observer.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),

@@ -3,6 +3,7 @@
 //! Measuring tests take turns ([`target::alone`]): on a small machine two loads at a time would measure each other.
 
 mod compare;
+mod counts;
 mod endings;
 mod http;
 mod results;

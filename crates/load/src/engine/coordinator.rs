@@ -4,6 +4,7 @@
 use super::shared::Shared;
 use super::thread::Message;
 use crate::measure::collector::Collector;
+use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
 use crate::report::{self, Report};
 use crate::{error::LoadError, http::Http, observer::Observer, schedule::Schedule};
@@ -158,7 +159,7 @@ impl<'s> Coordinator<'s> {
             }
             Message::Failed(error) => return Err(error),
             Message::Exited => return Err(LoadError::Process(self.exit_reason(thread))),
-            Message::Interval(_) | Message::Reopened | Message::Drained(_) => (),
+            Message::Interval(_) | Message::Counts(_) | Message::Reopened | Message::Drained(_) => (),
         }
         Ok(())
     }
@@ -214,6 +215,8 @@ impl<'s> Coordinator<'s> {
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
         let mut collector = Collector::new(self.tids.len(), start, SystemTime::now() + start_delay, schedules);
+        let zero_ns = shared.clock.zero_ns();
+        let mut lines = shared.options.counts.map(|counting| Lines::new(&counting, self.tids.len(), start, zero_ns));
         let (mut opened, mut closed, mut ends_early) = (false, false, false);
         loop {
             let (now, close) = (shared.clock.now(), shared.close.load(Relaxed));
@@ -232,25 +235,12 @@ impl<'s> Coordinator<'s> {
             let next = [open, close].into_iter().filter(|at| *at > now).min();
             let pause = next.map_or(POLL, |at| POLL.min(Duration::from_nanos(at - now)));
             match self.messages.recv_timeout(pause) {
-                Ok((thread, Message::Interval(mut interval))) => {
-                    collector.take(thread, &mut interval);
-                    // A thread that has ended needs no more of them, and other processes make their own.
-                    let _ = self.spares.get(thread).map(|spare| spare.send(interval));
-                    while let Some(mut second) = collector.next_second(false) {
-                        observer.second(&mut second);
-                        collector.keep(second);
-                    }
+                Ok((thread, message)) => self.on_measured(thread, message, (&mut collector, &mut lines), observer),
+                Err(RecvTimeoutError::Timeout) => (),
+                Err(RecvTimeoutError::Disconnected) => {
+                    lines.iter_mut().filter_map(Lines::rest).for_each(|line| observer.counts(&line));
+                    return collector;
                 }
-                Ok((process, Message::Exited)) => {
-                    if self.lost.is_none() {
-                        self.lost = Some(self.exit_reason(process));
-                    }
-                }
-                Ok((_, Message::Failed(error))) => {
-                    self.lost.get_or_insert_with(|| error.to_string());
-                }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => (),
-                Err(RecvTimeoutError::Disconnected) => return collector,
             }
             if !closed && !self.interrupted && self.is_poll_due(now) {
                 self.interrupted = observer.wants_stop();
@@ -262,6 +252,37 @@ impl<'s> Coordinator<'s> {
                 shared.close_at(end);
                 self.order(Order::Close(end));
             }
+        }
+    }
+
+    fn on_measured(
+        &mut self,
+        thread: usize,
+        message: Message,
+        (collector, lines): (&mut Collector, &mut Option<Lines>),
+        observer: &mut dyn Observer,
+    ) {
+        match message {
+            Message::Interval(mut interval) => {
+                collector.take(thread, &mut interval);
+                // A thread that has ended needs no more of them, and other processes make their own.
+                let _ = self.spares.get(thread).map(|spare| spare.send(interval));
+                while let Some(mut second) = collector.next_second(false) {
+                    observer.second(&mut second);
+                    collector.keep(second);
+                }
+            }
+            Message::Counts(part) => {
+                if let Some(lines) = lines {
+                    lines.take(thread, *part).iter().for_each(|line| observer.counts(line));
+                }
+            }
+            // Instead of a thread's, the number of a process.
+            Message::Exited if self.lost.is_none() => self.lost = Some(self.exit_reason(thread)),
+            Message::Failed(error) => {
+                self.lost.get_or_insert_with(|| error.to_string());
+            }
+            Message::Exited | Message::Ready { .. } | Message::Reopened | Message::Drained(_) => (),
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod again;
 mod capacity;
+mod counts;
 mod slot;
 mod timeouts;
 

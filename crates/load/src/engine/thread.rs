@@ -3,7 +3,7 @@
 use super::worker::{Protocol, Worker};
 use super::{commands::Drained, connect, dispatch};
 use crate::error::LoadError;
-use crate::measure::interval::Interval;
+use crate::measure::{counter::Part, interval::Interval};
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,7 @@ pub enum Message {
         fallback: Option<String>,
     },
     Interval(Box<Interval>),
+    Counts(Box<Part>),
     /// The connections lost between slices are open again, or cannot be opened.
     #[serde(skip)]
     Reopened,
@@ -102,6 +103,16 @@ impl Channels {
         self.take_spares(worker);
     }
 
+    /// Sends the counts of an interval that is over.
+    fn count<P>(&self, worker: &Worker<P>) {
+        let mut core = worker.core.borrow_mut();
+        if core.scheduler.recorder.counter.is_some()
+            && let Some(part) = core.scheduler.count(worker.clock.now(), worker.shared.close.load(Relaxed))
+        {
+            self.send(worker.share.thread, Message::Counts(Box::new(part)));
+        }
+    }
+
     pub fn take_spares<P>(&self, worker: &Worker<P>) {
         let recorder = &mut worker.core.borrow_mut().scheduler.recorder;
         while let Ok(spare) = self.spare.try_recv() {
@@ -126,11 +137,18 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     if shared.options.rate.is_some() {
         brunt_runtime::spawn(dispatch::run(Rc::clone(worker), Rc::default()));
     }
-    until_drain(worker, || channels.ship(worker)).await;
+    until_drain(worker, || {
+        channels.ship(worker);
+        channels.count(worker);
+    })
+    .await;
     let end = shared.close.load(Relaxed) + shared.options.timeout.min(DRAIN).as_nanos() as u64;
     drain(worker, end).await;
     let schedule = worker.core.borrow_mut().scheduler.finish(clock.now());
     channels.ship(worker);
+    let close = shared.close.load(Relaxed);
+    let rest = worker.core.borrow_mut().scheduler.count_rest(clock.now(), close, schedule.as_ref());
+    rest.into_iter().for_each(|part| channels.send(worker.share.thread, Message::Counts(Box::new(part))));
     // The target must keep its connections until it has been metered.
     shared.release.cancelled().await;
     schedule

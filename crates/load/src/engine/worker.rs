@@ -2,8 +2,8 @@
 
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
-use crate::measure::interval::Usage;
 use crate::measure::recorder::{Failure, Links, Recorder};
+use crate::measure::{counter::Counter, interval::Usage};
 use crate::{http::Http, schedule::Schedule, schedule::Share};
 use brunt_runtime::net::Address;
 use std::cell::{Cell, RefCell};
@@ -69,7 +69,8 @@ impl<P> Worker<P> {
             budget: shared.budget.clone(),
             meter: meter(shared.clock, Rc::clone(&spin_ns)),
         };
-        let recorder = Recorder::new(schedule.is_none(), links);
+        let counter = options.counts.map(|counting| Counter::new(&counting, schedule.as_ref()));
+        let recorder = Recorder::new(schedule.is_none(), links, counter);
         let timeout_ns = options.timeout.as_nanos() as u64;
         let depth = options.target.http().map_or(1, Http::depth);
         Self {

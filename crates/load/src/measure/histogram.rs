@@ -56,6 +56,37 @@ impl RawHistogram {
         self.saturated = 0;
     }
 
+    pub fn record_n(&mut self, ns: u64, count: u32) {
+        self.cells[cell_of(ns.min(MAX_LATENCY_NS))] += count;
+    }
+
+    /// Takes all values, as cells that are not empty.
+    pub fn take(&mut self) -> Cells {
+        let cells = self.cells.iter_mut().enumerate().filter(|(_, count)| **count > 0);
+        Cells(cells.map(|(cell, count)| (cell as u16, std::mem::take(count))).collect())
+    }
+
+    pub fn add(&mut self, Cells(cells): &Cells) {
+        cells.iter().for_each(|(cell, count)| self.cells[usize::from(*cell)] += count);
+    }
+
+    /// Takes back what was added before.
+    pub fn remove(&mut self, Cells(cells): &Cells) {
+        cells.iter().for_each(|(cell, count)| self.cells[usize::from(*cell)] -= count);
+    }
+
+    /// The value that a share of `quantile` of the values do not exceed; `None` without values.
+    pub fn quantile(&self, quantile: f64) -> Option<u64> {
+        let all: u64 = self.cells.iter().map(|count| u64::from(*count)).sum();
+        let rank = ((all as f64 * quantile).ceil() as u64).max(1);
+        let mut below = 0;
+        let found = self.cells.iter().position(|count| {
+            below += u64::from(*count);
+            below >= rank
+        });
+        found.map(|cell| value_of(cell + 1) - 1)
+    }
+
     /// Moves all values into `histogram`.
     pub fn merge_into(&mut self, histogram: &mut Histogram<u64>) {
         for (cell, count) in self.cells.iter_mut().enumerate() {
@@ -66,6 +97,12 @@ impl RawHistogram {
         self.saturated = 0;
     }
 }
+
+/// Values of a histogram as the numbers of its cells with their counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cells(Vec<(u16, u32)>);
+
+const _: () = assert!(CELLS <= 1 << u16::BITS);
 
 /// The cells that are not zero, for transfer between processes.
 #[derive(Serialize, Deserialize)]

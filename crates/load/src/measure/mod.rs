@@ -1,6 +1,8 @@
-//! Recording on each load thread, collection once a second, and the interval log.
+//! Recording on each load thread, collection once a second, the interval log, and counts in shorter intervals.
 
 pub(crate) mod collector;
+pub(crate) mod counter;
+pub(crate) mod counts;
 pub(crate) mod handshakes;
 pub(crate) mod histogram;
 pub(crate) mod interval;

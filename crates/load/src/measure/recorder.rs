@@ -12,6 +12,7 @@
 //! Reads no clock: times are arguments and must not go back. An interval ends at its exact nanosecond, even if the first
 //! event after it comes later.
 
+use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase, Usage};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::{collections::VecDeque, mem, sync::Arc, task::Waker};
@@ -64,6 +65,9 @@ pub struct Recorder {
     pub outstanding: u64,
     pub connections: u64,
     links: Links,
+    /// Whether [`Self::note_reply`] has anything to do.
+    notes_replies: bool,
+    pub counter: Option<Box<Counter>>,
     /// Woken once no request is in flight in the drain.
     pub drain_waker: Option<Waker>,
     /// Time of the last reply or failure in the drain; 0 if there was none.
@@ -77,7 +81,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(closed_loop: bool, links: Links) -> Self {
+    pub fn new(closed_loop: bool, links: Links, counter: Option<Counter>) -> Self {
         let mut current = Box::<Interval>::default();
         current.usage_start = (links.meter)();
         Self {
@@ -88,6 +92,8 @@ impl Recorder {
             closed_loop,
             outstanding: 0,
             connections: 0,
+            notes_replies: links.budget.is_some() || counter.is_some(),
+            counter: counter.map(Box::new),
             links,
             drain_waker: None,
             drained_ns: 0,
@@ -101,6 +107,7 @@ impl Recorder {
     pub fn begin(&mut self, start_ns: u64, open_ns: u64) {
         self.open_ns = open_ns;
         self.next_ns = start_ns;
+        self.counter.iter_mut().for_each(|counter| counter.begin(start_ns));
     }
 
     /// As [`Self::begin`], of another load on the same connections, with none in flight. What happened since the last one is
@@ -122,7 +129,10 @@ impl Recorder {
     pub fn boundary(&self) -> u64 {
         match self.current.phase {
             Phase::Drain => u64::MAX,
-            _ => self.next_ns.min(self.links.close.load(Relaxed)),
+            _ => {
+                let counts_ns = self.counter.as_ref().map_or(u64::MAX, |counter| counter.next_ns);
+                self.next_ns.min(self.links.close.load(Relaxed)).min(counts_ns)
+            }
         }
     }
 
@@ -194,7 +204,19 @@ impl Recorder {
                 self.current.response.record(now_ns - intended_ns);
             }
         }
+        if self.notes_replies {
+            self.note_reply(now_ns, intended_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn note_reply(&mut self, now_ns: u64, intended_ns: u64) {
+        self.ended(now_ns, intended_ns, false);
         self.end_if_spent(now_ns);
+    }
+
+    fn ended(&mut self, now_ns: u64, intended_ns: u64, failed: bool) {
+        self.counter.iter_mut().for_each(|counter| counter.ended(now_ns, intended_ns, failed));
     }
 
     /// A request has its complete reply now, which is a failure. It spends the budget as a correct one does, so that a run
@@ -219,12 +241,12 @@ impl Recorder {
             Phase::Window if self.links.budget.is_some() && !self.spend(now_ns) => {
                 // Another thread's completion was the last, and this thread has not seen the new end of the window.
                 self.current.counters.unanswered += 1;
-                self.late(now_ns, intended_ns);
+                self.late(now_ns, intended_ns, false);
                 self.advance(now_ns + 1);
                 false
             }
             Phase::Drain => {
-                self.late(now_ns, intended_ns);
+                self.late(now_ns, intended_ns, false);
                 false
             }
             Phase::Connect | Phase::Warmup | Phase::Window => true,
@@ -254,6 +276,7 @@ impl Recorder {
 
     fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
         self.count_failure(now_ns, failure);
+        self.ended(now_ns, intended_ns, true);
         if intended_ns >= self.from_ns {
             let length = due_ns.unwrap_or(now_ns) - intended_ns;
             self.current.error.record(length);
@@ -292,15 +315,16 @@ impl Recorder {
     /// A request that was due in the window, which ended at `close_ns`, will not be sent.
     pub fn unsent(&mut self, close_ns: u64, intended_ns: u64) {
         self.outstanding -= 1;
-        self.late(close_ns, intended_ns);
+        self.late(close_ns, intended_ns, true);
         self.unsent += u64::from(self.is_of_window(intended_ns));
     }
 
-    /// A request ends after the window; it no longer counts as outstanding.
+    /// A request ends after the window, or is given up; it no longer counts as outstanding.
     #[cold]
     #[inline(never)]
-    fn late(&mut self, now_ns: u64, intended_ns: u64) {
+    fn late(&mut self, now_ns: u64, intended_ns: u64, failed: bool) {
         self.drained_ns = now_ns;
+        self.ended(now_ns, intended_ns, failed);
         if self.is_of_window(intended_ns) {
             self.current.response.record(now_ns - intended_ns);
         }
@@ -312,7 +336,7 @@ impl Recorder {
     }
 
     fn abandon(&mut self, now_ns: u64, intended_ns: u64) {
-        self.late(now_ns, intended_ns);
+        self.late(now_ns, intended_ns, true);
         self.current.counters.abandoned += u64::from(self.is_of_window(intended_ns));
     }
 

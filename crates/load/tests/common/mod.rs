@@ -54,6 +54,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         connect_rate: None,
         sources: None,
         verify: true,
+        counts: None,
         seed: 7,
     }
 }

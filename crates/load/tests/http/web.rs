@@ -163,6 +163,7 @@ pub fn short(http: Http) -> Options {
         connect_rate: None,
         sources: None,
         verify: true,
+        counts: None,
         seed: 7,
     }
 }

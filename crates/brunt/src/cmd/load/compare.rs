@@ -46,6 +46,7 @@ fn unused(args: &Args) -> Option<&'static str> {
         ("--server-pid", args.server_pid.is_some()),
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
+        ("--counts", args.counting.counts.is_some()),
         ("--fail-if", !args.fail_if.is_empty()),
     ])
 }

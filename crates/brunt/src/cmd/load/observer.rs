@@ -1,10 +1,10 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C.
 
-use super::progress::Progress;
+use super::{counts::CountsFile, progress::Progress};
 use brunt_load::Observer;
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::verdict::ValidityIssue;
-use brunt_results::{RunResult, directory::SeriesWriter, series::Second};
+use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, series::Second};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
@@ -15,8 +15,9 @@ pub(super) struct LoadObserver {
     generator: Option<GeneratorMeter>,
     host: HostMeter,
     series: Option<SeriesWriter>,
+    counts: Option<CountsFile>,
     seconds_seen: usize,
-    series_error: Option<io::Error>,
+    write_error: Option<io::Error>,
     stop: Arc<AtomicBool>,
     progress: Progress,
     /// When the load began.
@@ -29,6 +30,7 @@ impl LoadObserver {
     pub(super) fn new(
         server: Option<ServerMeter>,
         series: Option<SeriesWriter>,
+        counts: Option<CountsFile>,
         stop: Arc<AtomicBool>,
         progress: Progress,
     ) -> Self {
@@ -37,8 +39,9 @@ impl LoadObserver {
             generator: None,
             host: HostMeter::attach(),
             series,
+            counts,
             seconds_seen: 0,
-            series_error: None,
+            write_error: None,
             stop,
             progress,
             started: Instant::now(),
@@ -52,6 +55,11 @@ impl LoadObserver {
         Some(ValidityIssue::ServerExited { pid, after_s: at.duration_since(self.started).as_secs_f64() })
     }
 
+    /// Says how many lines of counts were lost, if any were.
+    pub(super) fn lost_counts(&self) -> Option<String> {
+        self.counts.as_ref().and_then(CountsFile::lost)
+    }
+
     fn look_for_exit(&self) {
         if self.exited.get().is_none()
             && let Some(pid) = self.server.as_ref().and_then(ServerMeter::exited)
@@ -61,7 +69,7 @@ impl LoadObserver {
     }
 
     /// Fills the metered figures into the result, once all seconds are known. Returns the reasons for absent figures and
-    /// the first write error of the series.
+    /// the first write error of series or counts.
     pub(super) fn end(
         mut self,
         seconds: &[Second],
@@ -86,13 +94,13 @@ impl LoadObserver {
         result.host = host;
         absent.extend(missing);
         result.interrupted |= self.stop.load(Ordering::Relaxed);
-        (absent, self.series_error)
+        (absent, self.write_error)
     }
 
     fn push(&mut self, second: &Second) {
         if let Some(Err(error)) = self.series.as_mut().map(|series| series.push(second)) {
             self.series = None;
-            self.series_error = Some(io::Error::new(error.kind(), format!("series.jsonl: {error}")));
+            self.write_error.get_or_insert(io::Error::new(error.kind(), format!("series.jsonl: {error}")));
         }
     }
 }
@@ -123,6 +131,13 @@ impl Observer for LoadObserver {
         self.seconds_seen += 1;
         self.push(second);
         self.progress.second(second);
+    }
+
+    fn counts(&mut self, counts: &Counts) {
+        if let Some(Err(error)) = self.counts.as_mut().map(|file| file.write(counts)) {
+            self.counts = None;
+            self.write_error.get_or_insert(error);
+        }
     }
 
     fn window_closed(&mut self) {

@@ -71,6 +71,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         sources: args.source.clone(),
         verify: !args.no_verify,
         seed,
+        counts: args.counting.options()?,
     })
 }
 

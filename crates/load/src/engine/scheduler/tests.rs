@@ -36,7 +36,7 @@ pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u
         Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
     });
     let links = Links { close: Arc::new(AtomicU64::new(CLOSE)), budget: None, meter: Box::new(Usage::default) };
-    let mut recorder = Recorder::new(schedule.is_none(), links);
+    let mut recorder = Recorder::new(schedule.is_none(), links, None);
     recorder.begin(START, START);
     let mut scheduler = Scheduler::new(connections, depth, schedule, timeout_ms * MS, recorder);
     let wakes: Vec<Arc<WakeCount>> = (0..connections).map(|_| Arc::default()).collect();

@@ -22,7 +22,7 @@ impl Run {
             budget: budget.map(|limit| Arc::new(Budget::new(limit))),
             meter: Box::new(Usage::default),
         };
-        let mut recorder = Recorder::new(closed_loop, links);
+        let mut recorder = Recorder::new(closed_loop, links, None);
         close.store(14 * S, Relaxed);
         recorder.begin(10 * S, OPEN);
         Self { recorder, close }
