@@ -117,8 +117,8 @@ pub(super) struct Company<'a> {
 
 /// Arguments of `brunt load` that write the counts of a load.
 pub(super) fn counting_flags(dir: &Path, objective: &Objective) -> Vec<String> {
-    let slow = format!("{}ms@{}", objective.limit_ms, objective.figure);
-    ["--counts".to_owned(), dir.join(COUNTS).display().to_string(), "--slow".to_owned(), slow].into()
+    let slo = format!("{}<{}ms", objective.figure, objective.limit_ms);
+    ["--counts".to_owned(), dir.join(COUNTS).display().to_string(), "--slo".to_owned(), slo].into()
 }
 
 impl<'a> Company<'a> {
