@@ -100,7 +100,7 @@ fn each_policy_has_its_trials_and_the_job_is_measured_once_without_load() {
     assert_eq!((plan["service"]["slo"].as_str(), plan["job"][0]["repeat"].as_bool()), (Some("p99<6ms"), Some(true)));
     let counts = plan["source"]["file"].as_str().unwrap();
     let tester = store.record(GRADED, 1).unwrap().tester.join(" ");
-    assert!(tester.contains(&format!("--counts {counts}")) && tester.contains("--slow"), "{tester}");
+    assert!(tester.contains(&format!("--counts {counts}")) && tester.contains("--slo"), "{tester}");
     let tester = store.record(ALONE, 1).unwrap().tester.join(" ");
     assert!(!tester.contains("--counts"), "{tester}");
 

@@ -95,8 +95,8 @@ impl Lines {
     /// age of the oldest request in flight; 0 if none has been waited for.
     fn latency_ns(&mut self) -> u64 {
         let from = self.end_ns.saturating_sub(WINDOW_NS);
-        while let Some((_, cells)) = self.ended.pop_front_if(|(until, _)| *until <= from) {
-            self.window.remove(&cells);
+        while self.ended.front().is_some_and(|(until, _)| *until <= from) {
+            self.ended.pop_front().iter().for_each(|(_, cells)| self.window.remove(cells));
         }
         self.threads.iter().for_each(|thread| self.window.add(&thread.in_flight));
         let quantile = self.window.quantile(self.quantile);
