@@ -25,7 +25,7 @@ use crate::allotment::Allotment;
 use crate::cgroup::Group;
 use crate::journal::Journal;
 use brunt_meter::cgroup::{Files, hierarchies};
-use freezer::Freezer;
+use freezer::{Freezer, Frozen};
 use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,8 @@ pub struct Applied {
     /// Resources with another value than before, with the time that it took to set and check them.
     pub changed: Vec<(Resource, Duration)>,
     pub faults: Vec<Fault>,
+    /// Some process has yet to stop: apply the same again.
+    pub is_freezing: bool,
     /// From the call until all of it was in effect.
     pub took: Duration,
 }
@@ -244,8 +246,9 @@ impl Actuators {
     fn freeze_into(&mut self, applied: &mut Applied) {
         let since = Instant::now();
         let error = match self.freezer.freeze() {
-            Ok(changed) => {
-                applied.changed.extend(changed.then_some((Resource::Freezer, since.elapsed())));
+            Ok(frozen) => {
+                applied.is_freezing = frozen == Frozen::NotYet;
+                applied.changed.extend((frozen == Frozen::Now).then_some((Resource::Freezer, since.elapsed())));
                 return;
             }
             Err(error) => error,

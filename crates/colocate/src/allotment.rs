@@ -1,6 +1,7 @@
 //! What best-effort jobs may use.
 
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Upper bounds on what all BE jobs use together. Without a bound on a resource they take what the LC service leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -35,4 +36,13 @@ pub struct Bounds {
     pub floor: f64,
     /// Most CPU time of the BE jobs, in cores.
     pub ceiling: f64,
+    /// Age at which data of the LC service are stale.
+    pub deadline: Duration,
+}
+
+impl Bounds {
+    /// With a deadline of a second.
+    pub const fn new(floor: f64, ceiling: f64) -> Self {
+        Self { floor, ceiling, deadline: Duration::from_secs(1) }
+    }
 }

@@ -33,6 +33,7 @@ pub struct Record {
 pub const VERSION: u32 = 1;
 
 /// Writes a log.
+#[derive(Debug)]
 pub struct Log<W>(W);
 
 impl<W: Write> Log<W> {
@@ -44,6 +45,10 @@ impl<W: Write> Log<W> {
 
     pub fn add(&mut self, record: &Record) -> io::Result<()> {
         self.line(record)
+    }
+
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
@@ -154,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_log_decides_the_same_again_and_something_else_under_another_policy() {
-        for policy in [Choice::Graded, Choice::Heracles, Choice::Prototype, Choice::Static(2.0)] {
+        for policy in [Choice::Graded, Choice::Heracles(1.0), Choice::Prototype, Choice::Static(2.0)] {
             let log = log_of(policy);
             let same = replay(&log[..], None).unwrap();
             assert_eq!((same.decisions, same.equal, same.first_difference), (6000, 6000, None), "{policy}");

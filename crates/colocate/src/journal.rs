@@ -17,6 +17,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fs, process};
 
+/// Extension of the file beside a journal that says what its controller does.
+pub(crate) const STATUS: &str = "status";
+
 /// The journal of this process.
 #[derive(Debug)]
 pub struct Journal {
@@ -141,6 +144,8 @@ pub fn recover(files: &dyn Files, path: &Path) -> io::Result<Recovered> {
 
 fn finish(path: &Path, files: &dyn Files, changes: &[Change], mut problems: Vec<String>) -> Vec<String> {
     problems.extend(undo::undo(files, changes));
+    // What a killed controller said of itself.
+    let _ = fs::remove_file(path.with_extension(STATUS));
     if problems.is_empty()
         && let Err(error) = fs::remove_file(path)
     {

@@ -17,6 +17,7 @@ pub mod actuators;
 pub mod allotment;
 pub mod audit;
 pub mod cgroup;
+pub mod controller;
 mod escapes;
 pub mod exec;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub mod guardian;
 pub mod jobs;
 pub mod journal;
 pub mod objective;
+pub mod plan;
 pub mod policy;
 pub mod queue;
 pub mod readings;

@@ -5,15 +5,17 @@ mod evidence;
 mod fixed;
 pub mod graded;
 pub mod heracles;
+pub mod koordinator;
 mod limits;
 
 use crate::allotment::Allotment;
 use crate::readings::Readings;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 
 /// Decides at every tick; ticks are a fixed period apart, except where the controller was held up.
-pub trait Policy {
+pub trait Policy: fmt::Debug + Send {
     /// `now` is the time since the start. The allotment holds until the next tick.
     fn decide(&mut self, now: Duration, readings: &Readings) -> Decision;
 }

@@ -7,8 +7,10 @@
 //! A simulation shows how policies differ on the same machine; what a real machine does is measured.
 
 mod chance;
+pub mod fleet;
 pub mod job;
 pub mod load;
+mod node;
 mod plant;
 pub mod preset;
 pub mod run;

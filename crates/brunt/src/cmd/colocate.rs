@@ -1,12 +1,16 @@
 //! `brunt colocate`: best-effort jobs beside a latency-critical service. One file per subcommand under `colocate/`.
 
 mod exec;
+mod fleet;
 mod guardian;
 mod probe;
 mod queue;
 mod recover;
 mod replay;
+mod run;
+mod scenario;
 mod simulate;
+mod status;
 
 use brunt_lab::Error;
 use brunt_results::ExitCode;
@@ -19,6 +23,10 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    /// Run best-effort jobs beside a service, under a policy
+    Run(run::Args),
+    /// Show the runs of this user
+    Status(status::Args),
     /// Add, list and cancel jobs
     Queue(queue::Args),
     /// Show which resources of jobs can be limited on this machine
@@ -33,6 +41,8 @@ enum Command {
     Guardian(guardian::Args),
     /// Compare policies on a simulated machine
     Simulate(simulate::Args),
+    /// Compare policies and placements on many simulated machines
+    Fleet(fleet::Args),
     /// Decide again on the readings of an audit log, with its policy or another
     Replay(replay::Args),
 }
@@ -40,12 +50,15 @@ enum Command {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         match &self.command {
+            Command::Run(args) => args.run(),
+            Command::Status(args) => args.run(),
             Command::Queue(args) => args.run(),
             Command::Probe(args) => args.run(),
             Command::Recover(args) => args.run(),
             Command::Exec(args) => args.run(),
             Command::Guardian(args) => args.run(),
             Command::Simulate(args) => args.run(),
+            Command::Fleet(args) => args.run(),
             Command::Replay(args) => args.run(),
         }
     }

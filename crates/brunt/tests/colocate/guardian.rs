@@ -1,13 +1,13 @@
 //! A controller that is killed or stopped at any moment: its jobs are frozen, and nothing of them is left.
 
 use super::common::told;
+use super::controller::{self, Controller, plan};
 use super::scene::{BRUNT, Scene, has_ended, knobs, until};
-use super::stand_in::{StandIn, start};
 use brunt_meter::cgroup::{Linux, is_frozen, members};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{fs, thread};
 
 /// Marsaglia's xorshift.
 struct Random(u32);
@@ -36,20 +36,31 @@ fn recover(home: &Path) -> Output {
     command.args(["colocate", "recover"]).env("BRUNT_STATE_DIR", home.join("state")).output().unwrap()
 }
 
+/// One process that ends with the controller, and one that no longer knows it.
+const JOB: &str = r#"
+[[job]]
+command = ["sh", "-c", "trap '' TERM; (setsid sh -c 'while sleep 0.01; do :; done' &); while sleep 0.01; do :; done"]
+"#;
+
+/// Without the idle class, so that a busy machine does not hold up the job.
+fn start(home: &Path) -> Controller {
+    controller::start(home, &plan(home, "none", JOB))
+}
+
 /// The job's processes once both run.
-fn running(stand_in: &StandIn) -> Vec<u32> {
-    until("both processes of the job run", || members(&Linux, &stand_in.dirs).len() >= 2);
-    members(&Linux, &stand_in.dirs).into_iter().collect()
+fn running(controller: &Controller) -> Vec<u32> {
+    until("both processes of the job run", || members(&Linux, &controller.dirs).len() >= 2);
+    members(&Linux, &controller.dirs).into_iter().collect()
 }
 
 fn can_run() -> bool {
     Scene::new().map(Scene::end).is_some()
 }
 
-fn gone(stand_in: &StandIn, pids: &[u32]) {
-    until("the groups are removed", || stand_in.dirs.iter().all(|dir| !dir.exists()));
-    until("the journal is removed", || !stand_in.journal.exists());
-    until("the guardian has ended", || has_ended(stand_in.guardian));
+fn gone(controller: &Controller, pids: &[u32]) {
+    until("the groups are removed", || controller.dirs.iter().all(|dir| !dir.exists()));
+    until("the journal is removed", || !controller.journal.exists());
+    until("the guardian has ended", || has_ended(controller.guardian));
     assert!(pids.iter().all(|pid| has_ended(*pid)));
 }
 
@@ -62,23 +73,23 @@ fn a_killed_or_stopped_controller_leaves_its_jobs_frozen_and_then_nothing() {
     let home = tempfile::tempdir().unwrap();
     let mut longest = Duration::ZERO;
     for round in 0..20 {
-        let mut stand_in = start(home.path());
-        let pids = running(&stand_in);
+        let mut controller = start(home.path());
+        let pids = running(&controller);
         thread::sleep(Duration::from_millis(random.below(250).into()));
         let stopped = round % 2 == 1;
-        signal(if stopped { "-STOP" } else { "-KILL" }, stand_in.child.id());
-        let frozen = || is_frozen(&Linux, &stand_in.dirs) || stand_in.dirs.iter().all(|dir| !dir.exists());
+        signal(if stopped { "-STOP" } else { "-KILL" }, controller.child.id());
+        let frozen = || is_frozen(&Linux, &controller.dirs) || controller.dirs.iter().all(|dir| !dir.exists());
         let took = until("its jobs are frozen", frozen);
         longest = longest.max(took);
         // A lost heartbeat is noticed after 0.3 s; the rest is for a busy machine.
         assert!(took < Duration::from_secs(2), "round {round}: {took:?}");
         if stopped {
-            signal("-CONT", stand_in.child.id());
-            until("its jobs run again", || !is_frozen(&Linux, &stand_in.dirs));
-            signal("-KILL", stand_in.child.id());
+            signal("-CONT", controller.child.id());
+            until("its jobs run again", || !is_frozen(&Linux, &controller.dirs));
+            signal("-KILL", controller.child.id());
         }
-        stand_in.child.wait().unwrap();
-        gone(&stand_in, &pids);
+        controller.child.wait().unwrap();
+        gone(&controller, &pids);
     }
     println!("frozen after at most {longest:?}");
     assert_eq!(knobs(), before);
@@ -90,13 +101,13 @@ fn a_controller_that_ends_properly_needs_no_guardian() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    let mut stand_in = start(home.path());
-    let pids = running(&stand_in);
+    let mut controller = start(home.path());
+    let pids = running(&controller);
     let (stdout, _) = told(&recover(home.path()), 0);
-    assert!(stdout.contains(&format!("in use by process {}", stand_in.child.id())), "{stdout}");
-    fs::write(home.path().join("end"), "").unwrap();
-    assert!(stand_in.child.wait().unwrap().success());
-    gone(&stand_in, &pids);
+    assert!(stdout.contains(&format!("in use by process {}", controller.child.id())), "{stdout}");
+    signal("-TERM", controller.child.id());
+    assert!(controller.child.wait().unwrap().success());
+    gone(&controller, &pids);
 }
 
 #[test]
@@ -107,18 +118,18 @@ fn recovery_undoes_what_a_killed_controller_and_guardian_left() {
     let before = knobs();
     let home = tempfile::tempdir().unwrap();
     for round in 0..3 {
-        let mut stand_in = start(home.path());
-        let pids = running(&stand_in);
+        let mut controller = start(home.path());
+        let pids = running(&controller);
         // Ctrl-C and the like do not end a guardian.
-        ["-INT", "-TERM", "-HUP"].iter().for_each(|name| signal(name, stand_in.guardian));
-        signal("-KILL", stand_in.guardian);
-        signal("-KILL", stand_in.child.id());
-        stand_in.child.wait().unwrap();
+        ["-INT", "-TERM", "-HUP"].iter().for_each(|name| signal(name, controller.guardian));
+        signal("-KILL", controller.guardian);
+        signal("-KILL", controller.child.id());
+        controller.child.wait().unwrap();
         // The jobs may have ended with the thread that started them; their groups are left.
-        assert!(stand_in.journal.exists(), "round {round}: nothing was left to undo");
+        assert!(controller.journal.exists(), "round {round}: nothing was left to undo");
         let (stdout, stderr) = told(&recover(home.path()), 0);
         assert!(stdout.contains("changes undone") && stderr.is_empty(), "{stdout}{stderr}");
-        gone(&stand_in, &pids);
+        gone(&controller, &pids);
         let (stdout, _) = told(&recover(home.path()), 0);
         assert!(!stdout.contains("undone"), "{stdout}");
     }

@@ -4,12 +4,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod containment;
+mod controller;
 mod exec;
 mod guardian;
 mod network;
 mod probe;
+mod run;
 mod scene;
-mod stand_in;
 
 #[test]
 fn golden_sessions() {

@@ -54,8 +54,6 @@ const CALM: Duration = Duration::from_secs(60);
 pub struct Settings {
     pub objective: Objective,
     pub bounds: Bounds,
-    /// Age at which data of the LC service are stale.
-    pub deadline: Duration,
     /// Least time between two changes, except for a freeze.
     pub period: Duration,
     /// Growth in cores.
@@ -65,7 +63,7 @@ pub struct Settings {
 impl Settings {
     pub fn new(objective: Objective, bounds: Bounds) -> Self {
         let step = (bounds.ceiling - bounds.floor) / 20.0;
-        Self { objective, bounds, deadline: Duration::from_secs(1), period: Duration::from_millis(200), step }
+        Self { objective, bounds, period: Duration::from_millis(200), step }
     }
 }
 
@@ -124,7 +122,7 @@ impl Graded {
 
     /// Changes the level; evidence of another level says nothing of this one.
     fn change(&mut self, now: Duration, level: f64, reason: Reason) -> Decision {
-        let Bounds { floor, ceiling } = self.settings.bounds;
+        let Bounds { floor, ceiling, .. } = self.settings.bounds;
         self.level = level.clamp(floor, ceiling);
         self.changed = now;
         self.evidence = Counts::default();
@@ -171,7 +169,7 @@ impl Graded {
 
     /// Cores up to which jobs grow at this load.
     fn most(&self, now: Duration, load: Option<f64>) -> f64 {
-        let Bounds { floor, ceiling } = self.settings.bounds;
+        let Bounds { floor, ceiling, .. } = self.settings.bounds;
         self.limits.at(now, load).map_or(ceiling, |limit| (limit * BELOW_LIMIT).clamp(floor, ceiling))
     }
 
@@ -211,7 +209,7 @@ impl Policy for Graded {
         }
         self.recent.keep(now, WINDOW);
         self.undisturbed.keep(now, WINDOW);
-        match staleness(now, readings, self.settings.deadline) {
+        match staleness(now, readings, self.settings.bounds.deadline) {
             Some(Reason::Lost) => {
                 self.change(now, 0.0, Reason::Lost);
                 return Decision { allotment: Allotment::FROZEN, reason: Reason::Lost };

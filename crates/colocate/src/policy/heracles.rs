@@ -21,7 +21,6 @@ use std::time::Duration;
 pub struct Settings {
     pub objective: Objective,
     pub bounds: Bounds,
-    pub deadline: Duration,
     /// Periods of the loops.
     pub top: Duration,
     pub cores: Duration,
@@ -61,7 +60,6 @@ impl Settings {
         Self {
             objective,
             bounds,
-            deadline: Duration::from_secs(1),
             top: Duration::from_secs(15),
             cores: Duration::from_secs(2),
             network: Duration::from_secs(1),
@@ -77,6 +75,13 @@ impl Settings {
             cache_step: None,
             link: None,
         }
+    }
+
+    /// The same with its periods divided by `speed`, for services and runs too short for the paper's.
+    pub fn at_speed(self, speed: f64) -> Self {
+        let [top, cores, network, cooldown] =
+            [self.top, self.cores, self.network, self.cooldown].map(|period| period.div_f64(speed));
+        Self { top, cores, network, cooldown, ..self }
     }
 
     /// The periods of a public re-implementation, github.com/Pacific73/Heracles. At the latencies of its published tables jobs would
@@ -253,7 +258,7 @@ fn value(reading: Option<Reading<f64>>) -> Option<f64> {
 
 impl Policy for Heracles {
     fn decide(&mut self, now: Duration, readings: &Readings) -> Decision {
-        if let Some(reason) = staleness(now, readings, self.settings.deadline) {
+        if let Some(reason) = staleness(now, readings, self.settings.bounds.deadline) {
             self.disable(reason);
             let cores = if reason == Reason::Lost { 0.0 } else { self.settings.bounds.floor };
             return Decision { allotment: Allotment::cores(cores), reason };

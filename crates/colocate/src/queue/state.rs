@@ -3,6 +3,7 @@
 use super::json::{from_json, to_json};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A job whose runner disappears so many times in a row is not started again: it may be the cause.
 pub(super) const MOST_LOSSES: u32 = 10;
@@ -82,6 +83,19 @@ pub enum Outcome {
     Cancelled,
     /// Its runner disappeared.
     Lost,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exit {code}"),
+            Self::Signalled(signal) => write!(f, "signal {signal}"),
+            Self::Error(why) => f.write_str(why),
+            Self::Preempted => f.write_str("preempted"),
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::Lost => f.write_str("lost"),
+        }
+    }
 }
 
 /// Ended attempts of a job.

@@ -2,20 +2,13 @@
 
 use super::job::Job;
 use super::load::Load;
-use super::plant::{Machine, Plant, Service, Step};
-use super::source::Source;
-use crate::allotment::{Allotment, Bounds};
+use super::node::{Decisions, Node};
+use super::plant::{Machine, Service};
+use crate::allotment::Bounds;
 use crate::audit::Record;
 use crate::objective::Objective;
 use crate::policy::choice::Choice;
-use crate::policy::{Decision, Reason};
 use serde::Serialize;
-use std::time::Duration;
-
-/// Period of the controller's ticks, and of the simulated steps.
-pub const TICK: Duration = Duration::from_millis(20);
-
-const TICKS_A_SECOND: u64 = 50;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scenario {
@@ -33,7 +26,7 @@ pub struct Scenario {
 
 impl Scenario {
     pub fn bounds(&self) -> Bounds {
-        Bounds { floor: 0.05, ceiling: self.machine.cores }
+        Bounds::new(0.05, self.machine.cores)
     }
 }
 
@@ -64,6 +57,7 @@ pub struct Second {
     pub requests: u64,
     pub slow: u64,
     pub cores: f64,
+    pub lc_cores: f64,
     pub be_work: f64,
     pub load: f64,
 }
@@ -76,29 +70,19 @@ impl Second {
 
 /// Simulates, and gives each tick to `audit`.
 pub fn simulate(scenario: &Scenario, mut audit: impl FnMut(&Record)) -> Outcome {
-    let Scenario { machine, service, objective, job, load, seed, .. } = *scenario;
-    let mut plant = Plant::new(machine, service, job, objective.limit_ms, seed);
-    let mut source = Source::new(objective, service.peak_rate, scenario.missing, seed ^ 0x5eed);
-    let mut policy = scenario.policy.policy(objective, scenario.bounds());
-    let mut outcome = Outcome { policy: scenario.policy.to_string(), seconds: scenario.seconds, ..Outcome::default() };
-    let mut last: Option<Decision> = None;
-    for second in 0..scenario.seconds {
-        let mut sum = Second::default();
-        for tick in 0..TICKS_A_SECOND {
-            let now = Duration::from_secs(second) + TICK * tick as u32;
-            let readings = source.readings(now.as_secs_f64());
-            let decision = policy.decide(now, &readings);
-            audit(&Record { now: now.as_secs_f64(), readings, decision });
-            outcome.count(last, decision);
-            last = Some(decision);
-            let load = load.at(now.as_secs_f64());
-            let step = plant.step(TICK.as_secs_f64(), load, decision.allotment, scenario.policy.idle_class());
-            source.add((now + TICK).as_secs_f64(), TICK.as_secs_f64(), &step);
-            sum.add(&step, decision.allotment, load);
-        }
-        outcome.series.push(sum);
-    }
-    outcome.finish(objective, alone(scenario));
+    let mut node = Node::new(scenario, 0.0);
+    let series = (0..scenario.seconds).map(|second| node.second(second, f64::INFINITY, &mut audit)).collect();
+    let Decisions { emergencies, frozen_seconds, changes } = node.decisions;
+    let mut outcome = Outcome {
+        policy: scenario.policy.to_string(),
+        seconds: scenario.seconds,
+        emergencies,
+        frozen_seconds,
+        changes,
+        series,
+        ..Outcome::default()
+    };
+    outcome.finish(scenario.objective, alone(scenario));
     outcome
 }
 
@@ -108,26 +92,7 @@ fn alone(scenario: &Scenario) -> f64 {
     cores / (cores * scenario.job.memory_bandwidth).max(1.0)
 }
 
-impl Second {
-    fn add(&mut self, step: &Step, allotment: Allotment, load: f64) {
-        self.requests += step.arrivals;
-        self.slow += step.slow;
-        self.cores += allotment.cores / TICKS_A_SECOND as f64;
-        self.be_work += step.be_work;
-        self.load += load / TICKS_A_SECOND as f64;
-    }
-}
-
 impl Outcome {
-    fn count(&mut self, last: Option<Decision>, decision: Decision) {
-        self.changes += u64::from(last.is_some_and(|last| last.allotment != decision.allotment));
-        let was = last.is_some_and(|last| last.reason == Reason::Emergency);
-        self.emergencies += u64::from(decision.reason == Reason::Emergency && !was);
-        if decision.allotment.is_frozen() {
-            self.frozen_seconds += TICK.as_secs_f64();
-        }
-    }
-
     fn finish(&mut self, objective: Objective, alone: f64) {
         self.bad_seconds = self.series.iter().filter(|second| second.is_bad(objective)).count() as u64;
         self.requests = self.series.iter().map(|second| second.requests).sum();

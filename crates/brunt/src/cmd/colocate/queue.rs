@@ -1,7 +1,7 @@
 //! `brunt colocate queue`: adds, lists and cancels jobs.
 
 use crate::cmd::stdout;
-use brunt_colocate::queue::{self, Attempt, Listed, Outcome, Pattern, Queue, Spec, State};
+use brunt_colocate::queue::{self, Attempt, Listed, Pattern, Queue, Spec, State};
 use brunt_lab::Error;
 use brunt_lab::format::{number, table, three_digits};
 use brunt_results::ExitCode;
@@ -200,12 +200,7 @@ fn text(jobs: &[Listed]) -> String {
 fn end(attempts: &[Attempt]) -> String {
     match attempts.iter().rev().find_map(|attempt| attempt.outcome.as_ref()) {
         None => "-".to_owned(),
-        Some(Outcome::Exited(code)) => format!("exit {code}"),
-        Some(Outcome::Signalled(signal)) => format!("signal {signal}"),
-        Some(Outcome::Error(why)) => why.clone(),
-        Some(Outcome::Preempted) => "preempted".to_owned(),
-        Some(Outcome::Cancelled) => "cancelled".to_owned(),
-        Some(Outcome::Lost) => "lost".to_owned(),
+        Some(outcome) => outcome.to_string(),
     }
 }
 

@@ -1,39 +1,21 @@
 //! `brunt colocate simulate`: policies on a simulated machine.
 
-use super::super::{share, stdout};
+use super::scenario::Setting;
+use crate::cmd::stdout;
 use brunt_colocate::audit::{Header, Log, VERSION};
 use brunt_colocate::policy::choice::Choice;
 use brunt_colocate::simulator::search::{alone, best_static};
-use brunt_colocate::simulator::{Job, Load, Outcome, Scenario, preset, simulate};
+use brunt_colocate::simulator::{Outcome, Scenario, simulate};
 use brunt_lab::Error;
 use brunt_lab::format;
-use brunt_results::{ExitCode, Span};
+use brunt_results::ExitCode;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Machine {
-    /// 8 cores, a service with a peak of 10,000 requests a second
-    Server,
-    /// 2 cores of a virtual machine with pauses, a peak of 1,000 requests a second
-    Vm,
-}
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum JobKind {
-    /// Computes in registers
-    Cpu,
-    /// Streams through the last-level cache
-    Cache,
-    /// Streams through memory
-    Memory,
-}
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Policies: graded, heracles, heracles-prototype, static=CORES, none (no controller, no idle class). The service alone is simulated
+Policies: graded, heracles, heracles/N, heracles-prototype, koordinator, static=CORES, none (no controller, no idle class). The service alone is simulated
 too, and with --search the best static allotment. The service's objective is 99 % of requests within 6 ms.
 
 Examples:
@@ -46,22 +28,8 @@ pub struct Args {
     /// Policies to compare
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "graded,heracles,none")]
     policy: Vec<Choice>,
-    /// Load of the service: 60%, 20%-80% (changing every minute), or day
-    #[arg(long, default_value = "day")]
-    load: Load,
-    /// Simulated time [default: 24h for a day, else 10m]
-    #[arg(long, value_name = "TIME")]
-    time: Option<Span>,
-    /// What the best-effort jobs do
-    #[arg(long, value_enum, default_value = "memory")]
-    job: JobKind,
-    #[arg(long, value_enum, default_value = "server")]
-    machine: Machine,
-    /// Share of the reports about the service that get lost
-    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = lost)]
-    lost: f64,
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    setting: Setting,
     /// Also search the best static allotment, by 41 simulations
     #[arg(long)]
     search: bool,
@@ -73,17 +41,13 @@ pub struct Args {
     json: bool,
 }
 
-fn lost(text: &str) -> Result<f64, String> {
-    share(text, |percent| (0.0..=100.0).contains(&percent), "from 0% to 100%")
-}
-
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         if self.audit.is_some() && self.policy.len() != 1 {
             let count = self.policy.len();
             return Err(Error::Usage(format!("--audit takes the log of one policy, and --policy names {count}")));
         }
-        let scenario = self.scenario()?;
+        let scenario = self.setting.scenario()?;
         let mut outcomes = vec![alone(&scenario)];
         for policy in &self.policy {
             let scenario = Scenario { policy: *policy, ..scenario };
@@ -98,25 +62,6 @@ impl Args {
         }
         stdout::print_as(self.json, &outcomes, |outcomes| text(outcomes))?;
         Ok(ExitCode::Good)
-    }
-
-    fn scenario(&self) -> Result<Scenario, Error> {
-        let default = if self.load == Load::Day { 24 * 3600 } else { 600 };
-        let time = self.time.map_or(Duration::from_secs(default), |time| time.0);
-        if !(1..=30 * 24 * 3600).contains(&time.as_secs()) {
-            return Err(Error::Usage(format!("--time {}: it must be from 1s to 30d", Span(time))));
-        }
-        let (machine, service, objective) = match self.machine {
-            Machine::Server => preset::server(),
-            Machine::Vm => preset::virtual_machine(),
-        };
-        let job = match self.job {
-            JobKind::Cpu => Job::CPU,
-            JobKind::Cache => Job::CACHE,
-            JobKind::Memory => Job::MEMORY,
-        };
-        let (load, seconds, missing, seed) = (self.load, time.as_secs(), self.lost, self.seed);
-        Ok(Scenario { machine, service, objective, job, load, seconds, policy: Choice::None, missing, seed })
     }
 }
 

@@ -3,7 +3,7 @@ use crate::readings::Reading;
 use proptest::prelude::*;
 
 const OBJECTIVE: Objective = Objective { quantile: 0.99, limit_ms: 6.0 };
-const BOUNDS: Bounds = Bounds { floor: 0.05, ceiling: 2.0 };
+const BOUNDS: Bounds = Bounds::new(0.05, 2.0);
 const TICK: Duration = Duration::from_millis(20);
 
 /// What a tick reads.

@@ -1,7 +1,7 @@
 use super::*;
 
 const OBJECTIVE: Objective = Objective { quantile: 0.99, limit_ms: 6.0 };
-const BOUNDS: Bounds = Bounds { floor: 0.1, ceiling: 8.0 };
+const BOUNDS: Bounds = Bounds::new(0.1, 8.0);
 
 fn readings(latency_ms: f64, load: f64) -> Readings {
     let requests = Requests { seconds: 1.0, count: 1000, slow: 0, latency_ms, load: Some(load) };

@@ -67,7 +67,7 @@ fn a_step_of_the_load_shrinks_within_a_quarter_of_a_second_and_is_over_in_one() 
 #[test]
 fn without_reports_there_is_no_growth() {
     let scenario = Scenario { missing: 1.0, ..server(Job::CPU, Load::Constant(0.2), 60, Choice::Graded) };
-    for policy in [Choice::Graded, Choice::Heracles, Choice::Prototype] {
+    for policy in [Choice::Graded, Choice::Heracles(1.0), Choice::Prototype] {
         let outcome = run(&Scenario { policy, ..scenario });
         let most = outcome.series.iter().map(|second| second.cores).fold(0.0, f64::max);
         assert!(most <= scenario.bounds().floor + 1e-9 && outcome.frozen_seconds > 56.0, "{policy} {most}");

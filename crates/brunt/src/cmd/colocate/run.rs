@@ -1,0 +1,193 @@
+//! `brunt colocate run`: best-effort jobs beside a service, until a signal, the plan's time or the end of the jobs.
+
+use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use crate::cmd::status_line::StatusLine;
+use crate::cmd::{current_binary, out_directory, stdout};
+use brunt_colocate::controller::{Controller, End, TICK};
+use brunt_colocate::plan::Plan;
+use brunt_colocate::policy::Decision;
+use brunt_colocate::policy::choice::Choice;
+use brunt_colocate::readings::Readings;
+use brunt_lab::Error;
+use brunt_lab::format::{number, plural};
+use brunt_results::colocation::Summary;
+use brunt_results::{ExitCode, Span};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+/// Time between two updates of the status line.
+const SHOW: Duration = Duration::from_millis(250);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The plan names the service, the source of its latency, and the jobs, or a queue of jobs. Keys and a first plan are in \
+docs/guide/colocate.md. The service is never limited; the jobs run in control groups of their own, at the idle class, and get \
+what the policy allots them 50 times a second. Where counts of the service's requests are missing or old, jobs get the floor, \
+then are frozen.
+
+The directory of the run gets summary.json, audit.jsonl (every decision with its readings, see brunt colocate replay) and \
+the output of the jobs. At the end, also after Ctrl-C, jobs are ended and every change of this machine is undone; if this \
+process is killed, its guardian does so.
+
+Exit status: 0 the run ended as planned or by a signal, 1 the service or the source of its latency ended, or something \
+failed, 2 wrong usage or plan.")]
+pub struct Args {
+    /// TOML file
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+    /// Policy, instead of the plan's: graded, heracles, heracles/N, heracles-prototype, static=CORES, none
+    #[arg(long)]
+    policy: Option<Choice>,
+    /// End after this time
+    #[arg(long, value_name = "TIME")]
+    time: Option<Span>,
+    /// Directory of the results [default: runs/colocate]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print nothing on stderr but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Args {
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        let mut plan = self.plan()?;
+        plan.policy = self.policy.unwrap_or(plan.policy);
+        plan.time = self.time.or(plan.time);
+        let out = self.out.as_ref().or(plan.out.as_ref());
+        let out = out_directory(out, "colocate")?;
+        fs::create_dir_all(&out).map_err(|error| Error::Failed(format!("{}: {error}", out.display())))?;
+        let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
+        let line = StatusLine::new(self.quiet);
+        let mut controller = Controller::open(&current_binary()?, &plan, &out).map_err(opened)?;
+        line.print(&format!("results: {}", out.display()));
+        let end = follow(&mut controller, &plan, &line, || stop.load(Ordering::Relaxed));
+        line.clear();
+        let (summary, problems) = controller.close(&out)?;
+        stdout::print_as(self.json, &summary, text)?;
+        problems.iter().for_each(|problem| line.print(&format!("warning: {problem}")));
+        match end? {
+            Some(End::Lost(why)) => Err(Error::Failed(why)),
+            Some(End::NoMoreJobs) | None if problems.is_empty() => Ok(ExitCode::Good),
+            _ => Err(Error::Failed(format!(
+                "{} at the end; see brunt colocate recover",
+                plural(problems.len(), "problem")
+            ))),
+        }
+    }
+
+    fn plan(&self) -> Result<Plan, Error> {
+        let name = self.plan.display().to_string();
+        let text = fs::read_to_string(&self.plan).map_err(|error| Error::Usage(format!("{name}: {error}")))?;
+        Plan::parse(&name, &text).map_err(|error| Error::Usage(error.to_string()))
+    }
+}
+
+fn opened(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Error::Usage(error.to_string()),
+        _ => Error::Failed(error.to_string()),
+    }
+}
+
+/// Ticks until the end; why it came, unless by time or signal.
+fn follow(
+    controller: &mut Controller,
+    plan: &Plan,
+    line: &StatusLine,
+    stop: impl Fn() -> bool,
+) -> io::Result<Option<End>> {
+    let begin = Instant::now();
+    let end = plan.time.map(|time| begin + time.0);
+    let (mut next, mut show) = (begin, begin);
+    loop {
+        let now = Instant::now();
+        if stop() || end.is_some_and(|end| now >= end) {
+            return Ok(None);
+        }
+        let told = controller.tick(now)?;
+        told.warnings.iter().for_each(|warning| line.print(&format!("warning: {warning}")));
+        if told.end.is_some() {
+            return Ok(told.end);
+        }
+        if now >= show
+            && let Some((decision, readings)) = controller.last()
+        {
+            show = now + SHOW;
+            line.set(shown(decision, &readings, controller.running()));
+        }
+        // Ticks that were missed are left out.
+        next = (next + TICK).max(Instant::now());
+        thread::sleep(next.duration_since(Instant::now()));
+    }
+}
+
+/// The status line.
+fn shown(decision: Decision, readings: &Readings, running: usize) -> String {
+    let service = match readings.requests {
+        Some(reading) => {
+            let requests = reading.value;
+            let rate = requests.count as f64 / requests.seconds.max(f64::MIN_POSITIVE);
+            format!(
+                "{} req/s, {} ms, {} slow",
+                number(Some(rate), 0),
+                number(Some(requests.latency_ms), 2),
+                requests.slow
+            )
+        }
+        None => "no requests seen".to_owned(),
+    };
+    let cores = number(Some(decision.allotment.cores), 2);
+    format!("{service} | {} on {cores} cores ({})", plural(running, "job"), reason(decision))
+}
+
+pub(super) fn reason(decision: Decision) -> String {
+    serde_json::to_value(decision.reason).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn text(summary: &Summary) -> String {
+    let percent = |part: u64, of: u64| number((of > 0).then(|| 100.0 * part as f64 / of as f64), 2);
+    let Summary { service, jobs, allotment, machine, controller, .. } = summary;
+    let objective = format!("p{} < {} ms", service.quantile * 100.0, service.limit_ms);
+    let load = service.load.map_or(String::new(), |load| format!(", load {} %", number(Some(100.0 * load), 1)));
+    let progress = jobs.progress.map_or(String::new(), |done| {
+        format!(", progress {} ({} per s)", number(Some(done), 0), number(Some(done / summary.seconds), 1))
+    });
+    let used = |label: &str, cores: Option<f64>| {
+        cores.map_or(String::new(), |cores| format!("{label} {}  ", number(Some(cores), 2)))
+    };
+    format!(
+        "policy     {}, {} s\n\
+         service    {objective}: {} requests, {} % slow, {} of {} s bad ({} %){load}\n\
+         jobs       {} attempts, {} done, {} failed, {} preempted, {} s of CPU time{progress}\n\
+         allotment  {} cores in the mean, frozen for {} s, {} emergencies, {} changes\n\
+         cores      {}{}{}\n\
+         controller {} % of a core, {} MiB\n",
+        summary.policy,
+        number(Some(summary.seconds), 1),
+        service.requests,
+        percent(service.slow, service.requests),
+        service.bad_seconds,
+        service.seconds,
+        percent(service.bad_seconds, service.seconds),
+        jobs.attempts,
+        jobs.done,
+        jobs.failed,
+        jobs.preempted,
+        number(Some(jobs.cpu_seconds), 1),
+        number(Some(allotment.cores), 2),
+        number(Some(allotment.frozen_seconds), 1),
+        allotment.emergencies,
+        allotment.changes,
+        used("service", machine.service_cores),
+        used("jobs", machine.job_cores),
+        used("all", machine.total_cores),
+        number(Some(100.0 * controller.cpu), 2),
+        number(Some(controller.rss_bytes as f64 / f64::from(1 << 20)), 1),
+    )
+}

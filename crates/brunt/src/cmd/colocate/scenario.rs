@@ -1,0 +1,72 @@
+//! What is simulated: machine, service, load and jobs, as typed.
+
+use crate::cmd::share;
+use brunt_colocate::policy::choice::Choice;
+use brunt_colocate::simulator::{Job, Load, Scenario, preset};
+use brunt_lab::Error;
+use brunt_results::Span;
+use std::time::Duration;
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Machine {
+    /// 8 cores, a service with a peak of 10,000 requests a second
+    Server,
+    /// 2 cores of a virtual machine with pauses, a peak of 1,000 requests a second
+    Vm,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum JobKind {
+    /// Computes in registers
+    Cpu,
+    /// Streams through the last-level cache
+    Cache,
+    /// Streams through memory
+    Memory,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Setting {
+    /// Load of the service: 60%, 20%-80% (changing every minute), or day
+    #[arg(long, default_value = "day")]
+    load: Load,
+    /// Simulated time [default: 24h for a day, else 10m]
+    #[arg(long, value_name = "TIME")]
+    time: Option<Span>,
+    /// What the best-effort jobs do
+    #[arg(long, value_enum, default_value = "memory")]
+    job: JobKind,
+    #[arg(long, value_enum, default_value = "server")]
+    machine: Machine,
+    /// Share of the reports about the service that get lost
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = lost)]
+    lost: f64,
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+fn lost(text: &str) -> Result<f64, String> {
+    share(text, |percent| (0.0..=100.0).contains(&percent), "from 0% to 100%")
+}
+
+impl Setting {
+    /// The service alone, until it gets another policy.
+    pub(super) fn scenario(&self) -> Result<Scenario, Error> {
+        let default = if self.load == Load::Day { 24 * 3600 } else { 600 };
+        let time = self.time.map_or(Duration::from_secs(default), |time| time.0);
+        if !(1..=30 * 24 * 3600).contains(&time.as_secs()) {
+            return Err(Error::Usage(format!("--time {}: it must be from 1s to 30d", Span(time))));
+        }
+        let (machine, service, objective) = match self.machine {
+            Machine::Server => preset::server(),
+            Machine::Vm => preset::virtual_machine(),
+        };
+        let job = match self.job {
+            JobKind::Cpu => Job::CPU,
+            JobKind::Cache => Job::CACHE,
+            JobKind::Memory => Job::MEMORY,
+        };
+        let (load, seconds, missing, seed) = (self.load, time.as_secs(), self.lost, self.seed);
+        Ok(Scenario { machine, service, objective, job, load, seconds, policy: Choice::None, missing, seed })
+    }
+}

@@ -1,0 +1,83 @@
+//! Jobs in control groups of their own, so that each is killed and accounted for by itself.
+
+use crate::actuators::Actuators;
+use crate::cgroup::{Group, JobGroup};
+use crate::exec::Exec;
+use crate::jobs::Launcher;
+use crate::queue::Job;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::rc::Rc;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct Groups {
+    brunt: PathBuf,
+    group: Group,
+    /// Directories to enter that are no control groups.
+    others: Vec<PathBuf>,
+    /// By the id of the job, of its last attempt. A job whose group could not be made runs in the group of all.
+    jobs: RefCell<HashMap<i64, JobGroup>>,
+    /// Attempts so far; numbers the groups.
+    made: Cell<u64>,
+}
+
+impl Groups {
+    pub(super) fn new(brunt: &Path, actuators: &Actuators) -> Rc<Self> {
+        let (group, others) = (actuators.group().clone(), actuators.other_dirs().to_vec());
+        Rc::new(Self { brunt: brunt.to_owned(), group, others, jobs: RefCell::default(), made: Cell::new(0) })
+    }
+
+    /// Removes the group of a job that does not run again. One that cannot be removed goes with the group of all.
+    pub(super) fn remove(&self, job: i64) {
+        let _ = self.jobs.borrow_mut().remove(&job).map(|group| group.remove());
+    }
+
+    /// A new group for the next attempt of a job.
+    fn make(&self, job: i64) {
+        self.remove(job);
+        let number = self.made.replace(self.made.get() + 1);
+        if let Ok(made) = self.group.job(&format!("{job}-{number}")) {
+            self.jobs.borrow_mut().insert(job, made);
+        }
+    }
+}
+
+impl Launcher for Rc<Groups> {
+    fn command(&self, job: &Job) -> Command {
+        self.make(job.id);
+        let jobs = self.jobs.borrow();
+        let dirs = jobs.get(&job.id).map_or(self.group.dirs(), JobGroup::dirs);
+        let (program, args) =
+            job.spec.argv.split_first().map_or(("", &[][..]), |(program, args)| (program.as_str(), args));
+        let exec = Exec {
+            groups: dirs.iter().chain(&self.others).cloned().collect(),
+            parent: Some(process::id()),
+            program: program.into(),
+            args: args.iter().map(Into::into).collect(),
+        };
+        exec.command(&self.brunt)
+    }
+
+    fn cgroup(&self, job: &Job) -> Option<PathBuf> {
+        self.jobs.borrow().get(&job.id).and_then(|group| group.dirs().last().cloned())
+    }
+
+    fn kill(&self, job: &Job) -> bool {
+        let jobs = self.jobs.borrow();
+        let Some(group) = jobs.get(&job.id) else { return false };
+        let has_members = !group.is_empty();
+        if has_members {
+            // Called again until they have gone.
+            let _ = group.kill(Duration::ZERO);
+        }
+        has_members
+    }
+
+    fn cpu_seconds(&self, job: &Job) -> Option<f64> {
+        let usage = self.jobs.borrow().get(&job.id)?.usage();
+        usage.cpu.map(|time| time.as_secs_f64())
+    }
+}

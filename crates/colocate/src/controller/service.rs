@@ -1,0 +1,89 @@
+//! The latency-critical service of a plan, and the source of its latency.
+
+use crate::plan;
+use crate::signals::{From, Processes};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// From SIGTERM to SIGKILL for a service that was started here.
+const STOP: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct Service {
+    processes: Processes,
+    /// Started here, and ended with the run.
+    child: Option<Child>,
+    log: PathBuf,
+}
+
+impl Service {
+    pub(super) fn open(plan: &plan::Service, out: &Path) -> io::Result<Self> {
+        let log = out.join("service.log");
+        let child = plan.command.as_ref().map(|words| start(words, plan.cores.as_ref(), &log)).transpose()?;
+        let processes = match (&child, plan.pid, &plan.listen, &plan.cgroup) {
+            (Some(child), ..) => Processes::pid(child.id()),
+            (None, Some(pid), ..) => Processes::pid(pid),
+            (None, None, Some(listen), _) => Processes::listening(listen),
+            (None, None, None, cgroup) => Processes::cgroup(cgroup.as_deref().unwrap_or(Path::new("/"))),
+        };
+        Ok(Self { processes: processes?, child, log })
+    }
+
+    pub(super) fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// How the service ended, if it was started here.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        let status = self.child.as_mut()?.try_wait().ok().flatten()?;
+        Some(format!("the service ended ({status}); its output is in {}", self.log.display()))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else { return };
+        let group = rustix::process::Pid::from_child(child);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        let begin = Instant::now();
+        while begin.elapsed() < STOP && matches!(child.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = child.wait();
+    }
+}
+
+/// Starts the service in a process group of its own, on its cores.
+fn start(words: &[String], cores: Option<&brunt_results::Cores>, log: &Path) -> io::Result<Child> {
+    let named = |what: &str| {
+        let what = what.to_owned();
+        move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"))
+    };
+    let (program, args) = words.split_first().ok_or_else(|| io::Error::other("[service] command is empty"))?;
+    let out = File::create(log).map_err(named(&log.display().to_string()))?;
+    let mut command = Command::new(program);
+    command.args(args).process_group(0).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
+    // A child inherits the cores of the thread that starts it.
+    let start = || {
+        if let Some(cores) = cores {
+            let mut set = CpuSet::new();
+            cores.0.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
+            sched_setaffinity(None, &set).map_err(|error| named(&format!("[service] cores {cores}"))(error.into()))?;
+        }
+        command.spawn().map_err(named(&format!("[service] {program}")))
+    };
+    let started = thread::scope(|scope| scope.spawn(start).join());
+    started.unwrap_or_else(|_| Err(io::Error::other("the service could not be started")))
+}
+
+/// Where the counts of requests come from.
+pub(super) fn source(plan: &plan::Source) -> io::Result<From> {
+    Ok(From::File(plan.file.clone().unwrap_or_default()))
+}

@@ -1,0 +1,180 @@
+//! The jobs of a run: taken from a queue, started in their groups, repeated where the plan says so.
+
+use super::groups::Groups;
+use crate::actuators::Actuators;
+use crate::jobs::{Event, Live, Options, Output, Runner};
+use crate::plan::Plan;
+use crate::queue::{self, AttemptId, Outcome, Queue, Spec, State};
+use brunt_results::colocation::Jobs;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
+
+/// Bytes of the output of a job that are kept, of each stream.
+const OUTPUT: u64 = 1 << 20;
+/// From SIGTERM to SIGKILL for a job that is preempted.
+const GRACE: Duration = Duration::from_millis(500);
+/// Time between looks whether every job has ended.
+const LOOK: Duration = Duration::from_millis(500);
+/// For so long the end of the run waits for the jobs to end.
+const END: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct Work {
+    groups: Rc<Groups>,
+    runner: Runner<Rc<Groups>>,
+    /// The same file, for jobs that are added and for what has become of them.
+    queue: Queue,
+    slots: usize,
+    repeated: HashMap<i64, Spec>,
+    /// To be added again.
+    again: Vec<Spec>,
+    until_empty: bool,
+    next_look: Instant,
+    is_over: bool,
+    attempts: BTreeSet<AttemptId>,
+    tally: Jobs,
+}
+
+impl Work {
+    pub(super) fn open(brunt: &Path, plan: &Plan, out: &Path, actuators: &Actuators, slots: usize) -> io::Result<Self> {
+        let path = match &plan.queue {
+            Some(queue) => queue.file.clone().map_or_else(Queue::default_path, Ok).map_err(io::Error::other)?,
+            None => own_queue(out)?,
+        };
+        let mut queue = Queue::open_for_runner(&path).map_err(io::Error::other)?;
+        let (mut repeated, base) = (HashMap::new(), std::env::current_dir()?);
+        for job in &plan.jobs {
+            let spec = job.spec(&base).map_err(io::Error::other)?;
+            let ids = queue.add(&spec, 1).map_err(io::Error::other)?;
+            if job.repeat {
+                repeated.extend(ids.into_iter().map(|id| (id, spec.clone())));
+            }
+        }
+        let groups = Groups::new(brunt, actuators);
+        let options = Options { output: Output { dir: out.join("jobs"), bytes: OUTPUT }, grace: GRACE };
+        let runner = Runner::new(Queue::open_for_runner(&path).map_err(io::Error::other)?, groups.clone(), options);
+        Ok(Self {
+            groups,
+            runner,
+            queue,
+            slots,
+            repeated,
+            again: Vec::new(),
+            until_empty: plan.until_empty(),
+            next_look: Instant::now() + LOOK,
+            is_over: false,
+            attempts: BTreeSet::new(),
+            tally: Jobs::default(),
+        })
+    }
+
+    /// Starts and follows jobs. Errors of the queue's file are warnings: the next tick tries again.
+    pub(super) fn poll(&mut self, now: Instant, frozen: bool, warnings: &mut Vec<String>) -> io::Result<()> {
+        self.runner.set_frozen(frozen, now);
+        match self.runner.poll(now, self.slots) {
+            Ok(events) => events.into_iter().for_each(|event| self.take(event, warnings)),
+            Err(error) => warnings.push(error.to_string()),
+        }
+        while let Some(spec) = self.again.last() {
+            let Ok(ids) = self.queue.add(spec, 1) else { break };
+            let spec = self.again.remove(self.again.len() - 1);
+            self.repeated.extend(ids.into_iter().map(|id| (id, spec.clone())));
+        }
+        if self.until_empty && self.runner.is_idle() && now >= self.next_look {
+            self.next_look = now + LOOK;
+            let listed = self.queue.list().map_err(io::Error::other)?;
+            self.is_over = listed.iter().all(|listed| listed.job.state.is_final());
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: Event, warnings: &mut Vec<String>) {
+        match event {
+            Event::Started { id, .. } => {
+                self.attempts.insert(id);
+                self.tally.attempts += 1;
+            }
+            Event::Ended { id, outcome, state } => {
+                // Another attempt may have begun already.
+                if state.is_final() {
+                    self.groups.remove(id.job);
+                }
+                self.tally.preempted += u64::from(outcome == Outcome::Preempted);
+                self.tally.done += u64::from(state == State::Done);
+                self.tally.failed += u64::from(state == State::Failed);
+                let repeated = self.repeated.remove(&id.job);
+                match state {
+                    State::Done => self.again.extend(repeated),
+                    State::Failed => warnings.push(format!("job {} failed: {outcome}", id.job)),
+                    _ => self.repeated.extend(repeated.map(|spec| (id.job, spec))),
+                }
+            }
+            Event::Warning(warning) => warnings.push(warning),
+        }
+    }
+
+    pub(super) fn live(&self) -> impl Iterator<Item = Live<'_>> {
+        self.runner.live()
+    }
+
+    /// Whether every job has ended, where that ends the run.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Ends all jobs; those that have not ended go back to the queue. Calls `beat` meanwhile. Returns what went wrong.
+    pub(super) fn end(&mut self, mut beat: impl FnMut() -> io::Result<()>) -> Vec<String> {
+        let (begin, mut warnings) = (Instant::now(), Vec::new());
+        self.runner.set_frozen(false, begin);
+        self.runner.preempt_all(begin);
+        while !self.runner.is_idle() && begin.elapsed() < END {
+            match self.runner.poll(Instant::now(), 0) {
+                Ok(events) => events.into_iter().for_each(|event| self.take(event, &mut warnings)),
+                Err(error) => {
+                    warnings.push(error.to_string());
+                    break;
+                }
+            }
+            // Without a guardian the jobs end all the same.
+            let _ = beat();
+            thread::sleep(Duration::from_millis(2));
+        }
+        warnings
+    }
+
+    /// What the attempts of this run have done.
+    pub(super) fn jobs(&self) -> io::Result<Jobs> {
+        let listed = self.queue.list().map_err(io::Error::other)?;
+        let (mut jobs, mut progress) = (self.tally, Some(0.0));
+        for listed in &listed {
+            let own = |number| self.attempts.contains(&AttemptId { job: listed.job.id, attempt: number });
+            for attempt in listed.attempts.iter().filter(|attempt| own(attempt.number)) {
+                jobs.cpu_seconds += attempt.usage.cpu_seconds.unwrap_or(0.0);
+                let printed = attempt.usage.progress.filter(|progress| progress.source == queue::Source::Output);
+                // A job that has printed nothing yet has done nothing that it would have printed.
+                let done = match (&listed.job.spec.progress_pattern, printed) {
+                    (Some(_), printed) => Some(printed.map_or(0.0, |progress| progress.value)),
+                    (None, _) => None,
+                };
+                progress = progress.zip(done).map(|(sum, done)| sum + done);
+            }
+        }
+        jobs.progress = progress.filter(|_| jobs.attempts > 0);
+        Ok(jobs)
+    }
+}
+
+/// A new queue in the directory of the run.
+fn own_queue(out: &Path) -> io::Result<PathBuf> {
+    let path = out.join("queue.sqlite");
+    for suffix in ["", "-wal", "-shm"] {
+        match fs::remove_file(out.join(format!("queue.sqlite{suffix}"))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(path)
+}

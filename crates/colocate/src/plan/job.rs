@@ -1,0 +1,51 @@
+//! A job of a plan.
+
+use crate::queue::{Pattern, Spec};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Program and arguments; no shell reads them.
+    pub command: Vec<String>,
+    /// Finds the job's progress in its output; by default its CPU time.
+    pub progress: Option<String>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    pub dir: Option<PathBuf>,
+    #[serde(default)]
+    pub priority: i32,
+    #[serde(default)]
+    pub retries: u32,
+    /// Starts it again whenever it has ended well.
+    #[serde(default)]
+    pub repeat: bool,
+}
+
+impl Job {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if self.command.is_empty() {
+            return Err("[[job]] command is empty: name a program".to_owned());
+        }
+        self.pattern().map(drop)
+    }
+
+    fn pattern(&self) -> Result<Option<Pattern>, String> {
+        let parsed = self.progress.as_ref().map(|text| text.parse()).transpose();
+        parsed.map_err(|why| format!("[[job]] progress: {why}"))
+    }
+
+    /// The same for the queue; relative directories are below `base`.
+    pub fn spec(&self, base: &Path) -> Result<Spec, String> {
+        Ok(Spec {
+            argv: self.command.clone(),
+            env: self.env.clone(),
+            dir: self.dir.as_ref().map_or_else(|| base.to_owned(), |dir| base.join(dir)),
+            priority: self.priority,
+            retries: self.retries,
+            progress_pattern: self.pattern()?,
+        })
+    }
+}

@@ -1,0 +1,46 @@
+use super::*;
+
+const GOOD: &str = r#"
+time = "60s"
+cores = "1"
+[service]
+listen = "8080"
+slo = "p99<6ms"
+peak = "10k"
+[source]
+file = "counts.jsonl"
+[[job]]
+command = ["xz", "-k", "logs.tar"]
+"#;
+
+#[test]
+fn a_plan_has_defaults() {
+    let plan = Plan::parse("p.toml", GOOD).unwrap();
+    assert_eq!((plan.policy, plan.floor, plan.source.stale.0), (Choice::Graded, 0.05, Duration::from_secs(1)));
+    assert_eq!(plan.service.slo, Objective { quantile: 0.99, limit_ms: 6.0 });
+    assert!(plan.until_empty());
+    let repeated = GOOD.to_owned() + "repeat = true\n";
+    assert!(!Plan::parse("p.toml", &repeated).unwrap().until_empty());
+}
+
+#[test]
+fn errors_name_the_place_and_the_remedy() {
+    for (from, to, said) in [
+        ("listen = \"8080\"", "", "[service] has none of pid, listen, cgroup, command"),
+        ("listen = \"8080\"", "listen = \"8080\"\npid = 7", "[service] has pid and listen: only one"),
+        ("p99<6ms", "rate>6", "p.toml:6: 'rate>6' bounds no percentile"),
+        ("p99<6ms", "p99<6ms,p50<1ms", "one is possible, such as p99<6ms"),
+        ("file =", "fil =", "p.toml:9: unknown field `fil`"),
+        ("60s", "60", "p.toml:2: '60' is not a time"),
+        ("cores = \"1\"", "policy = \"best\"", "p.toml:3: 'best' is no policy"),
+        ("cores = \"1\"", "floor = 0.0", "floor = 0: it must be from 0.001"),
+        ("[\"xz\", \"-k\", \"logs.tar\"]", "[]", "[[job]] command is empty"),
+        ("[[job]]", "[[job]]\nprogress = '\\d+'", "[[job]] progress: '\\d+' has no group"),
+        ("[[job]]", "[queue]\n[[job]]", "it has [queue] and [[job]]"),
+        ("listen = \"8080\"", "listen = \"8080\"\ncores = \"0\"", "[service] cores is for a command"),
+        ("file = \"counts.jsonl\"", "prometheus = \"http://127.0.0.1/\"", "[source] metric names the histogram"),
+    ] {
+        let error = Plan::parse("p.toml", &GOOD.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(said) && !error.contains('\n'), "{error}");
+    }
+}

@@ -1,0 +1,94 @@
+//! One machine with its service, its jobs and their controller, second by second.
+
+use super::load::Load;
+use super::plant::{Plant, Step};
+use super::run::{Scenario, Second};
+use super::source::Source;
+use crate::allotment::Allotment;
+use crate::audit::Record;
+use crate::policy::{Decision, Policy, Reason};
+use std::time::Duration;
+
+/// Period of the controller's ticks, and of the simulated steps.
+pub const TICK: Duration = Duration::from_millis(20);
+
+const TICKS_A_SECOND: u64 = 50;
+
+#[derive(Debug)]
+pub struct Node {
+    plant: Plant,
+    source: Source,
+    policy: Box<dyn Policy>,
+    idle_class: bool,
+    load: Load,
+    /// Seconds by which its load is ahead.
+    ahead: f64,
+    last: Option<Decision>,
+    pub decisions: Decisions,
+}
+
+/// Counts of decisions.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Decisions {
+    pub emergencies: u64,
+    pub frozen_seconds: f64,
+    /// Changes of the allotment.
+    pub changes: u64,
+}
+
+impl Node {
+    pub fn new(scenario: &Scenario, ahead: f64) -> Self {
+        let Scenario { machine, service, objective, job, load, seed, .. } = *scenario;
+        Self {
+            plant: Plant::new(machine, service, job, objective.limit_ms, seed),
+            source: Source::new(objective, service.peak_rate, scenario.missing, seed ^ 0x5eed),
+            policy: scenario.policy.policy(objective, scenario.bounds()),
+            idle_class: scenario.policy.idle_class(),
+            load,
+            ahead,
+            last: None,
+            decisions: Decisions::default(),
+        }
+    }
+
+    /// The second that begins so many seconds after the start, with jobs that can use so many cores.
+    pub fn second(&mut self, second: u64, jobs: f64, audit: &mut dyn FnMut(&Record)) -> Second {
+        let mut sum = Second::default();
+        for tick in 0..TICKS_A_SECOND {
+            let now = Duration::from_secs(second) + TICK * tick as u32;
+            let readings = self.source.readings(now.as_secs_f64());
+            let decision = self.policy.decide(now, &readings);
+            audit(&Record { now: now.as_secs_f64(), readings, decision });
+            self.decisions.count(self.last, decision);
+            self.last = Some(decision);
+            let load = self.load.at(now.as_secs_f64() + self.ahead);
+            let used = Allotment { cores: decision.allotment.cores.min(jobs), ..decision.allotment };
+            let step = self.plant.step(TICK.as_secs_f64(), load, used, self.idle_class);
+            self.source.add((now + TICK).as_secs_f64(), TICK.as_secs_f64(), &step);
+            sum.add(&step, decision.allotment, load);
+        }
+        sum
+    }
+}
+
+impl Decisions {
+    fn count(&mut self, last: Option<Decision>, decision: Decision) {
+        self.changes += u64::from(last.is_some_and(|last| last.allotment != decision.allotment));
+        let was = last.is_some_and(|last| last.reason == Reason::Emergency);
+        self.emergencies += u64::from(decision.reason == Reason::Emergency && !was);
+        if decision.allotment.is_frozen() {
+            self.frozen_seconds += TICK.as_secs_f64();
+        }
+    }
+}
+
+impl Second {
+    fn add(&mut self, step: &Step, allotment: Allotment, load: f64) {
+        self.requests += step.arrivals;
+        self.slow += step.slow;
+        self.cores += allotment.cores / TICKS_A_SECOND as f64;
+        self.lc_cores += step.lc_cores / TICKS_A_SECOND as f64;
+        self.be_work += step.be_work;
+        self.load += load / TICKS_A_SECOND as f64;
+    }
+}
