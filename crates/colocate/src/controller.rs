@@ -5,6 +5,7 @@
 
 mod changes;
 mod groups;
+mod requests;
 mod service;
 mod status;
 mod tally;
@@ -18,10 +19,11 @@ use crate::audit::{Header, Log, Record, VERSION};
 use crate::plan::Plan;
 use crate::policy::{Decision, Policy};
 use crate::readings::Readings;
-use crate::signals::{Machine, Source};
+use crate::signals::{self, Machine};
 use brunt_meter::cgroup::Linux;
 use brunt_results::colocation::Summary;
 use changes::Changes;
+use requests::Source;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use service::Service;
 use std::fs::{self, File};
@@ -94,13 +96,12 @@ impl Controller {
         let policy = plan.policy.policy(objective, bounds);
         let header = Header { version: VERSION, policy: plan.policy.to_string(), objective, bounds };
         let audit = Audit::create(&out.join(AUDIT), plan.audit.0, &header)?;
-        let service = Service::open(&plan.service, out)?;
+        let mut service = Service::open(&plan.service, out)?;
         let peak = plan.service.peak.map(|rate| rate.0);
-        let source =
-            Source::start(&service::source(&plan.source)?, objective, peak, brunt).map_err(io::Error::other)?;
+        let source = Source::start(&plan.source, peak);
         let mut changes = Changes::begin(brunt, HEARTBEAT, plan.grace.0)?;
         let actuators = Actuators::open(Arc::new(Linux), &settings, changes.journal()?)?;
-        let machine = Machine::open(service.processes().clone(), actuators.group());
+        let machine = Machine::open(service.take()?, actuators.group(), signals::Options::default());
         let work = Work::open(brunt, plan, out, &actuators, slots)?;
         let now = Instant::now();
         let guardian = changes.guardian_pid();

@@ -1,7 +1,7 @@
 //! The latency-critical service of a plan, and the source of its latency.
 
 use crate::plan;
-use crate::signals::{From, Processes};
+use crate::signals;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs::File;
 use std::io;
@@ -16,7 +16,8 @@ const STOP: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Service {
-    processes: Processes,
+    /// Its processes, until they are watched.
+    processes: Option<signals::Service>,
     /// Started here, and ended with the run.
     child: Option<Child>,
     log: PathBuf,
@@ -27,16 +28,20 @@ impl Service {
         let log = out.join("service.log");
         let child = plan.command.as_ref().map(|words| start(words, plan.cores.as_ref(), &log)).transpose()?;
         let processes = match (&child, plan.pid, &plan.listen, &plan.cgroup) {
-            (Some(child), ..) => Processes::pid(child.id()),
-            (None, Some(pid), ..) => Processes::pid(pid),
-            (None, None, Some(listen), _) => Processes::listening(listen),
-            (None, None, None, cgroup) => Processes::cgroup(cgroup.as_deref().unwrap_or(Path::new("/"))),
+            (Some(child), ..) => signals::Service::process(child.id()),
+            (None, Some(pid), ..) => signals::Service::process(pid),
+            (None, None, Some(listen), _) => signals::Service::listening(listen),
+            (None, None, None, cgroup) => signals::Service::group(cgroup.as_deref().unwrap_or(Path::new("/"))),
         };
-        Ok(Self { processes: processes?, child, log })
+        let mut service = Self { processes: None, child, log };
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("[service] {error}"));
+        service.processes = Some(processes.map_err(named)?);
+        Ok(service)
     }
 
-    pub(super) fn processes(&self) -> &Processes {
-        &self.processes
+    /// Its processes, for whoever watches them.
+    pub(super) fn take(&mut self) -> io::Result<signals::Service> {
+        self.processes.take().ok_or_else(|| io::Error::other("the service is watched already"))
     }
 
     /// How the service ended, if it was started here.
@@ -81,9 +86,4 @@ fn start(words: &[String], cores: Option<&brunt_results::Cores>, log: &Path) -> 
     };
     let started = thread::scope(|scope| scope.spawn(start).join());
     started.unwrap_or_else(|_| Err(io::Error::other("the service could not be started")))
-}
-
-/// Where the counts of requests come from.
-pub(super) fn source(plan: &plan::Source) -> io::Result<From> {
-    Ok(From::File(plan.file.clone().unwrap_or_default()))
 }
