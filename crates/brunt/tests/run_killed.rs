@@ -1,11 +1,15 @@
 //! A run killed at any moment loses at most the trial in progress, and the same command completes it. A full disk is
 //! reported before any load.
 
+#[path = "common/random.rs"]
+mod random;
+
+use random::Random;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 const PLAN: &str = "name = 'killed'\nrepeats = 6\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
@@ -62,19 +66,14 @@ fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path().canonicalize().unwrap();
     fs::write(home.join("plan.toml"), PLAN).unwrap();
-    let mut random = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos() | 1;
-    println!("seed {random}");
+    let mut random = Random::new();
     let run = ["run", "plan.toml", "--out", "run", "--quiet"];
     let mut kept: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
     let mut pids = Vec::new();
     for _ in 0..10 {
         let mut child = brunt(&home, &run).spawn().unwrap();
         pids.push(child.id());
-        // Marsaglia's xorshift.
-        random ^= random << 13;
-        random ^= random >> 17;
-        random ^= random << 5;
-        thread::sleep(Duration::from_millis(u64::from(random % 900)));
+        thread::sleep(Duration::from_millis(random.below(900).into()));
         child.kill().unwrap();
         child.wait().unwrap();
         let now = results(&home);

@@ -42,7 +42,7 @@ pub struct Settings {
     pub cores: Vec<usize>,
     /// CPU time without a lease, in cores.
     pub floor: f64,
-    /// Whether BE jobs run only when nobody else wants the core.
+    /// Whether BE jobs are of the idle class: they run where no other process is runnable.
     pub idle: bool,
     /// Most memory of all jobs, in bytes.
     pub memory: Option<u64>,
@@ -169,25 +169,21 @@ impl Actuators {
         &self.others
     }
 
-    /// Puts an allotment into effect. Also after somebody else froze the group, as the guardian does.
+    /// Puts an allotment into effect. Also after another process froze the group, as the guardian does.
     pub fn apply(&mut self, allotment: Allotment) -> Applied {
-        let since = Instant::now();
-        let mut applied = Applied::default();
-        // Freezing alone is quicker, and the rest is set before the group is thawed.
-        if allotment.is_frozen() || self.each(&mut applied, |part| part.apply(&allotment)) {
-            self.freeze_into(&mut applied);
-        } else {
-            self.thaw_into(&mut applied);
-        }
-        applied.took = since.elapsed();
-        applied
+        self.put(allotment.is_frozen(), |part| part.apply(&allotment))
     }
 
     /// Puts every resource to what it is without a lease.
     pub fn floor(&mut self) -> Applied {
+        self.put(false, |part| part.floor())
+    }
+
+    fn put(&mut self, frozen: bool, set: impl FnMut(&mut dyn Part) -> io::Result<bool>) -> Applied {
         let since = Instant::now();
         let mut applied = Applied::default();
-        if self.each(&mut applied, |part| part.floor()) {
+        // Freezing alone is quicker, and the rest is set before the group is thawed.
+        if frozen || self.each(&mut applied, set) {
             self.freeze_into(&mut applied);
         } else {
             self.thaw_into(&mut applied);

@@ -26,7 +26,7 @@ pub enum Root {
     Default,
     /// Made here.
     Ours,
-    /// Somebody else's: its line in the output of `tc qdisc show`.
+    /// Made by another program: its line in the output of `tc qdisc show`.
     Foreign(String),
 }
 

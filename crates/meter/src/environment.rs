@@ -34,7 +34,6 @@ pub fn collect() -> Env {
             sysctls.insert(name.to_owned(), value.split_whitespace().collect::<Vec<_>>().join(" "));
         }
     }
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     Env {
         brunt: env!("CARGO_PKG_VERSION").to_owned(),
         binary_hash: keep(&mut absent, "binary_hash", binary_hash()),
@@ -48,8 +47,7 @@ pub fn collect() -> Env {
         governor: read(&mut absent, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         smt: read(&mut absent, "smt", "/sys/devices/system/cpu/smt/control"),
         clock_source: read(&mut absent, "clock_source", CLOCK_SOURCE),
-        // `u64::MAX` stands for no limit.
-        open_files: Some((limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))),
+        open_files: Some(open_files()),
         sysctls,
         steal_percent: None,
         server_cpu_source: None,
@@ -58,6 +56,12 @@ pub fn collect() -> Env {
         regime: None,
         absent,
     }
+}
+
+/// Files that this process may have open, and to what it may raise that; `u64::MAX` stands for no limit.
+pub fn open_files() -> (u64, u64) {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
 }
 
 /// Processors that this process may run on, as a list of ranges.

@@ -171,9 +171,9 @@ impl Count {
             let is_beyond = answer.ratio.ln().abs() > MARGIN.ln_1p();
             match (answer.verdict.as_str(), row.servers) {
                 ("no-difference", Pair::Twins) => count.right += 1,
-                ("different", Pair::Slower | Pair::Double) if (answer.ratio > 1.0) == (truth > 1.0) => count.right += 1,
+                ("different", Pair::Slower) if (answer.ratio > 1.0) == (truth > 1.0) => count.right += 1,
                 ("different", Pair::Twins) if is_beyond => count.wrong += 1,
-                ("different" | "no-difference", Pair::Slower | Pair::Double) => count.wrong += 1,
+                ("different" | "no-difference", Pair::Slower) => count.wrong += 1,
                 _ => {}
             }
             count.covered += usize::from((answer.low..=answer.high).contains(&truth));

@@ -128,7 +128,7 @@ fn a_job_that_leaves_its_group_is_brought_back_and_killed() {
     assert_eq!(group.recapture(), 1);
     assert_eq!(group.members().into_iter().collect::<Vec<_>>(), [child.id()]);
     assert_eq!(group.recapture(), 0);
-    // Again, and nobody brings it back before the end.
+    // Again, and it is still outside when the group is removed.
     let moved = parents.iter().all(|procs| fs::write(procs, child.id().to_string()).is_ok());
     assert!(moved && group.members().is_empty());
     scene.end();

@@ -2,30 +2,13 @@
 
 use super::common::told;
 use super::controller::{self, Controller, plan};
+use super::random::Random;
 use super::scene::{BRUNT, Scene, has_ended, knobs, until};
 use brunt_meter::cgroup::{Linux, is_frozen, members};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Marsaglia's xorshift.
-struct Random(u32);
-
-impl Random {
-    fn new() -> Self {
-        let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos() | 1;
-        println!("seed {seed}");
-        Self(seed)
-    }
-
-    fn below(&mut self, most: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
-        self.0 % most
-    }
-}
+use std::time::Duration;
 
 fn signal(name: &str, pid: u32) {
     assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());

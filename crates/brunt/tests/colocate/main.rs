@@ -9,6 +9,8 @@ mod exec;
 mod guardian;
 mod network;
 mod probe;
+#[path = "../common/random.rs"]
+mod random;
 mod run;
 mod scene;
 

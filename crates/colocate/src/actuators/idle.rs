@@ -1,4 +1,4 @@
-//! Who goes first: BE jobs run in the idle class, or have the least weight where a kernel has no such class for groups.
+//! Priority of BE jobs for cores: they run in the idle class, or have the least weight where a kernel has no such class for groups.
 
 use super::{
     Part,

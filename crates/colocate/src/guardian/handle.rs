@@ -41,7 +41,7 @@ impl Guardian {
         self.child.id()
     }
 
-    /// Sends a heartbeat. An error means that nobody guards the group any more: freeze it, or start another guardian.
+    /// Sends a heartbeat. An error means that the group has no guardian any more: freeze it, or start another one.
     pub fn beat(&mut self) -> io::Result<()> {
         let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the guardian is gone");
         let input = self.input.as_mut().ok_or_else(gone)?;

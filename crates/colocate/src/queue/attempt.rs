@@ -1,4 +1,4 @@
-//! One start of a job: by whom, as which process, and what it has used.
+//! One start of a job: its runner, its process, and its use of resources.
 
 use super::owner::Owner;
 use super::state::Outcome;

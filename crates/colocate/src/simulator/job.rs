@@ -18,13 +18,4 @@ impl Job {
     pub const CACHE: Self = Self { memory_bandwidth: 0.02, cache: 0.25 };
     /// Streams through memory.
     pub const MEMORY: Self = Self { memory_bandwidth: 0.16, cache: 0.02 };
-
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "cpu" => Some(Self::CPU),
-            "cache" => Some(Self::CACHE),
-            "memory" => Some(Self::MEMORY),
-            _ => None,
-        }
-    }
 }

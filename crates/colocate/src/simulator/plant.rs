@@ -94,7 +94,7 @@ impl Plant {
         let for_core_ms = if idle_class { 0.0 } else { TIME_SLICE_MS * be_cores / machine.cores };
         let fixed_ms = service.fixed_ms + wait_ms + for_core_ms;
         let mean_ms = service.service_ms * slowdown / (1.0 - (rate / capacity).min(0.98));
-        // Who arrives in a pause waits for its end, half of it in the mean.
+        // A request that arrives in a pause waits for its end: half of the pause in the mean.
         let undisturbed = |ms: f64| (-(ms - fixed_ms).max(0.0) / mean_ms).exp();
         let in_pause_ms = lost * seconds * 500.0;
         let tail = |ms: f64| (1.0 - lost) * undisturbed(ms) + lost * undisturbed(ms - in_pause_ms);
@@ -106,7 +106,7 @@ impl Plant {
             slow,
             above: GRID.map(|part| arrivals as f64 * tail(part * self.limit_ms)),
             lost,
-            lc_cores: (service.peak_cores * load * slowdown).min(machine.cores),
+            lc_cores: self.of_service(load, slowdown),
             be_cores,
             be_work: be_cores * seconds * (1.0 - lost) / memory_bandwidth.max(1.0),
             memory_bandwidth: memory_bandwidth.min(1.0),
@@ -116,8 +116,8 @@ impl Plant {
 
     /// Cores that jobs get. What the service leaves depends on how much they slow it down: bisection.
     fn left(&self, load: f64, wanted: f64, idle_class: bool) -> f64 {
-        let (cores, service) = (self.machine.cores, self.service);
-        let of_service = |be_cores| (service.peak_cores * load * self.slowdown(load, be_cores, idle_class)).min(cores);
+        let cores = self.machine.cores;
+        let of_service = |be_cores| self.of_service(load, self.slowdown(load, be_cores, idle_class));
         let least = if idle_class { 0.0 } else { cores / 2.0 };
         let fits = |be_cores: f64| be_cores <= (cores - of_service(be_cores)).max(least);
         if fits(wanted) {
@@ -129,6 +129,11 @@ impl Plant {
             if fits(middle) { low = middle } else { high = middle }
         }
         low
+    }
+
+    /// Cores of the service.
+    fn of_service(&self, load: f64, slowdown: f64) -> f64 {
+        (self.service.peak_cores * load * slowdown).min(self.machine.cores)
     }
 
     /// Factor by which BE jobs lengthen the service's times.

@@ -6,7 +6,7 @@ use crate::policy::choice::Choice;
 /// Bad seconds above those of the service alone, as a share, that an allotment may cost.
 pub const ALLOWED: f64 = 0.01;
 
-/// Allotments tried, from none to the whole machine.
+/// Allotments tried besides none, up to the whole machine.
 const STEPS: u32 = 40;
 
 /// The service without BE jobs.
@@ -14,13 +14,13 @@ pub fn alone(scenario: &Scenario) -> Outcome {
     Outcome { policy: "alone".to_owned(), ..of(scenario, 0.0) }
 }
 
-/// The static allotment with the highest rate of the BE jobs among those that keep the objective as well as the service alone
-/// does.
-pub fn best_static(scenario: &Scenario) -> Outcome {
-    let allowed = alone(scenario).bad_share() + ALLOWED;
-    let tried = (0..=STEPS).map(|step| of(scenario, scenario.machine.cores * f64::from(step) / f64::from(STEPS)));
-    let good = tried.filter(|outcome| outcome.bad_share() <= allowed);
-    good.max_by(|one, other| one.be_rate.total_cmp(&other.be_rate)).unwrap_or_else(|| of(scenario, 0.0))
+/// The static allotment with the highest rate of the BE jobs among those that keep the objective as well as `alone`, the service
+/// without jobs, does.
+pub fn best_static(scenario: &Scenario, alone: &Outcome) -> Outcome {
+    let tried = (1..=STEPS).map(|step| of(scenario, scenario.machine.cores * f64::from(step) / f64::from(STEPS)));
+    let good = tried.filter(|outcome| outcome.bad_share() <= alone.bad_share() + ALLOWED);
+    let none = Outcome { policy: Choice::Static(0.0).to_string(), ..alone.clone() };
+    std::iter::once(none).chain(good).max_by(|one, other| one.be_rate.total_cmp(&other.be_rate)).unwrap_or_default()
 }
 
 fn of(scenario: &Scenario, cores: f64) -> Outcome {

@@ -9,8 +9,8 @@ use crate::run::{Request, build::build};
 use crate::schedule::{Cell, Schedule, skipped_lines};
 use crate::slices::Generator;
 use crate::system::{ports::Ports, process_registry::ProcessRegistry};
+use brunt_meter::environment;
 use brunt_results::{RunResult, Span};
-use rustix::process::{Resource, getrlimit};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, atomic::AtomicBool};
@@ -47,7 +47,7 @@ impl LoadSource {
         match self {
             Self::Url { .. } => false,
             Self::Planned(planned) => {
-                self.tester().is_some() || planned.cell.connections() + SPARE_FILES > most_files()
+                self.tester().is_some() || planned.cell.connections() + SPARE_FILES > environment::open_files().1
             }
         }
     }
@@ -64,11 +64,6 @@ impl LoadSource {
     pub(super) fn starts_at_send(&self) -> bool {
         self.tester().is_some_and(|tester| !tester.corrects_coordinated_omission)
     }
-}
-
-/// Files that a process may have open.
-fn most_files() -> u64 {
-    getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
 /// One load of a plan on one target; the search sets its rate and duration.

@@ -57,7 +57,7 @@ impl Args {
             });
         }
         if self.search {
-            let best = best_static(&scenario);
+            let best = best_static(&scenario, &outcomes[0]);
             outcomes.push(Outcome { policy: format!("best static: {}", best.policy), ..best });
         }
         stdout::print_as(self.json, &outcomes, |outcomes| text(outcomes))?;

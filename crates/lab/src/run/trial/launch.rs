@@ -8,8 +8,8 @@ use crate::schedule::Machine;
 use crate::system::cgroup::MemoryCgroup;
 use crate::system::process_group::Launch;
 use crate::system::rlimits;
+use brunt_meter::environment;
 use brunt_results::Cores;
-use rustix::process::{Resource, getrlimit};
 use std::{collections::BTreeMap, fs, fs::File, io, path::PathBuf};
 
 /// One start of a target, and what is settled before any process of its trials is started.
@@ -103,7 +103,7 @@ const OTHER_FILES: u64 = 100;
 fn processes(group: &TrialGroup, service: &str, args: &[String]) -> Vec<String> {
     let flag = "--connections";
     let connections = group.max_connections();
-    let own = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let own = environment::open_files().1;
     let files = group.target.limits.nofile.map_or(own, |nofile| nofile.0);
     let is_set = args.iter().any(|word| word.split('=').next() == Some(flag));
     match service {
