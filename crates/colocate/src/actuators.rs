@@ -6,7 +6,6 @@
 //! - A resource that cannot be set goes to its floor; if that fails too, the group is frozen, and killed if it cannot be
 //!   frozen. Each is a [`Fault`].
 
-mod capability;
 mod cpu;
 mod disk;
 mod freezer;
@@ -16,10 +15,12 @@ mod memory;
 mod network;
 mod pids;
 mod resctrl;
+mod resource;
 
-pub use capability::{Capability, Resource};
 pub use disk::DiskLimit;
 pub use network::NetworkLimit;
+pub(crate) use resctrl::ROOT as RESCTRL;
+pub use resource::Resource;
 
 use crate::allotment::Allotment;
 use crate::cgroup::Group;
@@ -57,6 +58,9 @@ impl Settings {
         Self { cores, floor, idle: true, memory: None, processes: Some(1024), network: None, disk: None }
     }
 }
+
+/// Whether a resource can be limited here.
+pub type Capability = crate::capability::Capability<Resource>;
 
 /// One resource of the group.
 trait Part: Debug + Send {

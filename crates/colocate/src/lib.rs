@@ -16,6 +16,7 @@
 pub mod actuators;
 pub mod allotment;
 pub mod audit;
+pub mod capability;
 pub mod cgroup;
 pub mod controller;
 mod escapes;

@@ -25,6 +25,14 @@ pub struct Requests {
     pub load: Option<f64>,
 }
 
+/// Share of a window in which at least one process waited for the resource: `some` of pressure stall information.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pressure {
+    pub cpu: f64,
+    pub memory: f64,
+    pub io: f64,
+}
+
 /// Readings of one tick. Shares are 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
@@ -44,6 +52,11 @@ pub struct Readings {
     /// Bytes a second that the LC service sends, and that BE jobs send.
     pub lc_network: Option<Reading<f64>>,
     pub be_network: Option<Reading<f64>>,
+    /// Pressure on the whole machine, and among the BE jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Reading<Pressure>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub be_pressure: Option<Reading<Pressure>>,
 }
 
 impl Readings {
@@ -60,6 +73,8 @@ impl Readings {
             be_memory_bandwidth: older(self.be_memory_bandwidth),
             lc_network: older(self.lc_network),
             be_network: older(self.be_network),
+            pressure: self.pressure.map(|reading| reading.aged(seconds)),
+            be_pressure: self.be_pressure.map(|reading| reading.aged(seconds)),
         }
     }
 }

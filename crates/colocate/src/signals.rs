@@ -8,9 +8,14 @@
 mod cpu;
 mod lost;
 mod machine;
+mod memory_bandwidth;
+mod network;
+mod pressure;
 mod rate;
 mod run_delay;
 mod service;
+mod signal;
 
 pub use machine::{Machine, Options};
 pub use service::Service;
+pub use signal::{Capability, Signal};

@@ -1,12 +1,18 @@
-//! A slow machine is told from jobs that take the service's core.
+//! A slow machine is told from jobs that take the service's core, and bytes are counted.
 
+use brunt_colocate::cgroup::Group;
 use brunt_colocate::readings::{Reading, Readings};
-use rustix::process::{Pid, Signal, kill_process};
+use brunt_colocate::signals::{Machine, Options, Service, Signal};
+use brunt_meter::cgroup::Linux;
+use rustix::process::{self as unix, Pid, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-use std::{env, thread};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{env, process, thread};
 
 const BUSY: &str = "while :; do :; done";
 
@@ -78,12 +84,51 @@ fn time_in_which_nothing_runs_is_lost_time_and_not_run_delay() {
     let service = Process::shell("exec sleep 1000");
     let seen = watch(&service, 4, |watcher| {
         thread::sleep(Duration::from_secs(1));
-        kill_process(watcher, Signal::STOP).unwrap();
+        kill_process(watcher, unix::Signal::STOP).unwrap();
         thread::sleep(Duration::from_secs(1));
-        kill_process(watcher, Signal::CONT).unwrap();
+        kill_process(watcher, unix::Signal::CONT).unwrap();
     });
     let lost = values(&seen, |readings| readings.lost);
     let delay = values(&seen, |readings| readings.run_delay);
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     assert!(most(&lost) > 0.6 && most(&delay) < 0.1, "lost {lost:?}, run delay {delay:?}");
+}
+
+/// Connections of other programs that come and go make the reading absent, as they should: it is tried again.
+#[test]
+fn the_network_reading_is_what_was_sent() {
+    const SENT: usize = 3_000_000;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut near, _) = listener.accept().unwrap();
+    let group = tempfile::tempdir().unwrap();
+    let group = Group::of(Arc::new(Linux), vec![group.path().to_owned()]);
+    let options = Options { slow_period: Duration::from_millis(1), ..Options::default() };
+    let mut machine = Machine::open(Service::process(process::id()).unwrap(), &group, options);
+    let capability = machine.capabilities().into_iter().find(|one| one.name == Signal::ServiceNetwork).unwrap();
+    if !capability.available && capability.evidence.contains("sock_diag") {
+        return println!("skipped: {}", capability.evidence);
+    }
+    let since = Instant::now();
+    // Of the last reading, where its window ended.
+    let mut begin: Option<Instant> = None;
+    while since.elapsed() < Duration::from_secs(60) {
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| far.read_exact(&mut vec![0; SENT]));
+            near.write_all(&vec![1; SENT]).unwrap();
+            reader.join().unwrap().unwrap();
+        });
+        // Acknowledgements may be delayed, and frequent lists are refused.
+        thread::sleep(Duration::from_secs(1));
+        let end = Instant::now();
+        let reading = machine.read(end).lc_network.filter(|reading| reading.age == 0.0);
+        if let Some((begin, reading)) = begin.zip(reading) {
+            let sent = reading.value * (end - begin).as_secs_f64();
+            assert!((sent - SENT as f64).abs() < 1.0, "{sent}");
+            assert!(machine.totals().service_network_bytes_per_s.is_some());
+            return;
+        }
+        begin = reading.map(|_| end);
+    }
+    println!("skipped: other programs open connections all the time");
 }

@@ -99,6 +99,12 @@ fn pressure_us(resource: &str) -> Option<u64> {
     some_us(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
 }
 
+/// Time in which at least one task waited for processor, memory and I/O, since boot; `None` without CONFIG_PSI.
+pub fn pressure() -> Option<[Duration; 3]> {
+    let [cpu, memory, io] = RESOURCES.map(|resource| pressure_us(resource).map(Duration::from_micros));
+    Some([cpu?, memory?, io?])
+}
+
 fn some_us(text: &str) -> Option<u64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     some.split(' ').find_map(|word| word.strip_prefix("total="))?.parse().ok()

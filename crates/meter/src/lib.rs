@@ -9,6 +9,7 @@
 
 mod absent;
 pub mod cgroup;
+pub mod connections;
 pub mod counters;
 pub mod cpu_interference;
 pub mod doctor;

@@ -10,7 +10,7 @@ use std::{fs, io};
 
 /// Most TCP sockets in use on the machine for connections to be listed under load. The kernel walks all of them, at 1 us each,
 /// during which a generator on that core is stalled: 25 ms with both ends of 10,000 connections, which shows in p99.
-const MAX_IN_USE: u64 = 2_500;
+pub(crate) const MAX_IN_USE: u64 = 2_500;
 const MAX_SOCKETS: usize = 100_000;
 /// Most descriptors searched for listening sockets.
 const MAX_DESCRIPTORS: usize = 65_536;
@@ -140,6 +140,8 @@ mod tests {
     fn sample(sockets: &[(u64, u64)], accepted: u64) -> Sample {
         let socket = |(cookie, bytes): &(u64, u64)| sock_diag::Socket {
             cookie: *cookie,
+            local_port: 7100,
+            group: None,
             received_bytes: *bytes,
             acked_bytes: 2 * bytes,
             retransmits: 1,

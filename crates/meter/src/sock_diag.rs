@@ -12,6 +12,10 @@ use std::{ops::ControlFlow, time::Duration};
 pub(crate) struct Socket {
     /// Identifies the socket for its lifetime.
     pub cookie: u64,
+    pub local_port: u16,
+    /// Id of the control group of version 2 that made it, which is the inode of the group's directory. Linux 5.7 and later
+    /// tell it.
+    pub group: Option<u64>,
     /// Payload received in order, read by the program or not.
     pub received_bytes: u64,
     pub acked_bytes: u64,
@@ -28,13 +32,14 @@ const NLM_F_REQUEST_DUMP: u16 = 0x001 | 0x100 | 0x200;
 /// Attributes of a reply; a request sets bit `n - 1` for attribute `n`.
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
+const INET_DIAG_CGROUP_ID: u16 = 21;
 /// States (`net/tcp_states.h`) in which a connection is a full socket: ESTABLISHED, FIN_WAIT1, CLOSE_WAIT, LAST_ACK, CLOSING.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 8 | 1 << 9 | 1 << 11;
 /// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
 
-/// Calls `each` with every connected TCP socket of this local port, over IPv4 and IPv6, until it returns false.
+/// Calls `each` with every connected TCP socket of this local port, or of all for port 0, over IPv4 and IPv6, until it returns false.
 pub(crate) fn of_port(port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
     for family in [libc::AF_INET, libc::AF_INET6] {
         dump(family as u8, port, each)
@@ -99,13 +104,14 @@ fn socket(message: &[u8]) -> Result<Socket, String> {
     // inet_diag_msg: 4 bytes, then inet_diag_sockid of 48, which ends in the cookie.
     let cookie = u64_at(message, 44)?;
     let mut attributes = message.get(MESSAGE..).ok_or("a socket is cut off")?;
-    let (mut info, mut memory) = (None, None);
+    let (mut info, mut memory, mut group) = (None, None, None);
     while attributes.len() >= 4 {
         let length = usize::from(u16_at(attributes, 0)?);
         let value = attributes.get(4..length).ok_or("an attribute is cut off")?;
         match u16_at(attributes, 2)? {
             INET_DIAG_INFO => info = Some(value),
             INET_DIAG_SKMEMINFO => memory = Some(value),
+            INET_DIAG_CGROUP_ID => group = Some(u64_at(value, 0)?),
             _ => (),
         }
         attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
@@ -114,6 +120,8 @@ fn socket(message: &[u8]) -> Result<Socket, String> {
     let memory = memory.ok_or("it has no memory of a socket")?;
     Ok(Socket {
         cookie,
+        local_port: u16::from_be_bytes(bytes_at(message, 4)?),
+        group,
         // Linux 4.1 and later have these.
         received_bytes: u64_at(info, 128)?,
         acked_bytes: u64_at(info, 120)?,
@@ -178,6 +186,7 @@ mod tests {
                 }
                 std::thread::sleep(Duration::from_millis(5));
             };
+            assert_eq!(socket.local_port, port);
             assert_eq!((socket.received_bytes, socket.acked_bytes, socket.retransmits), (3000, 500, 0), "{host}");
             assert!(socket.buffer_bytes >= 1000 && socket.cookie != 0, "{socket:?}");
         }

@@ -29,7 +29,7 @@ enum Command {
     Status(status::Args),
     /// Add, list and cancel jobs
     Queue(queue::Args),
-    /// Show which resources of jobs can be limited on this machine
+    /// Show what can be limited and measured on this machine
     Probe(probe::Args),
     /// Undo what a killed run left: its jobs, control groups and limits
     Recover(recover::Args),

@@ -14,7 +14,7 @@ use std::{fs, thread};
 const STORM: &str = "$SIG{CHLD} = 'IGNORE'; while (1) { defined fork or select undef, undef, undef, 0.001 }";
 
 fn has(scene: &Scene, resource: Resource) -> bool {
-    let found = scene.actuators.capabilities().into_iter().find(|one| one.resource == resource).unwrap();
+    let found = scene.actuators.capabilities().into_iter().find(|one| one.name == resource).unwrap();
     if !found.available {
         println!("skipped: {resource}: {}", found.evidence);
     }

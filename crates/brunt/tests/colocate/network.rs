@@ -55,7 +55,7 @@ fn the_class_of_the_jobs_follows_the_allotment_and_is_removed() {
         Ok(actuators) => actuators,
         Err(why) => return println!("skipped: {why}"),
     };
-    let capability = actuators.capabilities().into_iter().find(|one| one.resource == Resource::Network).unwrap();
+    let capability = actuators.capabilities().into_iter().find(|one| one.name == Resource::Network).unwrap();
     if capability.available {
         let map = fs::read_to_string(actuators.group().file(&["net_prio.ifpriomap"]).unwrap()).unwrap();
         assert!(map.lines().any(|line| line == format!("{} {}", interface.0, 0xb7c0_0002u32)), "{map}");

@@ -20,14 +20,20 @@ fn every_resource_is_probed_and_nothing_is_left() {
     };
     let (stdout, stderr) = told(&probe(&["--json"]), 0);
     let probed: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    for (mine, theirs) in scene.actuators.capabilities().iter().zip(probed.as_array().unwrap()) {
-        assert_eq!(serde_json::json!(mine.resource), theirs["resource"], "{stdout}");
+    for (mine, theirs) in scene.actuators.capabilities().iter().zip(probed["limits"].as_array().unwrap()) {
+        assert_eq!(serde_json::json!(mine.name), theirs["name"], "{stdout}");
         assert_eq!(mine.available, theirs["available"], "{stdout}");
         assert!(mine.available || theirs["consequence"].is_string(), "{stdout}");
     }
+    let signals = probed["signals"].as_array().unwrap();
+    assert!(signals.iter().all(|one| one["available"] == true || one["consequence"].is_string()), "{stdout}");
+    // What every Linux has.
+    for name in ["lost-time", "service-cpu"] {
+        assert!(signals.iter().any(|one| one["name"] == name && one["available"] == true), "{stdout}");
+    }
     assert_eq!((stderr.as_str(), fs::read_dir(home.path().join("colocate")).unwrap().count()), ("", 0));
     let (stdout, _) = told(&probe(&[]), 0);
-    assert!(stdout.starts_with("freezer    yes  "), "{stdout}");
+    assert!(stdout.starts_with("Limits of jobs\nfreezer          yes  "), "{stdout}");
     let (_, stderr) = told(&probe(&["--interface", "no-such-interface"]), 1);
     assert!(stderr.starts_with("error: interface 'no-such-interface': there is none"), "{stderr}");
     let (_, stderr) = told(&probe(&["--disk", "/proc/self"]), 1);

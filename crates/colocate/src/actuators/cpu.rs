@@ -1,10 +1,6 @@
 //! CPU time: the first cores of a list, and a quota for what is not a whole number of cores.
 
-use super::{
-    Part,
-    capability::{Capability, Resource},
-    knob::Knob,
-};
+use super::{Capability, Part, Resource, knob::Knob};
 use crate::allotment::Allotment;
 use crate::cgroup::Group;
 use brunt_meter::cgroup::{Files, tree};

@@ -1,6 +1,6 @@
 //! Whether the processes of the group run at all.
 
-use super::capability::{Capability, Resource};
+use super::{Capability, Resource};
 use crate::cgroup::Group;
 use brunt_meter::poll::poll;
 use std::time::{Duration, Instant};

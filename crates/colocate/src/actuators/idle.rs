@@ -1,10 +1,6 @@
 //! Priority of BE jobs for cores: they run in the idle class, or have the least weight where a kernel has no such class for groups.
 
-use super::{
-    Part,
-    capability::{Capability, Resource},
-    knob::Knob,
-};
+use super::{Capability, Part, Resource, knob::Knob};
 use crate::allotment::Allotment;
 use crate::cgroup::Group;
 use std::io;

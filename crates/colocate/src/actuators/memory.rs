@@ -1,10 +1,6 @@
 //! Memory of all jobs together, swap included: the kernel kills a process of the group that would exceed it.
 
-use super::{
-    Part,
-    capability::{Capability, Resource},
-    knob::Knob,
-};
+use super::{Capability, Part, Resource, knob::Knob};
 use crate::allotment::Allotment;
 use crate::cgroup::Group;
 use std::io;

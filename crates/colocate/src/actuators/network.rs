@@ -3,11 +3,7 @@
 //! The control group gives packets of BE jobs a priority (controller `net_prio`) which is the number of their class. All other
 //! packets have no class and pass as they would without HTB.
 
-use super::{
-    Part,
-    capability::{Capability, Resource},
-    knob::Knob,
-};
+use super::{Capability, Part, Resource, knob::Knob};
 use crate::allotment::Allotment;
 use crate::cgroup::Group;
 use crate::journal::{Change, Journal};

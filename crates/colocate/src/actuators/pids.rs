@@ -1,10 +1,6 @@
 //! Number of processes and threads of all jobs together: further forks fail.
 
-use super::{
-    Part,
-    capability::{Capability, Resource},
-    knob::Knob,
-};
+use super::{Capability, Part, Resource, knob::Knob};
 use crate::allotment::Allotment;
 use crate::cgroup::Group;
 use std::io;

@@ -2,11 +2,7 @@
 //!
 //! The LC service keeps all ways. Where no resctrl is mounted it is not mounted here.
 
-use super::{
-    Part,
-    capability::{Capability, Resource},
-    knob::Knob,
-};
+use super::{Capability, Part, Resource, knob::Knob};
 use crate::allotment::Allotment;
 use crate::journal::{Change, Journal};
 use brunt_meter::cgroup::Files;
@@ -14,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::{io, sync::Arc};
 
 /// Where it is mounted.
-pub(super) const ROOT: &str = "/sys/fs/resctrl";
+pub(crate) const ROOT: &str = "/sys/fs/resctrl";
 
 #[derive(Debug)]
 pub(super) struct Resctrl {

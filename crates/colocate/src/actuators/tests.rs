@@ -69,7 +69,7 @@ fn a_group_begins_at_the_floor_and_leaves_nothing() {
         assert!((allowed(&actuators) - FLOOR).abs() < 1e-3, "{layout:?}");
         assert!(!actuators.group().is_frozen());
         let missing: Vec<_> = actuators.capabilities().into_iter().filter(|one| !one.available).collect();
-        assert!(missing.iter().all(|one| one.resource == Resource::Cache && one.consequence.is_some()), "{missing:?}");
+        assert!(missing.iter().all(|one| one.name == Resource::Cache && one.consequence.is_some()), "{missing:?}");
         let job = actuators.group().job("7").unwrap();
         assert!(job.dirs().iter().all(|dir| dir.is_dir()) && job.dirs().len() == actuators.group().dirs().len());
         crate::cgroup::enter(&*scene.fake, job.dirs(), "4000000").unwrap();
@@ -114,11 +114,10 @@ fn what_is_missing_is_said() {
         scene.fake.fail(word, Errno::ROFS);
         let actuators = scene.open().unwrap();
         let all = actuators.capabilities();
-        let one = all.iter().find(|one| one.resource == resource).unwrap();
+        let one = all.iter().find(|one| one.name == resource).unwrap();
         // The cores are still those of BE jobs.
         assert!(one.available == (resource == Resource::Cpu) && one.consequence.is_some(), "{one:?}");
-        let mut others =
-            all.iter().filter(|one| ![resource, Resource::Priority, Resource::Cache].contains(&one.resource));
+        let mut others = all.iter().filter(|one| ![resource, Resource::Priority, Resource::Cache].contains(&one.name));
         assert!(others.all(|one| one.available), "{all:?}");
         scene.fake.mend();
         assert_eq!(scene.journal.undo(&*scene.fake), Vec::<String>::new());

@@ -2,6 +2,7 @@
 
 use super::rate::Rate;
 use super::service::Service;
+use super::signal::{Capability, Signal};
 use crate::cgroup::Group;
 use brunt_meter::host::HostCpu;
 use std::time::Instant;
@@ -18,5 +19,17 @@ impl Cpu {
         self.service.add(now, service.cpu_seconds());
         self.jobs.add(now, group.cpu().map(|cpu| cpu.as_secs_f64()));
         self.all.add(now, host.map(|host| host.used().as_secs_f64()));
+    }
+
+    pub(super) fn capabilities(&self, service: &Service, group: &Group) -> [Capability; 2] {
+        let jobs = match group.file(&["cpu.stat", "cpuacct.usage"]).filter(|_| group.cpu().is_some()) {
+            Some(file) => Capability::available(Signal::JobCpu, file.display().to_string()),
+            None => Capability::missing(
+                Signal::JobCpu,
+                "neither cpu.stat of version 2 nor cpuacct.usage",
+                "what BE jobs do on a core that they were given is not recorded",
+            ),
+        };
+        [Capability::available(Signal::ServiceCpu, service.evidence()), jobs]
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! What is slow then is not the doing of BE jobs: waiting for a core that others have is not in it.
 
+use super::signal::{Capability, Signal};
 use crate::readings::Reading;
 use brunt_meter::host::HostCpu;
 use brunt_meter::slice::Gaps;
@@ -74,9 +75,21 @@ impl Lost {
         (self.mean.seconds > 0.0 && self.sees()).then(|| self.mean.lost / self.mean.seconds)
     }
 
-    /// Whether anything is seen at all.
-    pub(super) fn sees(&self) -> bool {
+    fn sees(&self) -> bool {
         self.gaps.is_watching() || !self.host.is_empty()
+    }
+
+    pub(super) fn capability(&self) -> Capability {
+        let blind = "what a slow machine does is taken for the doing of BE jobs: they get less";
+        let name = Signal::LostTime;
+        match (self.gaps.is_watching(), self.host.is_empty()) {
+            (true, false) => Capability::available(name, "a thread that wakes every 10 ms, and steal in /proc/stat"),
+            (true, true) => Capability::available(name, "a thread that wakes every 10 ms"),
+            (false, false) => {
+                Capability::available(name, "steal in /proc/stat").but("pauses that are no steal are not seen")
+            }
+            (false, true) => Capability::missing(name, "neither schedstat nor /proc/stat can be read", blind),
+        }
     }
 
     fn stolen(&self) -> Option<f64> {

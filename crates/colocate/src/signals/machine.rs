@@ -2,23 +2,33 @@
 
 use super::cpu::Cpu;
 use super::lost::Lost;
+use super::memory_bandwidth::MemoryBandwidth;
+use super::network::Network;
+use super::pressure::Pressures;
 use super::run_delay::RunDelay;
 use super::service::Service;
+use super::signal::Capability;
+use crate::actuators::RESCTRL;
 use crate::cgroup::Group;
 use crate::readings::Readings;
 use brunt_meter::host::HostCpu;
 use brunt_results::colocation;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Time between two samples; between them readings age. Pauses are read in every tick.
     pub period: Duration,
+    /// The same of pressure, memory bandwidth and network.
+    pub slow_period: Duration,
+    /// Bytes a second that the memory of this machine can move; shares of memory bandwidth are of it.
+    pub memory_peak: Option<f64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { period: Duration::from_millis(100) }
+        Self { period: Duration::from_millis(100), slow_period: Duration::from_secs(1), memory_peak: None }
     }
 }
 
@@ -29,17 +39,45 @@ pub struct Machine {
     group: Group,
     options: Options,
     sampled: Option<Instant>,
+    slowly_sampled: Option<Instant>,
     lost: Lost,
     run_delay: RunDelay,
     cpu: Cpu,
+    pressures: Pressures,
+    memory: MemoryBandwidth,
+    network: Network,
 }
 
 impl Machine {
     /// Begins to watch the machine; `group` is that of the BE jobs.
     pub fn open(service: Service, group: &Group, options: Options) -> Self {
         let lost = Lost::watch(service.pids().first().copied());
-        let (run_delay, cpu) = (RunDelay::default(), Cpu::default());
-        Self { service, group: group.clone(), options, sampled: None, lost, run_delay, cpu }
+        let files = group.files().clone();
+        let memory = MemoryBandwidth::new(files, Path::new(RESCTRL), &group.name(), options.memory_peak);
+        let mut machine = Self {
+            service,
+            group: group.clone(),
+            options,
+            sampled: None,
+            slowly_sampled: None,
+            lost,
+            run_delay: RunDelay::default(),
+            cpu: Cpu::default(),
+            pressures: Pressures::default(),
+            memory,
+            network: Network::default(),
+        };
+        machine.read(Instant::now());
+        machine
+    }
+
+    /// What can be measured here, with evidence, and what follows where it cannot.
+    pub fn capabilities(&self) -> Vec<Capability> {
+        let [service_cpu, job_cpu] = self.cpu.capabilities(&self.service, &self.group);
+        let [pressure, job_pressure] = self.pressures.capabilities(&self.group);
+        let [service_network, job_network] = self.network.capabilities();
+        let (lost, run_delay, memory) = (self.lost.capability(), self.run_delay.capability(), self.memory.capability());
+        vec![lost, run_delay, service_cpu, job_cpu, pressure, job_pressure, memory, service_network, job_network]
     }
 
     pub fn service(&self) -> &Service {
@@ -49,9 +87,14 @@ impl Machine {
     /// The newest readings, without those of requests. Cheap in most ticks; once in a period it samples.
     pub fn read(&mut self, now: Instant) -> Readings {
         self.lost.tick(now);
-        if self.sampled.is_none_or(|last| now.saturating_duration_since(last) >= self.options.period) {
-            self.sampled = Some(now);
+        let Options { period, slow_period, .. } = self.options;
+        if is_due(&mut self.sampled, now, period) {
             self.sample(now);
+        }
+        if is_due(&mut self.slowly_sampled, now, slow_period) {
+            self.pressures.sample(now, &self.group);
+            self.memory.sample(now);
+            self.network.sample(now, &self.service, &self.group);
         }
         Readings {
             requests: None,
@@ -59,7 +102,12 @@ impl Machine {
             lost: self.lost.reading(now),
             lc_cpu: self.cpu.service.reading(now),
             be_cpu: self.cpu.jobs.reading(now),
-            ..Readings::default()
+            memory_bandwidth: self.memory.all(now),
+            be_memory_bandwidth: self.memory.jobs(now),
+            lc_network: self.network.service(now),
+            be_network: self.network.jobs(now),
+            pressure: self.pressures.machine(now),
+            be_pressure: self.pressures.jobs(now),
         }
     }
 
@@ -73,12 +121,24 @@ impl Machine {
 
     /// Means since it was opened.
     pub fn totals(&self) -> colocation::Machine {
+        let [service_network_bytes_per_s, job_network_bytes_per_s] = self.network.means();
         colocation::Machine {
             service_cores: self.cpu.service.mean(),
             job_cores: self.cpu.jobs.mean(),
             total_cores: self.cpu.all.mean(),
             lost: self.lost.mean(),
-            ..colocation::Machine::default()
+            memory_bytes_per_s: self.memory.mean(),
+            service_network_bytes_per_s,
+            job_network_bytes_per_s,
         }
     }
+}
+
+/// Whether a period has passed since the last time, which is now if so.
+fn is_due(last: &mut Option<Instant>, now: Instant, period: Duration) -> bool {
+    let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= period);
+    if is_due {
+        *last = Some(now);
+    }
+    is_due
 }

@@ -2,6 +2,7 @@
 //!
 //! A service with more threads than cores also waits for itself.
 
+use super::signal::{Capability, Signal};
 use crate::readings::Reading;
 use brunt_meter::SamplingBudget;
 use brunt_meter::run_queue::RunQueue;
@@ -25,6 +26,17 @@ impl RunDelay {
             longest.zip(window).map(|(longest, window)| (longest.as_secs_f64() / window.as_secs_f64()).min(1.0));
         self.newest = share.map(|share| (now, share));
         self.begin = longest.map(|_| now);
+    }
+
+    pub(super) fn capability(&self) -> Capability {
+        let name = Signal::RunDelay;
+        match self.begin {
+            Some(_) => Capability::available(name, "/proc/PID/task/TID/schedstat of the service"),
+            None => {
+                let evidence = "no schedstat of the service: the kernel has none, or it has more than 512 threads";
+                Capability::missing(name, evidence, "waiting for cores is not recorded; no policy depends on it")
+            }
+        }
     }
 
     pub(super) fn reading(&self, now: Instant) -> Option<Reading<f64>> {

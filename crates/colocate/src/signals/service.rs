@@ -85,6 +85,25 @@ impl Service {
         }
     }
 
+    /// Its control group, if it is one.
+    pub(super) fn own_group(&self) -> Option<&Group> {
+        match &self.0 {
+            Kind::Tree(_) => None,
+            Kind::Group { group, .. } => Some(group),
+        }
+    }
+
+    /// Where its CPU time comes from.
+    pub(super) fn evidence(&self) -> String {
+        match &self.0 {
+            Kind::Tree(followed) => match &followed.listens {
+                Some((address, _)) => format!("CPU clocks of the processes that own {address}"),
+                None => format!("CPU clocks of the process {} and its descendants", followed.roots[0]),
+            },
+            Kind::Group { group, .. } => group.dirs()[0].display().to_string(),
+        }
+    }
+
     /// Reads its processes again.
     pub fn refresh(&mut self, now: Instant) {
         match &mut self.0 {

@@ -1,14 +1,20 @@
-//! `brunt colocate probe`: makes a control group, sets everything once, and says what could be set.
+//! `brunt colocate probe`: makes a control group, sets everything once, and says what could be set and measured.
 
 use crate::cmd::stdout;
-use brunt_colocate::actuators::{Actuators, Capability, DiskLimit, NetworkLimit, Settings};
+use brunt_colocate::actuators::{self, Actuators, DiskLimit, NetworkLimit, Settings};
+use brunt_colocate::capability::Capability;
+use brunt_colocate::cgroup::Group;
 use brunt_colocate::journal::{self, Journal};
+use brunt_colocate::signals::{self, Machine, Options, Service};
 use brunt_lab::Error;
 use brunt_meter::cgroup::Linux;
 use brunt_results::ExitCode;
-use std::fmt::Write as _;
+use serde::Serialize;
+use std::fmt::{Display, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{io, process};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -37,10 +43,11 @@ impl Args {
         let interfaces = self.interfaces.clone();
         settings.network = (!interfaces.is_empty()).then_some(NetworkLimit { interfaces, floor: 1 << 20 });
         let mut journal = Journal::in_folder(&journal::folder()?)?;
-        let capabilities = Actuators::open(Arc::new(Linux), &settings, &mut journal).map(|made| made.capabilities());
+        let capabilities = Actuators::open(Arc::new(Linux), &settings, &mut journal)
+            .and_then(|made| Ok(Capabilities { limits: made.capabilities(), signals: signals(made.group())? }));
         let problems = journal.undo(&Linux);
         let capabilities = capabilities?;
-        stdout::print_as(self.json, &capabilities, |all| table(all))?;
+        stdout::print_as(self.json, &capabilities, table)?;
         match &problems[..] {
             [] => Ok(ExitCode::Good),
             [first, ..] => Err(Error::Failed(format!("not undone, see brunt colocate recover: {first}"))),
@@ -48,13 +55,29 @@ impl Args {
     }
 }
 
-fn table(capabilities: &[Capability]) -> String {
+#[derive(Debug, Serialize)]
+struct Capabilities {
+    limits: Vec<actuators::Capability>,
+    signals: Vec<signals::Capability>,
+}
+
+/// With this process as the service.
+fn signals(group: &Group) -> io::Result<Vec<signals::Capability>> {
+    let _listens = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    Ok(Machine::open(Service::process(process::id())?, group, Options::default()).capabilities())
+}
+
+fn table(Capabilities { limits, signals }: &Capabilities) -> String {
+    format!("Limits of jobs\n{}\nSignals\n{}", rows(limits), rows(signals))
+}
+
+fn rows<Name: Display>(capabilities: &[Capability<Name>]) -> String {
     let mut text = String::new();
-    for Capability { resource, available, evidence, consequence } in capabilities {
+    for Capability { name, available, evidence, consequence } in capabilities {
         let mark = if *available { "yes" } else { "no" };
-        let _ = writeln!(text, "{:<10} {mark:<3}  {evidence}", resource.to_string());
+        let _ = writeln!(text, "{:<16} {mark:<3}  {evidence}", name.to_string());
         if let Some(consequence) = consequence {
-            let _ = writeln!(text, "{:<10} {:<3}  {consequence}", "", "");
+            let _ = writeln!(text, "{:<16} {:<3}  {consequence}", "", "");
         }
     }
     text

@@ -1,4 +1,4 @@
-//! What can be limited on a machine.
+//! What is limited.
 
 use serde::Serialize;
 use std::fmt;
@@ -36,31 +36,5 @@ impl fmt::Display for Resource {
             Self::Disk => "disk",
             Self::Cache => "cache",
         })
-    }
-}
-
-/// Whether a resource can be limited here.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Capability {
-    pub resource: Resource,
-    pub available: bool,
-    /// The control file in use, or why there is none.
-    pub evidence: String,
-    /// What follows for BE jobs or the LC service, where the resource is not limited or only in part.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub consequence: Option<String>,
-}
-
-impl Capability {
-    pub fn available(resource: Resource, evidence: impl Into<String>) -> Self {
-        Self { resource, available: true, evidence: evidence.into(), consequence: None }
-    }
-
-    pub fn missing(resource: Resource, evidence: impl Into<String>, consequence: &str) -> Self {
-        Self { resource, available: false, evidence: evidence.into(), consequence: Some(consequence.to_owned()) }
-    }
-
-    pub fn but(self, consequence: &str) -> Self {
-        Self { consequence: Some(consequence.to_owned()), ..self }
     }
 }
