@@ -2,6 +2,7 @@
 
 use super::Group;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Totals since the group was created, but for `memory` and `processes`, which are those of now. `None` where the kernel
@@ -53,6 +54,13 @@ impl Group {
     pub fn cpu(&self) -> Option<Duration> {
         let one = || self.number(&["cpuacct.usage"]).map(Duration::from_nanos);
         self.entry("cpu.stat", "usage_usec").map(Duration::from_micros).or_else(one)
+    }
+
+    /// Where that is from.
+    pub fn cpu_file(&self) -> Option<PathBuf> {
+        let mut two = self.dirs.iter().map(|dir| dir.join("cpu.stat"));
+        let counts = |file: &PathBuf| self.files.read(file).is_ok_and(|text| text.contains("usage_usec "));
+        two.find(counts).or_else(|| self.file(&["cpuacct.usage"]))
     }
 
     pub fn pressure(&self) -> Option<Pressure> {

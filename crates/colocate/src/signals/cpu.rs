@@ -22,7 +22,7 @@ impl Cpu {
     }
 
     pub(super) fn capabilities(&self, service: &Service, group: &Group) -> [Capability; 2] {
-        let jobs = match group.file(&["cpu.stat", "cpuacct.usage"]).filter(|_| group.cpu().is_some()) {
+        let jobs = match group.cpu_file() {
             Some(file) => Capability::available(Signal::JobCpu, file.display().to_string()),
             None => Capability::missing(
                 Signal::JobCpu,
