@@ -7,10 +7,12 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+/// Least bytes of a file before it is replaced.
+const LEAST: u64 = 64 << 10;
 /// Read at once.
-const CHUNK: usize = 64 << 10;
+const CHUNK: usize = 8 << 10;
 /// Most chunks read from a pipe in one poll.
-const CHUNKS: usize = 4;
+const CHUNKS: usize = 32;
 /// Size of a pipe: what a job can write between two polls without waiting.
 const PIPE: usize = 256 << 10;
 
@@ -38,7 +40,7 @@ impl Stream {
         // A limit of the user may forbid it: the job waits more often then.
         let _ = rustix::pipe::fcntl_setpipe_size(&pipe, PIPE);
         let path = output.dir.join(format!("{id}.{suffix}"));
-        let half = (output.bytes / 2).max(CHUNK as u64);
+        let half = (output.bytes / 2).max(LEAST);
         let file = Bounded { path, half, file: None, written: 0, failed: false };
         Ok(Self { pipe: Some(pipe.into()), file, lines: Lines::default() })
     }
