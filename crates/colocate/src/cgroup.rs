@@ -104,7 +104,7 @@ impl Group {
 
     /// Moves processes of jobs that left some of the directories or all of them back. Returns their number.
     pub fn recapture(&self) -> usize {
-        let mut all = escapes::escaped(&*self.files, &self.dirs);
+        let mut all = escapes::escaped(&*self.files, &self.dirs).pids;
         all.extend(self.members());
         let mut strays: BTreeSet<u32> = BTreeSet::new();
         for dir in &self.dirs {

@@ -20,6 +20,7 @@ use crate::plan::Plan;
 use crate::policy::{Decision, Policy};
 use crate::readings::Readings;
 use crate::signals::{self, Machine};
+use brunt_meter::SamplingBudget;
 use brunt_meter::cgroup::Linux;
 use brunt_results::colocation::Summary;
 use changes::Changes;
@@ -63,6 +64,7 @@ pub struct Controller {
     status: status::File,
     last: Option<(Instant, Decision, Readings)>,
     next_check: Instant,
+    strays: SamplingBudget,
     /// Faults of the last application, and whether it is still under way.
     faults: Vec<String>,
     is_freezing: bool,
@@ -119,6 +121,7 @@ impl Controller {
             status,
             last: None,
             next_check: now,
+            strays: SamplingBudget::default(),
             faults: Vec::new(),
             is_freezing: false,
             changes,
@@ -139,7 +142,9 @@ impl Controller {
         self.last = Some((now, decision, readings));
         if now >= self.next_check {
             self.next_check = now + CHECK;
-            self.actuators.group().recapture();
+            let group = self.actuators.group();
+            // This reads all processes of the machine.
+            self.strays.take(|| group.recapture());
             self.status.write(since, &readings, decision, self.work.live(), &self.tally);
         }
         told.end = self.end();
