@@ -3,7 +3,7 @@
 //! An access reads one line of 64 bytes and writes to it. The set is divided among the threads.
 
 use crate::dose::WorkTime;
-use crate::error::{StressError, failed, usage};
+use crate::error::{StressError, usage};
 use crate::random::Random;
 use crate::resource::{Figure, Other, Resource, Worker};
 use crate::room;
@@ -35,7 +35,7 @@ const ACCESSES: u64 = 2_000;
 /// Least memory of a thread.
 const LEAST: u64 = 4096;
 
-/// Lines between two looks at the stop while memory is prepared.
+/// Lines between two looks at the stop while their order is drawn.
 const LINES_AT_ONCE: u32 = 1 << 16;
 
 pub(crate) struct Cache {
@@ -95,19 +95,10 @@ struct Line {
 
 /// The lines, touched, each with its successor.
 fn lines(count: u32, order: Order, random: &mut Random, stop: &Stop) -> Result<Vec<Line>, StressError> {
-    let mut lines = Vec::new();
-    if let Err(error) = lines.try_reserve_exact(count as usize) {
-        return failed(format!("--size: no memory for {count} cache lines: {error}; choose a smaller --size"));
-    }
-    let mut made = 0;
-    while made < count && !stop.is_stopped() {
-        let end = count.min(made.saturating_add(LINES_AT_ONCE));
-        lines.extend((made..end).map(|next| Line { next, writes: 0 }));
-        made = end;
-    }
+    let mut lines = room::filled(count as usize, "cache lines", stop, |next| Line { next: next as u32, writes: 0 })?;
     if order == Order::Dependent {
         // Sattolo's algorithm: a permutation that is a single cycle.
-        for last in (1..made).rev() {
+        for last in (1..lines.len() as u32).rev() {
             if last % LINES_AT_ONCE == 0 && stop.is_stopped() {
                 break;
             }

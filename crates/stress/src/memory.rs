@@ -4,7 +4,7 @@
 //! they write to it, so that the memory moves up to 3/2 and 4/3 of that. The set is divided among the threads.
 
 use crate::dose::WorkTime;
-use crate::error::{StressError, failed, usage};
+use crate::error::{StressError, usage};
 use crate::resource::{Figure, Other, Resource, Worker};
 use crate::room::{self, Room};
 use crate::stop::Stop;
@@ -30,9 +30,6 @@ const ELEMENTS: usize = 4096;
 
 /// Least memory of a thread.
 const LEAST: u64 = 4096;
-
-/// Elements between two looks at the stop while memory is prepared.
-const ELEMENTS_AT_ONCE: usize = 1 << 18;
 
 /// Default size on a machine that does not tell the size of its caches.
 const WITHOUT_CACHE: u64 = 512 << 20;
@@ -88,22 +85,10 @@ impl Resource for Memory {
     }
 
     fn worker(&self, _: usize, stop: &Stop) -> Result<Box<dyn Worker + '_>, StressError> {
-        let array = |value| array(self.elements, value, stop);
+        let array = |value| room::filled(self.elements, "numbers", stop, |_| value);
         let c = if self.kernel == Kernel::Triad { array(2.0)? } else { Vec::new() };
         Ok(Box::new(Streams { kernel: self.kernel, a: array(0.0)?, b: array(1.0)?, c, at: 0 }))
     }
-}
-
-/// An array, touched.
-fn array(elements: usize, value: f64, stop: &Stop) -> Result<Vec<f64>, StressError> {
-    let mut array = Vec::new();
-    if let Err(error) = array.try_reserve_exact(elements) {
-        return failed(format!("--size: no memory for {elements} numbers: {error}; choose a smaller --size"));
-    }
-    while array.len() < elements && !stop.is_stopped() {
-        array.resize(elements.min(array.len() + ELEMENTS_AT_ONCE), value);
-    }
-    Ok(array)
 }
 
 struct Streams {
@@ -145,7 +130,7 @@ mod tests {
         #[test]
         fn a_pass_over_the_set_counts_its_size(elements in 1usize..20_000, is_triad: bool) {
             let kernel = if is_triad { Kernel::Triad } else { Kernel::Copy };
-            let array = |value| array(elements, value, &Stop::new()).unwrap();
+            let array = |value| room::filled(elements, "numbers", &Stop::new(), |_| value).unwrap();
             let mut streams = Streams { kernel, a: array(0.0), b: array(1.0), c: array(2.0), at: 0 };
             let (mut bytes, size) = (0, (elements * kernel.arrays() * 8) as u64);
             while bytes < size {

@@ -1,6 +1,7 @@
 //! Memory that this process may take: what the machine has left, and the limits of its control groups.
 
 use crate::error::{StressError, failed};
+use crate::stop::Stop;
 use brunt_results::Size;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,27 @@ pub(crate) fn check(bytes: u64) -> Result<(), StressError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Bytes that are filled between two looks at the stop.
+const AT_ONCE: usize = 2 << 20;
+
+/// So many elements, touched; fewer if it is stopped meanwhile. `what` names them.
+pub(crate) fn filled<T>(
+    count: usize,
+    what: &str,
+    stop: &Stop,
+    element: impl Fn(usize) -> T,
+) -> Result<Vec<T>, StressError> {
+    let mut all = Vec::new();
+    if let Err(error) = all.try_reserve_exact(count) {
+        return failed(format!("--size: no memory for {count} {what}: {error}; choose a smaller --size"));
+    }
+    while all.len() < count && !stop.is_stopped() {
+        let end = count.min(all.len() + AT_ONCE / size_of::<T>());
+        all.extend((all.len()..end).map(&element));
+    }
+    Ok(all)
 }
 
 fn smallest(meminfo: &str, own_groups: &str, mounts: &Path) -> Option<Room> {
