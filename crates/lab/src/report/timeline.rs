@@ -18,7 +18,7 @@ pub struct Timeline {
     pub latency_ms: Vec<(f64, f64)>,
     /// Cores allotted to the jobs, when they changed, and at the end.
     pub cores: Vec<(f64, f64)>,
-    /// Decisions for another reason than the one before, other than those of normal growth.
+    /// Decisions for another reason than the one before, other than those of [`NORMAL`].
     pub decisions: Vec<(f64, String)>,
 }
 
@@ -66,7 +66,7 @@ struct Allotment {
 }
 
 /// Reasons that are not marked: those of most ticks.
-const NORMAL: &[&str] = &["grow", "hold", "ceiling", "fixed"];
+const NORMAL: &[&str] = &["grow", "hold", "ceiling", "fixed", "cooldown"];
 
 /// The timeline of the trial with most changes, under `graded` if there is one; `None` if no policy reacted.
 pub fn read(rows: &[Row], store: &RunDirectory) -> Option<Timeline> {
@@ -148,6 +148,6 @@ mod tests {
         let seen = records.into_iter().fold((empty, None), add).0;
         assert_eq!(seen.latency_ms, [(0.0, 1.0), (0.3, 9.0), (0.5, 2.0)]);
         assert_eq!(seen.cores, [(0.0, 0.05), (0.1, 0.1), (0.2, 0.1), (0.3, 0.0), (0.5, 0.0)]);
-        assert_eq!(seen.decisions, [(0.3, "emergency".to_owned()), (0.4, "cooldown".to_owned())]);
+        assert_eq!(seen.decisions, [(0.3, "emergency".to_owned())]);
     }
 }

@@ -8,6 +8,8 @@ use crate::report::timeline::Timeline;
 use plotters::prelude::{Color, PathElement};
 
 const HEADING_HEIGHT: i32 = 26;
+/// Between the plots.
+const GAP: i32 = 14;
 const PLOT: i32 = 170;
 const AXIS_HEIGHT: i32 = 40;
 const LEGEND: i32 = 24;
@@ -17,7 +19,7 @@ const RIGHT: i32 = WIDTH - MARGIN;
 const MOST_POINTS: usize = 1500;
 
 pub fn height() -> i32 {
-    2 * (HEADING_HEIGHT + PLOT) + AXIS_HEIGHT + LEGEND
+    2 * (HEADING_HEIGHT + PLOT) + GAP + AXIS_HEIGHT + LEGEND
 }
 
 pub fn draw(timeline: &Timeline, area: &Area, top: i32) -> Drawn {
@@ -27,7 +29,8 @@ pub fn draw(timeline: &Timeline, area: &Area, top: i32) -> Drawn {
     let latencies: Vec<f64> = timeline.latency_ms.iter().map(|(_, ms)| *ms).chain([timeline.limit_ms]).collect();
     let allotted = timeline.cores.iter().map(|(_, cores)| *cores).fold(0.0, f64::max);
     let latency = Plot { area, time: &time, scale: Scale::fitting(&latencies), top: top + HEADING_HEIGHT };
-    let cores = Plot { area, time: &time, scale: Scale::from_zero(allotted), top: top + 2 * HEADING_HEIGHT + PLOT };
+    let cores =
+        Plot { area, time: &time, scale: Scale::from_zero(allotted), top: top + 2 * HEADING_HEIGHT + PLOT + GAP };
     let log = if latency.scale.is_log { ", log scale" } else { "" };
     latency.frame(&format!("{} of the service", timeline.figure), &format!("ms{log}; dashed: the limit"))?;
     latency.limit(timeline.limit_ms)?;
