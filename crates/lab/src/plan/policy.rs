@@ -5,16 +5,27 @@ pub const ALONE: &str = "alone";
 /// The policy that bounds nothing.
 pub const NONE: &str = "none";
 
-pub const POLICIES: &[&str] = &[ALONE, NONE, "graded", "heracles", "heracles-prototype", "static=CORES"];
+const NAMED: &[&str] = &[ALONE, NONE, "graded", "heracles", "heracles-prototype", "koordinator"];
 
-/// A policy in normal form.
+/// As users write them; [`shown`] for readers and controllers.
+pub const POLICIES: &[&str] =
+    &[ALONE, NONE, "graded", "heracles", "heracles/N", "heracles-prototype", "koordinator", "static=CORES"];
+
+/// A policy in normal form, which can be part of a path: `heracles/5` as `heracles:5`.
 pub(super) fn policy(text: &str) -> Result<String, String> {
-    let cores = text.strip_prefix("static=").and_then(|cores| cores.parse::<f64>().ok());
-    match cores.filter(|cores| cores.is_finite() && *cores >= 0.0) {
-        Some(cores) => Ok(format!("static={cores}")),
-        None if POLICIES.contains(&text) && !text.starts_with("static") => Ok(text.to_owned()),
-        None => Err(format!("'{text}' is not a policy: one of {}", POLICIES.join(", "))),
+    let number = |prefix: &str| text.strip_prefix(prefix)?.parse::<f64>().ok().filter(|number| number.is_finite());
+    let speed = number("heracles/").or_else(|| number("heracles:"));
+    match (number("static="), speed) {
+        (Some(cores), _) if cores >= 0.0 => Ok(format!("static={cores}")),
+        (_, Some(speed)) if (0.01..=1000.0).contains(&speed) => Ok(format!("heracles:{speed}")),
+        _ if NAMED.contains(&text) => Ok(text.to_owned()),
+        _ => Err(format!("'{text}' is not a policy: one of {}", POLICIES.join(", "))),
     }
+}
+
+/// A policy as `brunt colocate run` names it.
+pub fn shown(policy: &str) -> String {
+    policy.replace(':', "/")
 }
 
 /// A co-runner's name in normal form; whether the plan has it is known later.

@@ -247,7 +247,8 @@ mod tests {
             ("tls", "true", "true"),
             ("co_runner", "memory", "memory"),
             ("policy", "static=0.50", "static=0.5"),
-            ("policy", "heracles-prototype", "heracles-prototype"),
+            ("policy", "heracles/5", "heracles:5"),
+            ("policy", "koordinator", "koordinator"),
         ] {
             let mut settings = Settings::default();
             assert_eq!(settings.set(name, text).as_deref(), Ok(normal), "{name}");
@@ -273,7 +274,7 @@ mod tests {
             ("vary", &["0", "2M"]),
             ("tls", &["yes"]),
             ("co_runner", &["a,b", ""]),
-            ("policy", &["static", "static=-1", "Graded"]),
+            ("policy", &["static", "static=-1", "heracles/0", "Graded"]),
         ] {
             for text in texts {
                 let error = Settings::default().set(name, text).unwrap_err();

@@ -1,7 +1,7 @@
 //! Figures of a cell whose target had best-effort (BE) jobs beside it, or was alone to be compared with that.
 
 use crate::plan::colocation::Objective;
-use crate::plan::policy::{ALONE, NONE};
+use crate::plan::policy::{ALONE, NONE, shown};
 use crate::run_directory::{Colocated, Seconds, TrialOutcome};
 use crate::stats::{CONFIDENCE, Interval, median_interval, percentile_median, spread, supported};
 use brunt_results::RunResult;
@@ -75,8 +75,8 @@ impl Colocation {
     }
 
     /// The policy for readers.
-    pub fn policy(&self) -> &str {
-        if self.policy == NONE { "unmanaged" } else { &self.policy }
+    pub fn policy(&self) -> String {
+        if self.policy == NONE { "unmanaged".to_owned() } else { shown(&self.policy) }
     }
 
     pub fn estimate(&self, figure: impl Fn(&Repeat) -> Option<f64>) -> Option<Estimate> {
@@ -174,7 +174,7 @@ mod tests {
             objective: Objective { figure: "p99".to_owned(), limit_ms: 6.0 },
             repeats: vec![seconds(1, 4), seconds(3, 4), Repeat::default()],
         };
-        assert_eq!((one.policy(), one.bad_seconds(), one.latency_share()), ("unmanaged", Some(0.5), None));
+        assert_eq!((one.policy().as_str(), one.bad_seconds(), one.latency_share()), ("unmanaged", Some(0.5), None));
         one.repeats.truncate(0);
         assert_eq!(one.bad_seconds(), None);
     }

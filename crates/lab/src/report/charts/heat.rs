@@ -32,7 +32,7 @@ fn heat(rows: &[(&Row, &Colocation)]) -> Heat {
     let mut rates = distinct(rows.iter().map(|(row, _)| rate(row)));
     rates.sort_by(f64::total_cmp);
     let co_runners = distinct(rows.iter().map(|(_, of)| of.co_runner.as_str()));
-    let panels = grouped(rows.iter().map(|(row, of)| (of.policy().to_owned(), (*row, *of))));
+    let panels = grouped(rows.iter().map(|(row, of)| (of.policy(), (*row, *of))));
     let panel = |(policy, rows): (String, Vec<(&Row, &Colocation)>)| {
         let share = |co_runner: &str, at: f64| {
             let mut cells = rows.iter().filter(|(row, of)| of.co_runner == co_runner && rate(row) == at);

@@ -32,7 +32,7 @@ fn of_co_runner(report: &Report, rows: &[Beside]) -> RenderedTable {
     if rows.iter().any(|(row, _)| row.cell.target != rows[0].0.cell.target) {
         columns.push(column(rows, ["", "target"], false, |(row, _)| row.cell.target.clone()));
     }
-    columns.push(column(rows, ["", "policy"], false, |(_, beside)| beside.policy().to_owned()));
+    columns.push(column(rows, ["", "policy"], false, |(_, beside)| beside.policy()));
     let figure = |header, weight, show: &dyn Fn(&Colocation) -> String| Column {
         weight,
         ..column(rows, header, true, |(_, beside)| show(beside))

@@ -6,15 +6,16 @@
 use super::{Result, TESTER_LOG, TrialContext, TrialError};
 use crate::fs_error::with_path;
 use crate::plan::colocation::{Beside, Objective};
-use crate::plan::policy::NONE;
+use crate::plan::policy::{self, NONE};
 use crate::run_directory::{Colocated, RunDirectory, SUMMARY, Seconds};
 use crate::schedule::Cell;
 use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
 use brunt_meter::poll::{every, poll};
 use brunt_results::colocation::Summary;
 use brunt_results::directory::Directory;
-use brunt_results::{RunResult, hlog};
+use brunt_results::{Cores, RunResult, hlog};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -38,7 +39,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 /// A plan of `brunt colocate run`.
 #[derive(Serialize)]
 struct ControllerPlan<'a> {
-    policy: &'a str,
+    policy: String,
     cores: String,
     out: &'a Path,
     service: Service<'a>,
@@ -195,7 +196,7 @@ impl TrialContext<'_> {
         tick: &mut dyn FnMut(&'static str),
     ) -> Result<Summary> {
         let store = RunDirectory::at(&self.runner.request.out);
-        let dir = store.co_runner(&beside.co_runner.name, &cores(cell, beside), self.group.repeat);
+        let dir = store.co_runner(&beside.co_runner.name, &jobs_cores(cell, beside).to_string(), self.group.repeat);
         if let Ok(summary) = Directory::open(&dir).read_json(SUMMARY) {
             return Ok(summary);
         }
@@ -223,7 +224,7 @@ impl TrialContext<'_> {
         Ok(summary)
     }
 
-    /// Starts the controller of this cell with its files in `dir`, on the generator's cores.
+    /// Starts the controller of this cell with its files in `dir`. It can give jobs only cores that it may use itself.
     fn controller(
         &self,
         index: usize,
@@ -235,8 +236,8 @@ impl TrialContext<'_> {
         let dir = std::path::absolute(dir)?;
         let (counts, out, file) = (dir.join(COUNTS), dir.join(FOLDER), dir.join(PLAN));
         let plan = ControllerPlan {
-            policy: beside.policy,
-            cores: cores(cell, beside),
+            policy: policy::shown(beside.policy),
+            cores: jobs_cores(cell, beside).to_string(),
             out: &out,
             service: Service {
                 pid: target.pid(),
@@ -255,7 +256,7 @@ impl TrialContext<'_> {
         File::create(&counts).map_err(with_path(&counts))?;
         let args = ["colocate".to_owned(), "run".to_owned(), file.display().to_string()];
         let launch = Launch {
-            cores: Some(cell.placement.client.clone()),
+            cores: Some(union(&cell.placement.client, jobs_cores(cell, beside))),
             ..Launch::new(
                 self.runner.request.brunt.clone(),
                 args.into(),
@@ -286,9 +287,12 @@ impl TrialContext<'_> {
     }
 }
 
-/// Cores of the jobs, as a list.
-fn cores(cell: &Cell, beside: Beside) -> String {
-    beside.colocation.cores.as_ref().unwrap_or(&cell.placement.server).to_string()
+fn jobs_cores<'a>(cell: &'a Cell, beside: Beside<'a>) -> &'a Cores {
+    beside.colocation.cores.as_ref().unwrap_or(&cell.placement.server)
+}
+
+fn union(one: &Cores, other: &Cores) -> Cores {
+    Cores(one.0.iter().chain(&other.0).copied().collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 #[cfg(test)]
