@@ -19,7 +19,7 @@ pub struct HostCpu {
 
 impl HostCpu {
     pub fn now() -> Option<Self> {
-        Self::parse(&fs::read_to_string("/proc/stat").ok()?)
+        Self::parse(&proc::text("/proc/stat").ok()?)
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -96,7 +96,7 @@ const RESOURCES: [&str; 3] = ["cpu", "memory", "io"];
 
 /// Time in which at least one task waited for the resource, since boot, in microseconds; `None` without CONFIG_PSI.
 fn pressure_us(resource: &str) -> Option<u64> {
-    some_us(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
+    some_us(&proc::text(format!("/proc/pressure/{resource}")).ok()?)
 }
 
 /// Time in which at least one task waited for processor, memory and I/O, since boot; `None` without CONFIG_PSI.

@@ -1,6 +1,8 @@
 //! Frequently read files of `/proc`. `None` means that the process is gone or not accessible.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::Path;
 
 /// The used part of `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +29,8 @@ pub(crate) struct Stat {
 impl Stat {
     pub(crate) fn of(pid: u32) -> Option<Self> {
         // Read for every process once a second: parses only what is used.
-        let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let mut bytes = Vec::with_capacity(1024);
+        File::open(format!("/proc/{pid}/stat")).ok()?.read_to_end(&mut bytes).ok()?;
         Self::parse(pid, &String::from_utf8_lossy(&bytes))
     }
 
@@ -61,6 +64,13 @@ impl Stat {
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         processes.filter_map(|process| Self::of(process.file_name().to_str()?.parse().ok()?)).collect()
     }
+}
+
+/// The text of a file of the kernel. Such files tell no size, so that `fs::read_to_string` would take it in many small pieces.
+pub(crate) fn text(path: impl AsRef<Path>) -> io::Result<String> {
+    let mut text = String::with_capacity(4096);
+    File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 pub(crate) fn threads_of(pid: u32) -> Vec<u32> {

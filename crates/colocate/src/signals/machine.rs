@@ -5,6 +5,7 @@ use super::lost::Lost;
 use super::memory_bandwidth::MemoryBandwidth;
 use super::network::Network;
 use super::pressure::Pressures;
+use super::rate::is_due;
 use super::run_delay::RunDelay;
 use super::service::Service;
 use super::signal::Capability;
@@ -132,13 +133,4 @@ impl Machine {
             job_network_bytes_per_s,
         }
     }
-}
-
-/// Whether a period has passed since the last time, which is now if so.
-fn is_due(last: &mut Option<Instant>, now: Instant, period: Duration) -> bool {
-    let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= period);
-    if is_due {
-        *last = Some(now);
-    }
-    is_due
 }

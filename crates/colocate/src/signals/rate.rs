@@ -1,7 +1,7 @@
-//! A figure that only grows, as a rate.
+//! A figure that only grows, as a rate, and when to read it.
 
 use crate::readings::Reading;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What it grew by in a second, in the newest window and in the mean of all.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,11 +41,19 @@ impl Rate {
     }
 }
 
+/// Whether a period has passed since the last time, which is now if so.
+pub(super) fn is_due(last: &mut Option<Instant>, now: Instant, period: Duration) -> bool {
+    let is_due = last.is_none_or(|last| now.saturating_duration_since(last) >= period);
+    if is_due {
+        *last = Some(now);
+    }
+    is_due
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::time::Duration;
 
     proptest! {
         #[test]

@@ -1,6 +1,7 @@
 //! The processes of the LC service: a process with its descendants, those that own a listening address, or a control group.
 //! They may end and be replaced.
 
+use super::rate::is_due;
 use crate::cgroup::Group;
 use brunt_meter::cgroup::Linux;
 use brunt_meter::{ProcessTree, SamplingBudget, listener};
@@ -10,8 +11,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Time between two looks for new processes.
-const FOLLOW: Duration = Duration::from_secs(1);
+/// Time between two looks for new owners of the address.
+const OWNERS: Duration = Duration::from_secs(1);
+
+/// Time between two looks for new descendants, of some milliseconds each on a machine where processes are started.
+const DESCENDANTS: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub struct Service(Kind);
@@ -31,7 +35,8 @@ struct Followed {
     cpu_seconds: f64,
     /// What is to be added to the tree's CPU time, in seconds, so that the sum goes on when the tree is another.
     offset: f64,
-    followed: Option<Instant>,
+    looked_for_owners: Option<Instant>,
+    looked_for_descendants: Option<Instant>,
     /// Of looking for descendants, which reads all processes of the machine if any was forked.
     descendants: SamplingBudget,
     /// Of looking for the owners, which reads their descriptors too.
@@ -124,18 +129,29 @@ impl Service {
 impl Followed {
     fn new(listens: Option<(String, BTreeSet<u64>)>, mut tree: ProcessTree, roots: Vec<u32>) -> Self {
         let cpu_seconds = tree.cpu_seconds();
-        let (descendants, owners) = Default::default();
-        Self { listens, tree, roots, cpu_seconds, offset: 0.0, followed: None, descendants, owners }
+        Self {
+            listens,
+            tree,
+            roots,
+            cpu_seconds,
+            offset: 0.0,
+            looked_for_owners: None,
+            looked_for_descendants: None,
+            descendants: SamplingBudget::default(),
+            owners: SamplingBudget::default(),
+        }
     }
 
     fn refresh(&mut self, now: Instant) {
-        let is_due = self.followed.is_none_or(|last| now.saturating_duration_since(last) >= FOLLOW);
         let Self { tree, descendants, .. } = self;
-        let sampled = if is_due { descendants.take(|| tree.cpu_seconds()) } else { None };
+        let sampled = if is_due(&mut self.looked_for_descendants, now, DESCENDANTS) {
+            descendants.take(|| tree.cpu_seconds())
+        } else {
+            None
+        };
         let of_tree = sampled.unwrap_or_else(|| tree.known_cpu_seconds());
         self.cpu_seconds = self.offset + of_tree;
-        if is_due {
-            self.followed = Some(now);
+        if is_due(&mut self.looked_for_owners, now, OWNERS) {
             self.replace();
         }
     }

@@ -1,5 +1,6 @@
 //! Access to the files of control groups.
 
+use crate::proc;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Debug;
 use std::io::{self, Write as _};
@@ -37,7 +38,7 @@ pub struct Linux;
 
 impl Files for Linux {
     fn read(&self, file: &Path) -> io::Result<String> {
-        fs::read_to_string(file).map_err(|error| named(file, &error))
+        proc::text(file).map_err(|error| named(file, &error))
     }
 
     fn write(&self, file: &Path, text: &str) -> io::Result<()> {
