@@ -50,32 +50,3 @@ impl RunQueue {
         longest
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Instant;
-
-    #[test]
-    fn threads_that_share_a_core_wait_for_each_other() {
-        let mut waits = RunQueue::default();
-        assert_eq!(waits.longest(&[]), None);
-        let own = [std::process::id()];
-        let core = (0..1024).find(|core| rustix::thread::sched_getaffinity(None).is_ok_and(|set| set.is_set(*core)));
-        let end = Instant::now() + Duration::from_secs(3);
-        let burn = move || {
-            let mut set = rustix::thread::CpuSet::new();
-            core.into_iter().for_each(|core| set.set(core));
-            rustix::thread::sched_setaffinity(None, &set).unwrap();
-            while Instant::now() < end {}
-        };
-        let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(burn)).collect();
-        std::thread::sleep(Duration::from_millis(500));
-        waits.longest(&own).unwrap();
-        std::thread::sleep(Duration::from_secs(2));
-        // Each has half of the core.
-        let waited = waits.longest(&own).unwrap();
-        assert!(waited > Duration::from_millis(500), "{waited:?}");
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-    }
-}
