@@ -12,6 +12,7 @@ mod memory_bandwidth;
 mod network;
 mod pressure;
 mod rate;
+pub mod requests;
 mod run_delay;
 mod service;
 mod signal;

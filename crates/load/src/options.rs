@@ -1,5 +1,6 @@
 //! Options of a run: the flags of `brunt load`, resolved.
 
+use crate::measure::counter::Counting;
 use crate::schedule::{Arrival, Schedule, Share};
 use crate::{http::Http, local_addrs::LocalAddrs};
 use brunt_runtime::net::Address;
@@ -110,17 +111,6 @@ pub struct Options {
     pub seed: u64,
     /// Counts in short intervals for [`crate::Observer::counts`]; a session makes none.
     pub counts: Option<Counting>,
-}
-
-/// How requests are counted in short intervals.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Counting {
-    /// Length of an interval.
-    pub every: Duration,
-    /// A request that takes longer is slow.
-    pub limit: Duration,
-    /// Between 0 and 1; of the response times of the last second.
-    pub quantile: f64,
 }
 
 impl Options {

@@ -6,12 +6,23 @@
 //! was intended before the edge of the last walk.
 
 use super::histogram::{Cells, RawHistogram};
-use crate::{options::Counting, schedule::Schedule};
+use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
-use std::mem;
+use std::{mem, time::Duration};
 
 /// Steps in which the ages of requests that are due and have no connection are counted.
 const STEPS: u64 = 100;
+
+/// How requests are counted in short intervals.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Counting {
+    /// Length of an interval.
+    pub every: Duration,
+    /// A request that takes longer is slow.
+    pub limit: Duration,
+    /// Between 0 and 1; of the response times of the last second.
+    pub quantile: f64,
+}
 
 pub struct Counter {
     limit_ns: u64,

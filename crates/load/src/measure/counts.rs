@@ -3,9 +3,8 @@
 //! A line is complete when every thread has sent its part of the interval, or when one has sent the next: a thread that is
 //! held up delays the counts of the others by one interval at most, and its own are in a later line.
 
-use super::counter::Part;
+use super::counter::{Counting, Part};
 use super::histogram::{Cells, RawHistogram};
-use crate::options::Counting;
 use brunt_results::counts::Counts;
 use std::collections::VecDeque;
 

@@ -1,7 +1,6 @@
 use super::*;
 use crate::schedule::{Arrival, Share};
 use proptest::prelude::*;
-use std::time::Duration;
 
 const MS: u64 = 1_000_000;
 const START: u64 = 7 * MS;

@@ -1,0 +1,134 @@
+//! Counts of the LC service's requests, from a source that the user names.
+//!
+//! Each source reads in a thread of its own, so that no call here waits. Counts that came since the last poll are added up to
+//! one reading.
+
+mod buckets;
+mod child;
+mod feed;
+mod file;
+mod get;
+mod lines;
+mod probe;
+mod prometheus;
+#[cfg(test)]
+mod tests;
+
+use crate::objective::Objective;
+use crate::readings::{Reading, Requests};
+use brunt_results::latency::share_beyond;
+use child::Child;
+use feed::Feed;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Where counts come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum From {
+    /// Arguments of `brunt load`, which is started and ended.
+    Load(Vec<String>),
+    /// A file of counts that grows, or a named pipe.
+    File(PathBuf),
+    /// A program that prints counts, which is started and ended.
+    Command(Vec<String>),
+    /// A server that gets requests of its own: `tcp://HOST:PORT`, an echo, or `http://HOST[:PORT]/PATH`.
+    Probe {
+        url: String,
+        /// From one request to the next.
+        every: Duration,
+    },
+    /// The service's metrics in the text format of Prometheus.
+    Prometheus {
+        url: String,
+        /// Name of a histogram of response times, without `_bucket`.
+        histogram: String,
+        every: Duration,
+    },
+}
+
+/// From one request of a probe to the next, unless the user says.
+pub const PROBE_EVERY: Duration = Duration::from_millis(5);
+/// From one look at metrics to the next, unless the user says.
+pub const METRICS_EVERY: Duration = Duration::from_millis(500);
+const LEAST_EVERY: Duration = Duration::from_millis(1);
+
+/// A source that is being read. Dropped, it ends.
+#[derive(Debug)]
+pub struct Source {
+    feed: Arc<Feed>,
+    child: Option<Child>,
+    /// End of its window in seconds of CLOCK_MONOTONIC.
+    newest: Option<(f64, Requests)>,
+}
+
+impl Source {
+    /// Starts to read. `peak` is the service's highest rate, in requests a second; `brunt` this program.
+    ///
+    /// # Errors
+    /// The source cannot be read, whatever happens later. A file or server that is not there yet is waited for.
+    pub fn start(from: &From, objective: Objective, peak: Option<f64>, brunt: &Path) -> io::Result<Self> {
+        let feed = Arc::new(Feed::new(peak));
+        let child = match from {
+            From::Load(arguments) => Some(Child::load(&feed, brunt, arguments, &slo(objective)?)?),
+            From::Command(command) => Some(Child::command(&feed, command)?),
+            From::File(path) => {
+                file::follow(&feed, path)?;
+                None
+            }
+            From::Probe { url, every } => {
+                probe::start(&feed, url, checked(*every)?, objective)?;
+                None
+            }
+            From::Prometheus { url, histogram, every } => {
+                prometheus::start(&feed, url, histogram, checked(*every)?, objective)?;
+                None
+            }
+        };
+        Ok(Self { feed, child, newest: None })
+    }
+
+    /// The counts since the poll before; if there are none, the same as then, older.
+    pub fn poll(&mut self, now: Instant) -> Option<Reading<Requests>> {
+        self.newest = self.feed.take().or(self.newest);
+        let (end, value) = self.newest?;
+        Some(Reading { value, age: (self.feed.seconds(now) - end).max(0.0) })
+    }
+
+    /// Why nothing more will come.
+    pub fn ended(&mut self) -> Option<String> {
+        self.child.as_mut().and_then(Child::ended).or_else(|| self.feed.failure())
+    }
+
+    /// What has gone wrong without an end of the source, each kind once.
+    pub fn warning(&mut self) -> Option<String> {
+        self.feed.warning()
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.feed.stop();
+    }
+}
+
+/// The objective as `brunt load` reads it.
+fn slo(objective: Objective) -> io::Result<String> {
+    let is_figure =
+        |name: &&&str| share_beyond(name).is_some_and(|share| (1.0 - share - objective.quantile).abs() < 1e-9);
+    let figure = ["p50", "p90", "p99", "p99.9"].iter().find(is_figure).copied();
+    let why = || format!("brunt load has no quantile {}: choose p50, p90, p99 or p99.9", objective.quantile);
+    Ok(format!("{}<{}us", figure.ok_or_else(|| invalid(why()))?, (objective.limit_ms * 1e3).round()))
+}
+
+fn checked(every: Duration) -> io::Result<Duration> {
+    match every < LEAST_EVERY {
+        true => Err(invalid(format!("every {every:?} is too often: give at least 1ms"))),
+        false => Ok(every),
+    }
+}
+
+fn invalid(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why.into())
+}

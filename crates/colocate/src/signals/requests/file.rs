@@ -1,0 +1,100 @@
+//! A file of counts that grows, as `brunt load --counts` writes it. One that is truncated or replaced is read from its begin; what a
+//! file has before the first look is of the past and not read.
+
+use super::{feed::Feed, lines::Lines};
+use rustix::fs::OFlags;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+const PERIOD: Duration = Duration::from_millis(10);
+const CHUNK: usize = 64 << 10;
+
+/// Reads the file in a thread, until the feed is stopped.
+pub fn follow(feed: &Arc<Feed>, path: &Path) -> io::Result<()> {
+    let mut follower = Follower { path: path.to_owned(), file: None, position: 0, lines: Lines::default() };
+    follower.open(true)?;
+    let feed = Arc::clone(feed);
+    let work = move || {
+        while !feed.is_stopped() {
+            if let Err(error) = follower.look(&feed) {
+                feed.warn("file", format!("cannot read {}: {error}", follower.path.display()));
+            }
+            thread::sleep(PERIOD);
+        }
+    };
+    thread::Builder::new().name("counts".to_owned()).spawn(work).map(drop)
+}
+
+struct Follower {
+    path: PathBuf,
+    file: Option<File>,
+    position: u64,
+    lines: Lines,
+}
+
+impl Follower {
+    /// Opens the file, if it exists. Its begin is skipped if it is of the past.
+    fn open(&mut self, is_of_the_past: bool) -> io::Result<()> {
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.path.display()));
+        // A pipe without a writer would block.
+        match OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(named(error)),
+            Ok(file) => self.file = Some(file),
+        }
+        self.position = 0;
+        self.lines.clear();
+        if let Some(file) = &mut self.file {
+            let found = file.metadata()?;
+            if found.is_dir() {
+                return Err(named(io::Error::from(io::ErrorKind::IsADirectory)));
+            }
+            if is_of_the_past && found.is_file() {
+                self.position = file.seek(SeekFrom::End(0)).map_err(named)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, feed: &Feed) -> io::Result<()> {
+        self.read(feed)?;
+        let Some(file) = &self.file else { return self.open(false) };
+        let Ok(named) = fs::metadata(&self.path) else { return Ok(()) };
+        let is = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        if !is(&file.metadata()?, &named) {
+            // What was written between the last read and the replacement.
+            self.read(feed)?;
+            self.open(false)?;
+        } else if named.len() < self.position && !named.file_type().is_fifo() {
+            self.position = 0;
+            self.lines.clear();
+            self.file.as_mut().map_or(Ok(0), |file| file.seek(SeekFrom::Start(0)))?;
+        } else {
+            return Ok(());
+        }
+        self.read(feed)
+    }
+
+    fn read(&mut self, feed: &Feed) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut chunk = [0; CHUNK];
+        loop {
+            match file.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(length) => {
+                    self.position += length as u64;
+                    self.lines.add(&chunk[..length], feed);
+                }
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
