@@ -13,6 +13,7 @@ mod probe;
 mod random;
 mod run;
 mod scene;
+mod sources;
 
 #[test]
 fn golden_sessions() {

@@ -69,6 +69,8 @@ impl Source {
     /// # Errors
     /// The source cannot be read, whatever happens later. A file or server that is not there yet is waited for.
     pub fn start(from: &From, objective: Objective, peak: Option<f64>, brunt: &Path) -> io::Result<Self> {
+        // The rate of probes is not that of the service's users.
+        let peak = peak.filter(|_| !matches!(from, From::Probe { .. }));
         let feed = Arc::new(Feed::new(peak));
         let child = match from {
             From::Load(arguments) => Some(Child::load(&feed, brunt, arguments, &slo(objective)?)?),

@@ -61,7 +61,8 @@ impl Feed {
             return self.warn("clock", why);
         }
         let Counts { seconds, count, slow, latency_ms, offered, load, .. } = counts;
-        let load = load.or_else(|| Some(offered? / self.peak?));
+        let rate = offered.unwrap_or(count as f64 / seconds);
+        let load = load.or(self.peak.map(|peak| rate / peak));
         let mut state = self.state();
         if state.end.is_none_or(|last| end > last) {
             state.end = Some(end);
