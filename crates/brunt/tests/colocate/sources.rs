@@ -104,6 +104,6 @@ fn a_run_counts_the_requests_of_its_source_and_ends_with_it() {
     let script = r#"command = ["sh", "-c", "echo '{\"seconds\":1,\"count\":70,\"slow\":7,\"latency_ms\":3}'; sleep 1; echo bye >&2"]"#;
     let (_, stderr) = told(&with(script), 1);
     assert!(stderr.contains("sh, the source of the counts, has ended (exit code 0): bye"), "{stderr}");
-    let (_, stderr) = told(&with("probe = \"https://127.0.0.1/\""), 1);
+    let (_, stderr) = told(&with("probe = \"https://127.0.0.1/\""), 2);
     assert!(stderr.contains("[source] 'https://127.0.0.1/': https is not supported here"), "{stderr}");
 }
