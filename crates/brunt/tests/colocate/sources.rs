@@ -34,7 +34,7 @@ fn echo(stalled: &Arc<AtomicBool>) -> SocketAddr {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             stream.set_nodelay(true).unwrap();
-            let (serve, stalled) = (serve.clone(), Arc::clone(&stalled));
+            let stalled = Arc::clone(&stalled);
             thread::spawn(move || serve(stream, stalled));
         }
     });
@@ -95,7 +95,8 @@ fn a_run_counts_the_requests_of_its_source_and_ends_with_it() {
         finish(home.path(), &path, &[])
     };
     let url = format!("tcp://{}", echo(&Arc::default()));
-    let load = format!("load = [\"{url}\", \"-R\", \"200\", \"-d\", \"1s\", \"--warmup\", \"0s\", \"--allow-untrusted\"]");
+    let load =
+        format!("load = [\"{url}\", \"-R\", \"200\", \"-d\", \"1s\", \"--warmup\", \"0s\", \"--allow-untrusted\"]");
     let (_, stderr) = told(&with(&load), 1);
     assert!(stderr.contains("brunt load, the source of the counts, has ended"), "{stderr}");
     let summary: Summary = serde_json::from_slice(&fs::read(home.path().join("out/summary.json")).unwrap()).unwrap();
