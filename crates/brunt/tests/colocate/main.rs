@@ -7,6 +7,7 @@ mod containment;
 mod controller;
 mod exec;
 mod guardian;
+mod interference;
 mod network;
 mod probe;
 #[path = "../common/random.rs"]
