@@ -14,10 +14,12 @@ mod node;
 mod plant;
 pub mod preset;
 pub mod run;
+mod scenario;
 pub mod search;
 mod source;
 
 pub use job::Job;
 pub use load::Load;
 pub use plant::{Machine, Service};
-pub use run::{Outcome, Scenario, simulate};
+pub use run::{Outcome, simulate};
+pub use scenario::Scenario;

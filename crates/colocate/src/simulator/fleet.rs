@@ -10,8 +10,8 @@ mod scheduler;
 pub use scheduler::Placement;
 
 use super::chance::Chance;
-use super::node::Node;
-use super::run::{Scenario, Second};
+use super::node::{Node, Second};
+use super::scenario::Scenario;
 use jobs::Jobs;
 use scheduler::Report;
 use serde::Serialize;

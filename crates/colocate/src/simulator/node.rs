@@ -2,17 +2,35 @@
 
 use super::load::Load;
 use super::plant::{Plant, Step};
-use super::run::{Scenario, Second};
+use super::scenario::Scenario;
 use super::source::Source;
 use crate::allotment::Allotment;
 use crate::audit::Record;
+use crate::objective::Objective;
 use crate::policy::{Decision, Policy, Reason};
+use serde::Serialize;
 use std::time::Duration;
 
 /// Period of the controller's ticks, and of the simulated steps.
 pub const TICK: Duration = Duration::from_millis(20);
 
 const TICKS_A_SECOND: u64 = 50;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Second {
+    pub requests: u64,
+    pub slow: u64,
+    pub cores: f64,
+    pub lc_cores: f64,
+    pub be_work: f64,
+    pub load: f64,
+}
+
+impl Second {
+    pub fn is_bad(self, objective: Objective) -> bool {
+        self.slow as f64 > objective.budget() * self.requests as f64
+    }
+}
 
 #[derive(Debug)]
 pub struct Node {

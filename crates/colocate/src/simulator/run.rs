@@ -1,34 +1,10 @@
 //! One simulation: a policy holds a load for a time.
 
-use super::job::Job;
-use super::load::Load;
-use super::node::{Decisions, Node};
-use super::plant::{Machine, Service};
-use crate::allotment::Bounds;
+use super::node::{Decisions, Node, Second};
+use super::scenario::Scenario;
 use crate::audit::Record;
 use crate::objective::Objective;
-use crate::policy::choice::Choice;
 use serde::Serialize;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scenario {
-    pub machine: Machine,
-    pub service: Service,
-    pub objective: Objective,
-    pub job: Job,
-    pub load: Load,
-    pub seconds: u64,
-    pub policy: Choice,
-    /// Share of the reports about the service that get lost.
-    pub missing: f64,
-    pub seed: u64,
-}
-
-impl Scenario {
-    pub fn bounds(&self) -> Bounds {
-        Bounds::new(0.05, self.machine.cores)
-    }
-}
 
 /// Shares are 0 to 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -50,22 +26,6 @@ pub struct Outcome {
     /// Each second.
     #[serde(skip)]
     pub series: Vec<Second>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Second {
-    pub requests: u64,
-    pub slow: u64,
-    pub cores: f64,
-    pub lc_cores: f64,
-    pub be_work: f64,
-    pub load: f64,
-}
-
-impl Second {
-    pub fn is_bad(self, objective: Objective) -> bool {
-        self.slow as f64 > objective.budget() * self.requests as f64
-    }
 }
 
 /// Simulates, and gives each tick to `audit`.

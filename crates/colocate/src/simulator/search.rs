@@ -1,6 +1,7 @@
 //! The best allotment that does not change: what a controller is compared with.
 
-use super::run::{Outcome, Scenario, simulate};
+use super::run::{Outcome, simulate};
+use super::scenario::Scenario;
 use crate::policy::choice::Choice;
 
 /// Bad seconds above those of the service alone, as a share, that an allotment may cost.

@@ -1,7 +1,7 @@
 //! Where a job is placed, by what the machines report.
 
 use crate::simulator::chance::Chance;
-use crate::simulator::run::Second;
+use crate::simulator::node::Second;
 use std::fmt;
 use std::str::FromStr;
 

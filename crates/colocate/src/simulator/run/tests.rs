@@ -1,6 +1,8 @@
 use super::*;
+use crate::policy::choice::Choice;
 use crate::simulator::preset;
 use crate::simulator::search::{ALLOWED, alone, best_static};
+use crate::simulator::{Job, Load};
 
 fn server(job: Job, load: Load, seconds: u64, policy: Choice) -> Scenario {
     let (machine, service, objective) = preset::server();

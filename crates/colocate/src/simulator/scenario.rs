@@ -1,0 +1,28 @@
+//! What is simulated.
+
+use super::job::Job;
+use super::load::Load;
+use super::plant::{Machine, Service};
+use crate::allotment::Bounds;
+use crate::objective::Objective;
+use crate::policy::choice::Choice;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scenario {
+    pub machine: Machine,
+    pub service: Service,
+    pub objective: Objective,
+    pub job: Job,
+    pub load: Load,
+    pub seconds: u64,
+    pub policy: Choice,
+    /// Share of the reports about the service that get lost.
+    pub missing: f64,
+    pub seed: u64,
+}
+
+impl Scenario {
+    pub fn bounds(&self) -> Bounds {
+        Bounds::new(0.05, self.machine.cores)
+    }
+}
