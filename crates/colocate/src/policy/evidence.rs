@@ -87,12 +87,35 @@ impl Window {
         self.sum(begin.as_secs_f64())
     }
 
+    /// Seconds, of those since this time, in whose windows a share above `budget` was slow.
+    pub fn seconds_over(&self, budget: f64, begin: Duration) -> f64 {
+        let over = self.since(begin.as_secs_f64()).filter(|requests| is_over(requests, budget));
+        over.map(|requests| requests.seconds).sum()
+    }
+
+    /// For how many seconds, up to the newest window, a share above `budget` has been slow in every window.
+    pub fn over_for(&self, budget: f64) -> f64 {
+        let all = self.since(f64::NEG_INFINITY).take_while(|requests| is_over(requests, budget));
+        all.map(|requests| requests.seconds).sum()
+    }
+
     fn sum(&self, from: f64) -> Counts {
         let mut counts = Counts::default();
-        let later = self.windows.iter().rev().take_while(|(end, requests)| end - requests.seconds >= from - RESOLUTION);
-        later.for_each(|(_, requests)| counts.add(*requests));
+        self.since(from).for_each(|requests| counts.add(*requests));
         counts
     }
+
+    /// The requests of windows that began at this time or later, newest first.
+    fn since(&self, from: f64) -> impl Iterator<Item = &Requests> {
+        let later = self.windows.iter().rev();
+        later
+            .take_while(move |(end, requests)| end - requests.seconds >= from - RESOLUTION)
+            .map(|(_, requests)| requests)
+    }
+}
+
+fn is_over(requests: &Requests, budget: f64) -> bool {
+    requests.slow as f64 > budget * requests.count as f64
 }
 
 #[cfg(test)]
@@ -120,6 +143,24 @@ mod tests {
             window.add(at(now), Reading { value: requests, age: 0.0 });
             assert_eq!(window.counts().count, count, "{now}");
         }
+    }
+
+    #[test]
+    fn a_burst_is_told_from_what_lasts() {
+        let mut window = Window::default();
+        let mut add = |tenth: u64, slow| {
+            let value = Requests { seconds: 0.1, count: 100, slow, ..Requests::default() };
+            window.add(Duration::from_millis(100 * tenth), Reading { value, age: 0.0 });
+            (window.over_for(0.01), window.seconds_over(0.01, Duration::ZERO))
+        };
+        let near = |(one, other): (f64, f64), wanted: (f64, f64)| {
+            assert!((one - wanted.0).abs() < 1e-9 && (other - wanted.1).abs() < 1e-9, "{one} {other} {wanted:?}");
+        };
+        near(add(1, 2), (0.1, 0.1));
+        near(add(2, 0), (0.0, 0.1));
+        near(add(3, 5), (0.1, 0.2));
+        near(add(4, 5), (0.2, 0.3));
+        near(add(5, 1), (0.0, 0.3));
     }
 
     #[test]

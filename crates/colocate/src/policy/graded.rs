@@ -2,7 +2,7 @@
 //!
 //! | share of slow requests, of the objective's budget | BE jobs |
 //! |---|---|
-//! | above it beyond doubt | frozen, for half a second and twice as long each time it happens again soon |
+//! | above it beyond doubt, and for longer than a pause of the machine | frozen, for half a second and twice as long each time it happens again soon |
 //! | above it | shrink by a factor |
 //! | below, but not by the margin or not surely | hold |
 //! | below by the margin, surely | grow by a step, up to the limit last broken at this load |
@@ -28,6 +28,12 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// Requests of this long are enough for an emergency.
 const BURST: Duration = Duration::from_millis(200);
+
+/// Seconds for which every window is above the budget in an emergency, and the sum of such windows, of the last second, that
+/// makes a level known to be too much. A pause of the machine or of the load generator, which nobody noticed, makes one window
+/// slow or two; jobs that disturb make many slow.
+const LASTING: f64 = 0.15;
+const REPEATED: f64 = 0.25;
 
 /// Share of the budget below which the share of slow requests must surely be for growth.
 const MARGIN: f64 = 0.7;
@@ -149,14 +155,16 @@ impl Graded {
         let budget = self.settings.objective.budget();
         let is_over = |counts: Counts| counts.interval(CERTAIN).0 > budget;
         let burst = self.undisturbed.counts_from(now.saturating_sub(BURST));
-        let is_emergency = is_over(self.recent.counts()) || is_over(burst);
+        let lasts = self.recent.over_for(budget) >= LASTING;
+        let is_emergency = lasts && (is_over(self.recent.counts()) || is_over(burst));
         let [share, of_burst] = [WINDOW, BURST]
             .map(|length| self.undisturbed.counts_from(self.changed.max(now.saturating_sub(length))).share());
         let is_due = now >= self.changed + self.settings.period;
         if !is_emergency && (share <= budget || !is_due) {
             return None;
         }
-        if share > budget || is_emergency && of_burst > budget {
+        let repeats = self.undisturbed.seconds_over(budget, now.saturating_sub(WINDOW)) >= REPEATED;
+        if share > budget && repeats || is_emergency && of_burst > budget {
             self.limits.broke(now, load, self.level);
         }
         if is_emergency {

@@ -4,11 +4,21 @@
 //! end of each interval finds the latter. It leaves no mark on them: a request counts in flight if it was intended before the
 //! edge, which is the limit before the walk, and not before the edge of the walk before; and one that ends counts unless it
 //! was intended before the edge of the last walk.
+//!
+//! Time in which the generator was held up is taken off the age of a request: what it delays is not the target's doing.
 
 use super::histogram::{Cells, RawHistogram};
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::{mem, time::Duration};
+
+/// A generator that sends a request later than this was held up: what was in flight meanwhile may be older than the target made
+/// it. Times longer than `LONG_NS` do not count: a generator that is always late measures nothing.
+pub const LATE_NS: u64 = 1_000_000;
+const LONG_NS: u64 = 50_000_000;
+/// Most times that are kept; those of the last second or so.
+const HELD_UP: usize = 64;
 
 /// Steps in which the ages of requests that are due and have no connection are counted.
 const STEPS: u64 = 100;
@@ -40,6 +50,8 @@ pub struct Counter {
     /// Ages of a walk; empty otherwise.
     in_flight: RawHistogram,
     schedules: Option<Schedules>,
+    /// When the generator was held up: from and until, newest last, apart from each other.
+    held_up: VecDeque<[u64; 2]>,
 }
 
 /// Clones of the thread's schedule.
@@ -89,7 +101,46 @@ impl Counter {
             ended: RawHistogram::default(),
             in_flight: RawHistogram::default(),
             schedules: schedule.map(|schedule| Schedules { offered: schedule.clone(), slow: schedule.clone() }),
+            held_up: VecDeque::new(),
         }
+    }
+
+    /// The generator sends a request now which it should have sent at `base_ns`.
+    #[cold]
+    pub fn late(&mut self, base_ns: u64, now_ns: u64) {
+        match self.held_up.back_mut() {
+            Some(last) if base_ns <= last[1] => last[1] = last[1].max(now_ns),
+            _ => self.held_up.push_back([base_ns, now_ns]),
+        }
+        if self.held_up.len() > HELD_UP {
+            self.held_up.pop_front();
+        }
+    }
+
+    /// Times that count, newest first.
+    fn delays(&self) -> impl Iterator<Item = [u64; 2]> {
+        self.held_up.iter().rev().copied().filter(|[from, until]| until - from <= LONG_NS)
+    }
+
+    /// What the target made of a response time that is above the limit.
+    #[cold]
+    fn without_delays(&self, intended_ns: u64, now_ns: u64) -> u64 {
+        let overlap = |[from, until]: [u64; 2]| until.min(now_ns).saturating_sub(from.max(intended_ns));
+        now_ns - intended_ns - self.delays().map(overlap).sum::<u64>()
+    }
+
+    /// What was intended before is slow now.
+    fn edge(&self, now_ns: u64) -> u64 {
+        let (mut left, mut at_ns) = (self.limit_ns, now_ns);
+        for [from, until] in self.delays() {
+            let between = at_ns.saturating_sub(until);
+            if between > left {
+                break;
+            }
+            left -= between;
+            at_ns = at_ns.min(from);
+        }
+        at_ns.saturating_sub(left)
     }
 
     pub fn begin(&mut self, start_ns: u64) {
@@ -99,7 +150,10 @@ impl Counter {
 
     #[inline]
     pub fn ended(&mut self, now_ns: u64, intended_ns: u64, failed: bool) {
-        let response_ns = now_ns.saturating_sub(intended_ns);
+        let mut response_ns = now_ns.saturating_sub(intended_ns);
+        if response_ns > self.limit_ns && !self.held_up.is_empty() {
+            response_ns = self.without_delays(intended_ns, now_ns);
+        }
         let is_slow = response_ns > self.limit_ns;
         if is_slow || !failed {
             self.ended.record(response_ns);
@@ -114,7 +168,7 @@ impl Counter {
     pub fn walk(&mut self, now_ns: u64) -> Walk<'_> {
         let passed = now_ns.saturating_sub(self.start_ns) / self.every_ns + 1;
         self.next_ns = self.start_ns + passed * self.every_ns;
-        let edge_ns = now_ns.saturating_sub(self.limit_ns).max(self.edge_ns);
+        let edge_ns = self.edge(now_ns).max(self.edge_ns);
         Walk { counter: self, now_ns, edge_ns, has_slow: false, oldest_ns: 0 }
     }
 

@@ -112,3 +112,27 @@ fn a_million_waiting_requests_take_a_hundred_cells() {
     let median = ages.quantile(0.5).unwrap() as f64 / 1e6;
     assert!((median / 600.0 - 1.0).abs() < 0.02, "{median}");
 }
+
+#[test]
+fn time_in_which_the_generator_was_held_up_is_not_the_targets() {
+    let mut counter = Counter::new(&counting(6), None);
+    counter.begin(START);
+    let at = |ms: u64| START + ms * MS;
+    // Held up from 10 to 20 ms, noticed by two late requests.
+    counter.late(at(10), at(20));
+    counter.late(at(12), at(20));
+    for (intended, done) in [(10, 21), (5, 20), (2, 20), (19, 24)] {
+        counter.ended(at(done), at(intended), false);
+    }
+    // Ages at 26 ms without the 10 ms: 7, 6 and 5 ms.
+    let mut walk = counter.walk(at(26));
+    [9, 10, 11].iter().for_each(|intended| walk.visit(at(*intended)));
+    let part = walk.end(None, u64::MAX);
+    assert_eq!((part.count, part.slow), (5, 2));
+    // A generator that is always late measures nothing.
+    let mut counter = Counter::new(&counting(6), None);
+    counter.begin(START);
+    (1..100).for_each(|ms| counter.late(at(ms), at(ms + 2)));
+    counter.ended(at(100), at(90), false);
+    assert_eq!(counter.walk(at(101)).end(None, u64::MAX).slow, 1);
+}
