@@ -131,7 +131,7 @@ impl Controller {
     /// One tick.
     pub fn tick(&mut self, now: Instant) -> io::Result<Told> {
         let mut told = Told::default();
-        self.changes.beat(&mut told.warnings)?;
+        self.changes.beat(now, &mut told.warnings)?;
         let readings = Readings { requests: self.source.poll(now), ..self.machine.read(now) };
         told.warnings.extend(self.source.warning());
         let since = now.duration_since(self.begin);
@@ -188,7 +188,7 @@ impl Controller {
         let controller = self.changes.used(self.begin.elapsed());
         let machine = self.machine.totals();
         let changes = &mut self.changes;
-        problems.extend(self.work.end(|| changes.beat(&mut Vec::new())));
+        problems.extend(self.work.end(|| changes.beat(Instant::now(), &mut Vec::new())));
         problems.extend(self.audit.finish());
         problems.extend(self.changes.undo());
         let summary = self.tally.summary(self.work.jobs()?, machine, controller);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 /// Time between two looks for new owners of the address.
-const OWNERS: Duration = Duration::from_secs(1);
+const OWNERS: Duration = Duration::from_secs(3);
 
 /// Time between two looks for new descendants, of some milliseconds each on a machine where processes are started.
 const DESCENDANTS: Duration = Duration::from_secs(3);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-const PERIOD: Duration = Duration::from_millis(10);
+const PERIOD: Duration = Duration::from_millis(20);
 const CHUNK: usize = 64 << 10;
 
 /// Reads the file in a thread, until the feed is stopped.
