@@ -83,6 +83,25 @@ fn a_load_that_cannot_be_made_says_why() {
 }
 
 #[test]
+fn a_load_waits_for_a_service_that_starts_slowly() {
+    let Some(scene) = Scene::new() else { return };
+    scene.end();
+    let home = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = fs::read_to_string(plan(home.path(), "none", "[[job]]\ncommand = [\"sleep\", \"60\"]\n")).unwrap();
+    let serve = format!("sleep 0.5; exec {BRUNT} serve echo --listen {port} --quiet");
+    let load = format!("load = [\"tcp://{port}\", \"-R\", \"100\", \"-d\", \"5m\", \"--warmup\", \"0s\"]");
+    let text = text
+        .replace(&format!("pid = {}", std::process::id()), &format!("command = [\"sh\", \"-c\", \"{serve}\"]"))
+        .replace(&format!("file = \"{}\"", home.path().join("counts").display()), &load);
+    let path = home.path().join("slow-start.toml");
+    fs::write(&path, text).unwrap();
+    told(&finish(home.path(), &path, &["--time", "8s"]), 0);
+    let summary: Summary = serde_json::from_slice(&fs::read(home.path().join("out/summary.json")).unwrap()).unwrap();
+    assert!(summary.service.requests > 0, "{summary:?}");
+}
+
+#[test]
 fn a_run_counts_the_requests_of_its_source_and_ends_with_it() {
     let Some(scene) = Scene::new() else { return };
     scene.end();

@@ -5,9 +5,9 @@ use crate::journal::{self, Journal};
 use brunt_meter::cgroup::Linux;
 use brunt_meter::proc_stat::stat_field;
 use brunt_results::colocation;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 #[derive(Debug)]
 pub(super) struct Changes {
@@ -72,13 +72,18 @@ impl Changes {
             let both = [14, 15].map(|field| stat_field::<u64>(&stat, field).unwrap_or(0));
             (both[0] + both[1]) as f64 / rustix::param::clock_ticks_per_second() as f64
         };
-        let pages = |pid: &str| -> u64 { stat_field(&PathBuf::from(format!("/proc/{pid}/stat")), 24).unwrap_or(0) };
+        let memory = |pid: &str| -> u64 {
+            let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+            let kib = text
+                .lines()
+                .find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+            kib.unwrap_or(0) << 10
+        };
         let guardian = self.guardian_pid().map(|pid| pid.to_string());
         let both: Vec<&str> = std::iter::once("self").chain(guardian.as_deref()).collect();
         let cpu: f64 = both.iter().map(|pid| ticks(pid)).sum();
-        let rss: u64 = both.iter().map(|pid| pages(pid)).sum();
         let seconds = time.as_secs_f64().max(f64::MIN_POSITIVE);
-        colocation::Controller { cpu: cpu / seconds, rss_bytes: rss * rustix::param::page_size() as u64 }
+        colocation::Controller { cpu: cpu / seconds, memory_bytes: both.iter().map(|pid| memory(pid)).sum() }
     }
 }
 

@@ -53,14 +53,28 @@ pub const PROBE_EVERY: Duration = Duration::from_millis(5);
 /// From one look at metrics to the next, unless the user says.
 pub const METRICS_EVERY: Duration = Duration::from_millis(500);
 const LEAST_EVERY: Duration = Duration::from_millis(1);
+/// For so long a load is started again where nothing listens, and how often.
+const BEGIN: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// A source that is being read. Dropped, it ends.
 #[derive(Debug)]
 pub struct Source {
     feed: Arc<Feed>,
     child: Option<Child>,
+    retry: Option<Retry>,
     /// End of its window in seconds of CLOCK_MONOTONIC.
     newest: Option<(f64, Requests)>,
+}
+
+/// How `brunt load` is started again while the service does not listen yet.
+#[derive(Debug)]
+struct Retry {
+    brunt: PathBuf,
+    arguments: Vec<String>,
+    slo: String,
+    next: Instant,
+    until: Instant,
 }
 
 impl Source {
@@ -72,8 +86,14 @@ impl Source {
         // The rate of probes is not that of the service's users.
         let peak = peak.filter(|_| !matches!(from, From::Probe { .. }));
         let feed = Arc::new(Feed::new(peak));
+        let mut retry = None;
         let child = match from {
-            From::Load(arguments) => Some(Child::load(&feed, brunt, arguments, &slo(objective)?)?),
+            From::Load(arguments) => {
+                let (brunt, slo, now) = (brunt.to_owned(), slo(objective)?, Instant::now());
+                let child = Child::load(&feed, &brunt, arguments, &slo)?;
+                retry = Some(Retry { brunt, arguments: arguments.clone(), slo, next: now + AGAIN, until: now + BEGIN });
+                Some(child)
+            }
             From::Command(command) => Some(Child::command(&feed, command)?),
             From::File(path) => {
                 file::follow(&feed, path)?;
@@ -88,7 +108,7 @@ impl Source {
                 None
             }
         };
-        Ok(Self { feed, child, newest: None })
+        Ok(Self { feed, child, retry, newest: None })
     }
 
     /// The counts since the poll before; if there are none, the same as then, older.
@@ -98,8 +118,28 @@ impl Source {
         Some(Reading { value, age: (self.feed.seconds(now) - end).max(0.0) })
     }
 
+    /// Starts `brunt load` again if the service did not listen yet. True while that may help.
+    fn retries(&mut self) -> bool {
+        let (Some(retry), Some(child)) = (&mut self.retry, &mut self.child) else { return false };
+        let now = Instant::now();
+        if self.newest.is_some() || now >= retry.until || !child.is_refused() {
+            return false;
+        }
+        if now >= retry.next {
+            retry.next = now + AGAIN;
+            match Child::load(&self.feed, &retry.brunt, &retry.arguments, &retry.slo) {
+                Ok(again) => *child = again,
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
     /// Why nothing more will come.
     pub fn ended(&mut self) -> Option<String> {
+        if self.retries() {
+            return None;
+        }
         self.child.as_mut().and_then(Child::ended).or_else(|| self.feed.failure())
     }
 

@@ -54,7 +54,9 @@ impl Service {
     /// found within a few seconds.
     pub fn listening(address: &str) -> io::Result<Self> {
         let sockets = listener::sockets(address);
-        let roots = listener::find(address).map_err(io::Error::other)?.roots;
+        // There it is the key of a plan.
+        let named = |why: String| io::Error::other(why.replace("--server-pid", "pid"));
+        let roots = listener::find(address).map_err(named)?.roots;
         let tree = ProcessTree::new(&roots).map_err(io::Error::other)?;
         Ok(Self(Kind::Tree(Box::new(Followed::new(Some((address.to_owned(), sockets)), tree, roots)))))
     }

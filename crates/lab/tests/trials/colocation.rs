@@ -29,7 +29,7 @@ policy=$(sed -n 's/^policy = "\(.*\)"$/\1/p' "$3")
 echo $$ >> HOME/controllers
 work=100; [ "$policy" = none ] && work=400
 end() {
-    echo "{\"policy\":\"$policy\",\"seconds\":2.0,\"service\":{\"quantile\":0.99,\"limit_ms\":6,\"requests\":1,\"slow\":0,\"seconds\":1,\"bad_seconds\":0,\"load\":null},\"jobs\":{\"attempts\":1,\"done\":0,\"failed\":0,\"preempted\":1,\"progress\":$work,\"cpu_seconds\":1.0},\"allotment\":{\"cores\":0.25,\"frozen_seconds\":0,\"emergencies\":0,\"changes\":3},\"machine\":{\"service_cores\":0.3,\"job_cores\":0.25,\"total_cores\":0.6,\"lost\":0,\"memory_bytes_per_s\":2e9,\"service_network_bytes_per_s\":null,\"job_network_bytes_per_s\":null},\"controller\":{\"cpu\":0.001,\"rss_bytes\":1}}" > "$out/summary.json"
+    echo "{\"policy\":\"$policy\",\"seconds\":2.0,\"service\":{\"quantile\":0.99,\"limit_ms\":6,\"requests\":1,\"slow\":0,\"seconds\":1,\"bad_seconds\":0,\"load\":null},\"jobs\":{\"attempts\":1,\"done\":0,\"failed\":0,\"preempted\":1,\"progress\":$work,\"cpu_seconds\":1.0},\"allotment\":{\"cores\":0.25,\"frozen_seconds\":0,\"emergencies\":0,\"changes\":3},\"machine\":{\"service_cores\":0.3,\"job_cores\":0.25,\"total_cores\":0.6,\"lost\":0,\"memory_bytes_per_s\":2e9,\"service_network_bytes_per_s\":null,\"job_network_bytes_per_s\":null},\"controller\":{\"cpu\":0.001,\"memory_bytes\":1}}" > "$out/summary.json"
     exit 0
 }
 trap end TERM

@@ -188,6 +188,6 @@ fn text(summary: &Summary) -> String {
         used("jobs", machine.job_cores),
         used("all", machine.total_cores),
         number(Some(100.0 * controller.cpu), 2),
-        number(Some(controller.rss_bytes as f64 / f64::from(1 << 20)), 1),
+        number(Some(controller.memory_bytes as f64 / f64::from(1 << 20)), 1),
     )
 }

@@ -68,6 +68,12 @@ impl Child {
         Ok(child)
     }
 
+    /// Whether nothing listens yet where it wants to connect.
+    pub fn is_refused(&self) -> bool {
+        self.status().is_some()
+            && self.said.lock().unwrap_or_else(PoisonError::into_inner).contains("connection refused")
+    }
+
     /// How it has ended, if it has.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.status()?;
