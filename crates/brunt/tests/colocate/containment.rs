@@ -145,9 +145,13 @@ fn allotments_hold() {
     let mut child = scene.start(&scene.actuators.dirs(), "while :; do :; done", &[]);
     until("it runs", || scene.actuators.group().usage().cpu.unwrap() > Duration::from_millis(20));
     for cores in [0.1, 0.4, 0.0, 0.05] {
-        let applied = scene.actuators.apply(Allotment::cores(cores));
-        println!("{cores} cores in effect after {:?}", applied.took);
-        assert_eq!(applied.faults, []);
+        // A process that waits for its quota freezes when it gets that.
+        let took = until("the allotment is in effect", || {
+            let applied = scene.actuators.apply(Allotment::cores(cores));
+            assert_eq!(applied.faults, []);
+            !applied.is_freezing
+        });
+        println!("{cores} cores in effect after {took:?}");
         let (begin, before) = (Instant::now(), scene.actuators.group().usage().cpu.unwrap());
         thread::sleep(Duration::from_millis(500));
         let used = scene.actuators.group().usage().cpu.unwrap() - before;

@@ -15,7 +15,7 @@ use std::{mem, time::Duration};
 
 /// A generator that sends a request later than this was held up: what was in flight meanwhile may be older than the target made
 /// it. Times longer than `LONG_NS` do not count: a generator that is always late measures nothing.
-pub const LATE_NS: u64 = 1_000_000;
+const LATE_NS: u64 = 1_000_000;
 const LONG_NS: u64 = 50_000_000;
 /// Most times that are kept; those of the last second or so.
 const HELD_UP: usize = 64;
@@ -106,8 +106,15 @@ impl Counter {
     }
 
     /// The generator sends a request now which it should have sent at `base_ns`.
+    #[inline]
+    pub fn sent(&mut self, base_ns: u64, now_ns: u64) {
+        if now_ns - base_ns > LATE_NS {
+            self.late(base_ns, now_ns);
+        }
+    }
+
     #[cold]
-    pub fn late(&mut self, base_ns: u64, now_ns: u64) {
+    fn late(&mut self, base_ns: u64, now_ns: u64) {
         match self.held_up.back_mut() {
             Some(last) if base_ns <= last[1] => last[1] = last[1].max(now_ns),
             _ => self.held_up.push_back([base_ns, now_ns]),

@@ -12,7 +12,7 @@
 //! Reads no clock: times are arguments and must not go back. An interval ends at its exact nanosecond, even if the first
 //! event after it comes later.
 
-use crate::measure::counter::{Counter, LATE_NS};
+use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase, Usage};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::{collections::VecDeque, mem, sync::Arc, task::Waker};
@@ -165,11 +165,7 @@ impl Recorder {
         if !self.closed_loop && intended_ns >= self.from_ns {
             self.current.lag.record(now_ns - base_ns);
         }
-        if now_ns - base_ns > LATE_NS
-            && let Some(counter) = &mut self.counter
-        {
-            counter.late(base_ns, now_ns);
-        }
+        self.counter.iter_mut().for_each(|counter| counter.sent(base_ns, now_ns));
     }
 
     /// The next request of a closed loop is sent at the completion of the one before.

@@ -119,8 +119,8 @@ fn time_in_which_the_generator_was_held_up_is_not_the_targets() {
     counter.begin(START);
     let at = |ms: u64| START + ms * MS;
     // Held up from 10 to 20 ms, noticed by two late requests.
-    counter.late(at(10), at(20));
-    counter.late(at(12), at(20));
+    counter.sent(at(10), at(20));
+    counter.sent(at(12), at(20));
     for (intended, done) in [(10, 21), (5, 20), (2, 20), (19, 24)] {
         counter.ended(at(done), at(intended), false);
     }
@@ -132,7 +132,7 @@ fn time_in_which_the_generator_was_held_up_is_not_the_targets() {
     // A generator that is always late measures nothing.
     let mut counter = Counter::new(&counting(6), None);
     counter.begin(START);
-    (1..100).for_each(|ms| counter.late(at(ms), at(ms + 2)));
+    (1..100).for_each(|ms| counter.sent(at(ms), at(ms + 2)));
     counter.ended(at(100), at(90), false);
     assert_eq!(counter.walk(at(101)).end(None, u64::MAX).slow, 1);
 }
