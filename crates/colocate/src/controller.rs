@@ -137,7 +137,7 @@ impl Controller {
         let since = now.duration_since(self.begin);
         let decision = self.policy.decide(since, &readings);
         self.apply(decision.allotment, now, &mut told);
-        self.work.poll(now, decision.allotment.is_frozen(), &mut told.warnings)?;
+        self.work.poll(now, decision.allotment.is_frozen(), &mut told.warnings);
         self.audit.add(&Record { now: since.as_secs_f64(), readings, decision }, &mut told.warnings);
         self.tally.add(now, &readings, decision);
         self.last = Some((now, decision, readings));

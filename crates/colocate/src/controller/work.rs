@@ -36,6 +36,8 @@ pub(super) struct Work {
     is_over: bool,
     attempts: BTreeSet<AttemptId>,
     tally: Jobs,
+    /// Of the queue's file, in the last tick.
+    failure: Option<String>,
 }
 
 impl Work {
@@ -68,15 +70,25 @@ impl Work {
             is_over: false,
             attempts: BTreeSet::new(),
             tally: Jobs::default(),
+            failure: None,
         })
     }
 
-    /// Starts and follows jobs. Errors of the queue's file are warnings: the next tick tries again.
-    pub(super) fn poll(&mut self, now: Instant, frozen: bool, warnings: &mut Vec<String>) -> io::Result<()> {
+    /// Starts and follows jobs. An error of the queue's file is a warning, once: the next tick tries again.
+    pub(super) fn poll(&mut self, now: Instant, frozen: bool, warnings: &mut Vec<String>) {
         self.runner.set_frozen(frozen, now);
         match self.runner.poll(now, self.slots) {
-            Ok(events) => events.into_iter().for_each(|event| self.take(event, warnings)),
-            Err(error) => warnings.push(error.to_string()),
+            Ok(events) => {
+                self.failure = None;
+                events.into_iter().for_each(|event| self.take(event, warnings));
+            }
+            Err(error) => {
+                let failure = Some(error.to_string());
+                if self.failure != failure {
+                    warnings.extend(failure.clone());
+                    self.failure = failure;
+                }
+            }
         }
         while let Some(spec) = self.again.last() {
             let Ok(ids) = self.queue.add(spec, 1) else { break };
@@ -85,10 +97,9 @@ impl Work {
         }
         if self.until_empty && self.runner.is_idle() && now >= self.next_look {
             self.next_look = now + LOOK;
-            let listed = self.queue.list().map_err(io::Error::other)?;
-            self.is_over = listed.iter().all(|listed| listed.job.state.is_final());
+            let listed = self.queue.list();
+            self.is_over = listed.is_ok_and(|listed| listed.iter().all(|listed| listed.job.state.is_final()));
         }
-        Ok(())
     }
 
     fn take(&mut self, event: Event, warnings: &mut Vec<String>) {
