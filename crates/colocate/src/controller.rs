@@ -20,11 +20,10 @@ use crate::plan::Plan;
 use crate::policy::{Decision, Policy};
 use crate::readings::Readings;
 use crate::signals::{self, Machine, requests::Source};
-use brunt_meter::SamplingBudget;
 use brunt_meter::cgroup::Linux;
+use brunt_meter::{SamplingBudget, affinity};
 use brunt_results::colocation::Summary;
 use changes::Changes;
-use rustix::thread::{CpuSet, sched_getaffinity};
 use service::Service;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -42,7 +41,7 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 
 /// After a tick that late, the guardian may have frozen the group.
 const LATE: Duration = Duration::from_millis(200);
-/// Time between two checks that nobody else has changed the limits, and that no process has left its group.
+/// Time between two checks that the limits are as they were set, and that no process is outside its group.
 const CHECK: Duration = Duration::from_secs(1);
 
 /// Files in the directory of a run.
@@ -157,7 +156,7 @@ impl Controller {
         lost.map(End::Lost).or_else(|| self.work.is_over().then_some(End::NoMoreJobs))
     }
 
-    /// Applies the allotment where it has changed, or somebody else may have changed it.
+    /// Applies the allotment where it has changed, or where the guardian or another program may have changed the limits.
     fn apply(&mut self, allotment: Allotment, now: Instant, told: &mut Told) {
         let is_same = self.last.is_some_and(|(before, decision, _)| {
             decision.allotment == allotment && now.duration_since(before) < LATE && now < self.next_check
@@ -202,12 +201,12 @@ impl Controller {
 
 /// What the group gets when it is made.
 fn settings(plan: &Plan) -> io::Result<Settings> {
-    let allowed = sched_getaffinity(None)?;
+    let allowed = affinity::allowed()?;
     let mut cores = match &plan.cores {
         Some(cores) => cores.0.clone(),
-        None => (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect(),
+        None => allowed.clone(),
     };
-    if let Some(core) = cores.iter().find(|core| **core >= CpuSet::MAX_CPU || !allowed.is_set(**core)) {
+    if let Some(core) = cores.iter().find(|core| !allowed.contains(core)) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             format!("cores: there is no core {core} for this process; see brunt doctor"),

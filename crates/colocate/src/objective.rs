@@ -16,6 +16,11 @@ impl Objective {
         1.0 - self.quantile
     }
 
+    /// Whether more requests are slow than it allows.
+    pub fn is_missed(self, slow: u64, count: u64) -> bool {
+        slow as f64 > self.budget() * count as f64
+    }
+
     /// Distance of a latency from the limit, as a share of the limit; negative beyond it.
     pub fn slack(self, latency_ms: f64) -> f64 {
         1.0 - latency_ms / self.limit_ms

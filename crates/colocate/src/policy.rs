@@ -39,6 +39,13 @@ pub struct Decision {
     pub reason: Reason,
 }
 
+impl Decision {
+    /// Whether it is the first of an emergency, after `last`.
+    pub fn begins_emergency(self, last: Option<Self>) -> bool {
+        self.reason == Reason::Emergency && last.is_none_or(|last| last.reason != Reason::Emergency)
+    }
+}
+
 /// Why an allotment is what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

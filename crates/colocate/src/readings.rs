@@ -1,6 +1,7 @@
 //! What is known of the machine, the LC service and the BE jobs when a policy decides.
 
 use serde::{Deserialize, Serialize};
+use std::time::Instant;
 
 /// A figure with its age. A figure that cannot be had is no reading at all (`Option`), never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,32 @@ pub struct Pressure {
     pub cpu: f64,
     pub memory: f64,
     pub io: f64,
+}
+
+impl Requests {
+    /// Requests a second.
+    pub fn rate(self) -> f64 {
+        self.count as f64 / self.seconds.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// Tells a new window from the one before: sources repeat a reading until they have the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Newest(Option<f64>);
+
+/// Seconds. Ages are rounded by some sources; windows are at least this far apart.
+pub(crate) const RESOLUTION: f64 = 0.001;
+
+impl Newest {
+    /// The end of the window, in seconds since the start, if it is new; `now` counts from there too.
+    pub fn end<T>(&mut self, now: f64, reading: &Reading<T>) -> Option<f64> {
+        let end = now - reading.age;
+        if self.0.is_some_and(|last| end < last + RESOLUTION) {
+            return None;
+        }
+        self.0 = Some(end);
+        self.0
+    }
 }
 
 /// Readings of one tick. Shares are 0 to 1.
@@ -80,6 +107,11 @@ impl Readings {
 }
 
 impl<T> Reading<T> {
+    /// Of a window that ended then.
+    pub fn until(end: Instant, value: T, now: Instant) -> Self {
+        Self { value, age: now.saturating_duration_since(end).as_secs_f64() }
+    }
+
     fn aged(self, seconds: f64) -> Self {
         Self { age: self.age + seconds, ..self }
     }

@@ -1,7 +1,7 @@
 //! All TCP connections of this network namespace with what each has sent, for sums over some of them.
 //!
 //! Invariant: as the kernel discards the counts of a closed connection, no sum over a window is given in which one of those asked
-//! for closed, or in which connections that nobody saw came and went.
+//! for closed, or in which connections came and went between the two lists.
 
 use crate::{network, proc_net, sock_diag};
 use std::collections::HashMap;

@@ -8,6 +8,7 @@
 #![allow(missing_docs)]
 
 mod absent;
+pub mod affinity;
 pub mod cgroup;
 pub mod connections;
 pub mod counters;

@@ -49,8 +49,8 @@ fn find_tcp(address: SocketAddr) -> Result<Listeners, String> {
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
 }
 
-/// Inodes of the sockets that listen on an address, `IP:PORT` or `unix:PATH`: cheap to ask again whether somebody else listens there
-/// now.
+/// Inodes of the sockets that listen on an address, `IP:PORT` or `unix:PATH`: a cheap way to see that
+/// another socket listens there now.
 pub fn sockets(address: &str) -> BTreeSet<u64> {
     match address.strip_prefix("unix:") {
         Some(path) => unix_inodes(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path),

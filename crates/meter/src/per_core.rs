@@ -1,6 +1,7 @@
 //! Runs the same work on several cores at once, with one thread pinned to each.
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use crate::affinity;
+use rustix::thread::CpuSet;
 use std::{io, sync::Barrier, thread};
 
 /// Starts `work` once all threads have finished `prepare`. Returns the results in the order of the cores.
@@ -27,7 +28,5 @@ fn pin(core: usize) -> io::Result<()> {
     if core >= CpuSet::MAX_CPU {
         return Err(io::Error::other(format!("core {core} does not exist")));
     }
-    let mut set = CpuSet::new();
-    set.set(core);
-    Ok(sched_setaffinity(None, &set)?)
+    affinity::pin(&[core])
 }

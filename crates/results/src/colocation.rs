@@ -74,6 +74,6 @@ pub struct Machine {
 pub struct Controller {
     /// CPU time of both, as a share of one core.
     pub cpu: f64,
-    /// Memory of both at the end: proportional set size, in which shared pages are divided among those who share them.
+    /// Memory of both at the end: proportional set size, in which a shared page counts in equal parts for each process that maps it.
     pub memory_bytes: u64,
 }

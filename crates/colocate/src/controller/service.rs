@@ -2,7 +2,7 @@
 
 use crate::plan;
 use crate::signals;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use brunt_meter::affinity;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -78,9 +78,7 @@ fn start(words: &[String], cores: Option<&brunt_results::Cores>, log: &Path) -> 
     // A child inherits the cores of the thread that starts it.
     let start = || {
         if let Some(cores) = cores {
-            let mut set = CpuSet::new();
-            cores.0.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
-            sched_setaffinity(None, &set).map_err(|error| named(&format!("[service] cores {cores}"))(error.into()))?;
+            affinity::pin(&cores.0).map_err(named(&format!("[service] cores {cores}")))?;
         }
         command.spawn().map_err(named(&format!("[service] {program}")))
     };

@@ -3,13 +3,10 @@
 use super::TICK;
 use crate::objective::Objective;
 use crate::plan::Plan;
-use crate::policy::{Decision, Reason};
-use crate::readings::{Readings, Requests};
+use crate::policy::Decision;
+use crate::readings::{Newest, Readings, Requests};
 use brunt_results::colocation::{Allotted, Controller, Jobs, Machine, Service, Summary};
 use std::time::{Duration, Instant};
-
-/// Sources repeat a reading until they have the next; windows are at least this far apart, in seconds.
-const RESOLUTION: f64 = 0.001;
 
 #[derive(Debug)]
 pub(super) struct Tally {
@@ -21,8 +18,8 @@ pub(super) struct Tally {
     /// Time that `allotment` covers; in core seconds until the summary.
     covered: Duration,
     last: Option<(Instant, Decision)>,
-    /// End of the last window, and the requests of the second that it is in.
-    end: f64,
+    newest: Newest,
+    /// The second that the last window is in, and its requests.
     second: (u64, u64, u64),
     load: (f64, f64),
 }
@@ -38,7 +35,7 @@ impl Tally {
             allotment: Allotted::default(),
             covered: Duration::ZERO,
             last: None,
-            end: f64::NEG_INFINITY,
+            newest: Newest::default(),
             second: (0, 0, 0),
             load: (0.0, 0.0),
         }
@@ -47,9 +44,8 @@ impl Tally {
     pub(super) fn add(&mut self, now: Instant, readings: &Readings, decision: Decision) {
         self.decision(now, decision);
         if let Some(reading) = readings.requests {
-            let end = now.duration_since(self.begin).as_secs_f64() - reading.age;
-            if end > self.end + RESOLUTION {
-                self.end = end;
+            let now = now.duration_since(self.begin).as_secs_f64();
+            if let Some(end) = self.newest.end(now, &reading) {
                 self.requests(end, reading.value);
             }
         }
@@ -57,20 +53,16 @@ impl Tally {
 
     fn decision(&mut self, now: Instant, decision: Decision) {
         let allotted = &mut self.allotment;
-        match self.last.replace((now, decision)) {
-            Some((before, last)) => {
-                let time = now.duration_since(before);
-                self.covered += time;
-                allotted.cores += last.allotment.cores * time.as_secs_f64();
-                if last.allotment.is_frozen() {
-                    allotted.frozen_seconds += time.as_secs_f64();
-                }
-                allotted.changes += u64::from(last.allotment != decision.allotment);
-                let was = last.reason == Reason::Emergency;
-                allotted.emergencies += u64::from(decision.reason == Reason::Emergency && !was);
-            }
-            None => allotted.emergencies += u64::from(decision.reason == Reason::Emergency),
+        let last = self.last.replace((now, decision));
+        allotted.emergencies += u64::from(decision.begins_emergency(last.map(|(_, last)| last)));
+        let Some((before, last)) = last else { return };
+        let time = now.duration_since(before);
+        self.covered += time;
+        allotted.cores += last.allotment.cores * time.as_secs_f64();
+        if last.allotment.is_frozen() {
+            allotted.frozen_seconds += time.as_secs_f64();
         }
+        allotted.changes += u64::from(last.allotment != decision.allotment);
     }
 
     fn requests(&mut self, end: f64, requests: Requests) {
@@ -93,7 +85,7 @@ impl Tally {
         let (_, count, slow) = self.second;
         if count > 0 {
             self.service.seconds += 1;
-            self.service.bad_seconds += u64::from(slow as f64 > self.objective.budget() * count as f64);
+            self.service.bad_seconds += u64::from(self.objective.is_missed(slow, count));
         }
     }
 

@@ -90,9 +90,11 @@ impl Work {
                 }
             }
         }
-        while let Some(spec) = self.again.last() {
-            let Ok(ids) = self.queue.add(spec, 1) else { break };
-            let spec = self.again.remove(self.again.len() - 1);
+        while let Some(spec) = self.again.pop() {
+            let Ok(ids) = self.queue.add(&spec, 1) else {
+                self.again.push(spec);
+                break;
+            };
             self.repeated.extend(ids.into_iter().map(|id| (id, spec.clone())));
         }
         if self.until_empty && self.runner.is_idle() && now >= self.next_look {
@@ -166,10 +168,8 @@ impl Work {
                 jobs.cpu_seconds += attempt.usage.cpu_seconds.unwrap_or(0.0);
                 let printed = attempt.usage.progress.filter(|progress| progress.source == queue::Source::Output);
                 // A job that has printed nothing yet has done nothing that it would have printed.
-                let done = match (&listed.job.spec.progress_pattern, printed) {
-                    (Some(_), printed) => Some(printed.map_or(0.0, |progress| progress.value)),
-                    (None, _) => None,
-                };
+                let pattern = listed.job.spec.progress_pattern.as_ref();
+                let done = pattern.map(|_| printed.map_or(0.0, |progress| progress.value));
                 progress = progress.zip(done).map(|(sum, done)| sum + done);
             }
         }

@@ -1,6 +1,6 @@
 //! What counts of requests say about the share of slow ones.
 
-use crate::readings::{Reading, Requests};
+use crate::readings::{Newest, RESOLUTION, Reading, Requests};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -35,28 +35,19 @@ impl Counts {
     }
 }
 
-/// Seconds. Ages are rounded by some sources; windows are at least this far apart.
-const RESOLUTION: f64 = 0.001;
-
 /// Requests of the last seconds.
 #[derive(Debug, Clone, Default)]
 pub struct Window {
     windows: VecDeque<(f64, Requests)>,
-    /// End of the newest window, in seconds.
-    end: Option<f64>,
+    newest: Newest,
     /// Windows that began earlier do not count.
     from: f64,
 }
 
 impl Window {
-    /// Adds a reading, if it is newer than those before: sources repeat a reading until they have the next. Returns the begin of
-    /// its window in seconds, if it was added.
+    /// Adds a reading, if it is newer than those before. Returns the begin of its window in seconds, if it was added.
     pub fn add(&mut self, now: Duration, reading: Reading<Requests>) -> Option<f64> {
-        let end = now.as_secs_f64() - reading.age;
-        if self.end.is_some_and(|last| end < last + RESOLUTION) {
-            return None;
-        }
-        self.end = Some(end);
+        let end = self.newest.end(now.as_secs_f64(), &reading)?;
         let begin = end - reading.value.seconds;
         (begin >= self.from - RESOLUTION).then(|| {
             self.windows.push_back((end, reading.value));

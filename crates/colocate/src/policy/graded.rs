@@ -30,7 +30,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 const BURST: Duration = Duration::from_millis(200);
 
 /// Seconds for which every window is above the budget in an emergency, and the sum of such windows, of the last second, that
-/// makes a level known to be too much. A pause of the machine or of the load generator, which nobody noticed, makes one window
+/// makes a level known to be too much. A pause of the machine or of the load generator, that `lost` does not show, makes one window
 /// slow or two; jobs that disturb make many slow.
 const LASTING: f64 = 0.15;
 const REPEATED: f64 = 0.25;

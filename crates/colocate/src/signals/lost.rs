@@ -68,7 +68,7 @@ impl Lost {
     pub(super) fn reading(&self, now: Instant) -> Option<Reading<f64>> {
         let share = [paused(&self.paused), self.stolen()].into_iter().flatten().reduce(f64::max)?;
         let end = self.paused.back().map(|(end, _)| *end).max(self.host.back().map(|(end, _)| *end))?;
-        Some(Reading { value: share, age: now.saturating_duration_since(end).as_secs_f64() })
+        Some(Reading::until(end, share, now))
     }
 
     pub(super) fn mean(&self) -> Option<f64> {

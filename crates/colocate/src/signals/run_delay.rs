@@ -41,6 +41,6 @@ impl RunDelay {
 
     pub(super) fn reading(&self, now: Instant) -> Option<Reading<f64>> {
         let (end, value) = self.newest?;
-        Some(Reading { value, age: now.saturating_duration_since(end).as_secs_f64() })
+        Some(Reading::until(end, value, now))
     }
 }

@@ -7,7 +7,7 @@ use super::source::Source;
 use crate::allotment::Allotment;
 use crate::audit::Record;
 use crate::objective::Objective;
-use crate::policy::{Decision, Policy, Reason};
+use crate::policy::{Decision, Policy};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub struct Second {
 
 impl Second {
     pub fn is_bad(self, objective: Objective) -> bool {
-        self.slow as f64 > objective.budget() * self.requests as f64
+        objective.is_missed(self.slow, self.requests)
     }
 }
 
@@ -92,8 +92,7 @@ impl Node {
 impl Decisions {
     fn count(&mut self, last: Option<Decision>, decision: Decision) {
         self.changes += u64::from(last.is_some_and(|last| last.allotment != decision.allotment));
-        let was = last.is_some_and(|last| last.reason == Reason::Emergency);
-        self.emergencies += u64::from(decision.reason == Reason::Emergency && !was);
+        self.emergencies += u64::from(decision.begins_emergency(last));
         if decision.allotment.is_frozen() {
             self.frozen_seconds += TICK.as_secs_f64();
         }

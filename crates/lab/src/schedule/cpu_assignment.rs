@@ -14,8 +14,7 @@ pub struct Machine {
 impl Machine {
     /// The affinity of this process.
     pub fn here() -> io::Result<Self> {
-        let set = rustix::thread::sched_getaffinity(None)?;
-        Ok(Self { cores: (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect() })
+        Ok(Self { cores: brunt_meter::affinity::allowed()? })
     }
 }
 

@@ -4,6 +4,7 @@
 //! time limit.
 
 use super::process_registry::ProcessRegistry;
+use brunt_meter::affinity;
 use brunt_meter::poll::{backoff, poll};
 use brunt_meter::proc_stat::{is_running, members};
 use brunt_results::Cores;
@@ -154,12 +155,7 @@ impl Drop for AffinityGuard {
 }
 
 fn pin(cores: &Cores) -> io::Result<()> {
-    let mut set = rustix::thread::CpuSet::new();
-    for core in cores.0.iter().filter(|core| **core < rustix::thread::CpuSet::MAX_CPU) {
-        set.set(*core);
-    }
-    rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|e| io::Error::other(format!("cannot be pinned to cores {cores}: {e}")))
+    affinity::pin(&cores.0).map_err(|e| io::Error::other(format!("cannot be pinned to cores {cores}: {e}")))
 }
 
 /// How a program ended, as the predicate of a sentence.

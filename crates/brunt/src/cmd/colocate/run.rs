@@ -132,10 +132,9 @@ fn shown(decision: Decision, readings: &Readings, running: usize) -> String {
     let service = match readings.requests {
         Some(reading) => {
             let requests = reading.value;
-            let rate = requests.count as f64 / requests.seconds.max(f64::MIN_POSITIVE);
             format!(
                 "{} req/s, {} ms, {} slow",
-                number(Some(rate), 0),
+                number(Some(requests.rate()), 0),
                 number(Some(requests.latency_ms), 2),
                 requests.slow
             )

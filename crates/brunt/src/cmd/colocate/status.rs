@@ -51,8 +51,7 @@ fn one(status: &Status) -> String {
         status.limit_ms
     );
     if let Some(requests) = status.readings.requests {
-        let rate = requests.value.count as f64 / requests.value.seconds.max(f64::MIN_POSITIVE);
-        let (rate, latency) = (number(Some(rate), 0), number(Some(requests.value.latency_ms), 2));
+        let (rate, latency) = (number(Some(requests.value.rate()), 0), number(Some(requests.value.latency_ms), 2));
         let _ = writeln!(text, "service: {rate} req/s, {latency} ms, seen {} s ago", number(Some(requests.age), 2));
     }
     let _ = writeln!(text, "{}", plural(status.jobs.len(), "job"));

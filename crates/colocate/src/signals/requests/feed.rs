@@ -1,4 +1,4 @@
-//! From the thread of a source to who polls it.
+//! Counts on their way from the thread of a source to the controller's tick.
 
 use crate::readings::Requests;
 use brunt_results::counts::Counts;

@@ -12,7 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_millis(20);
-const CHUNK: usize = 64 << 10;
+/// Cleared at every look, which usually finds a line or none.
+const CHUNK: usize = 8 << 10;
 
 /// Reads the file in a thread, until the feed is stopped.
 pub fn follow(feed: &Arc<Feed>, path: &Path) -> io::Result<()> {

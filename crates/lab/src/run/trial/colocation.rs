@@ -117,14 +117,14 @@ pub(super) struct Company<'a> {
 }
 
 /// Arguments of `brunt load` that write the counts of a load.
-pub(super) fn counting_flags(dir: &Path, objective: &Objective) -> Vec<String> {
-    let slo = format!("{}<{}ms", objective.figure, objective.limit_ms);
-    ["--counts".to_owned(), dir.join(COUNTS).display().to_string(), "--slo".to_owned(), slo].into()
+pub(super) fn counting_flags(dir: &Path, slo: &str) -> Vec<String> {
+    ["--counts".to_owned(), dir.join(COUNTS).display().to_string(), "--slo".to_owned(), slo.to_owned()].into()
 }
 
 impl<'a> Company<'a> {
-    pub(super) fn objective(&self) -> Option<&Objective> {
-        self.controller.as_ref().map(|_| &self.beside.colocation.objective)
+    /// The objective as typed, if there is a controller.
+    pub(super) fn slo(&self) -> Option<&str> {
+        self.controller.as_ref().map(|_| self.beside.colocation.slo.as_str())
     }
 
     /// Ends the jobs and records what they did.

@@ -29,8 +29,8 @@ impl TrialContext<'_> {
         let directory = Directory::open(&trial.dir);
         let command = request.tester_command(trial.cell, self.port, target.pid(), group.seed, directory.path());
         let (program, mut args) = command.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
-        if let Some(objective) = company.as_ref().and_then(Company::objective) {
-            args.extend(counting_flags(directory.path(), objective));
+        if let Some(slo) = company.as_ref().and_then(Company::slo) {
+            args.extend(counting_flags(directory.path(), slo));
         }
         let launch = Launch {
             cores: Some(trial.cell.placement.client.clone()),
