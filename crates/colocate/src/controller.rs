@@ -61,6 +61,8 @@ pub struct Controller {
     tally: Tally,
     status: status::File,
     last: Option<(Instant, Decision, Readings)>,
+    /// When the figures of the summary begin, until then.
+    figures_begin: Option<Instant>,
     next_check: Instant,
     strays: SamplingBudget,
     /// Faults of the last application, and whether it is still under way.
@@ -102,7 +104,9 @@ impl Controller {
         let source = Source::start(&requests::from(&plan.source)?, objective, peak, brunt).map_err(named)?;
         let mut changes = Changes::begin(brunt, HEARTBEAT, plan.grace.0)?;
         let actuators = Actuators::open(Arc::new(Linux), &settings, changes.journal()?)?;
-        let machine = Machine::open(service.take()?, actuators.group(), signals::Options::default());
+        let memory_peak = plan.memory_peak.map(|bytes| bytes.0 as f64);
+        let options = signals::Options { memory_peak, ..signals::Options::default() };
+        let machine = Machine::open(service.take()?, actuators.group(), options);
         let work = Work::open(brunt, plan, out, &actuators, slots)?;
         let now = Instant::now();
         let guardian = changes.guardian_pid();
@@ -119,6 +123,7 @@ impl Controller {
             tally: Tally::new(plan, now),
             status,
             last: None,
+            figures_begin: plan.warmup.map(|warmup| now + warmup.0),
             next_check: now,
             strays: SamplingBudget::default(),
             faults: Vec::new(),
@@ -139,6 +144,7 @@ impl Controller {
         self.work.poll(now, decision.allotment.is_frozen(), &mut told.warnings);
         self.audit.add(&Record { now: since.as_secs_f64(), readings, decision }, &mut told.warnings);
         self.tally.add(now, &readings, decision);
+        self.begin_figures(now)?;
         self.last = Some((now, decision, readings));
         if now >= self.next_check {
             self.next_check = now + CHECK;
@@ -149,6 +155,17 @@ impl Controller {
         }
         told.end = self.end();
         Ok(told)
+    }
+
+    /// After the warm-up.
+    fn begin_figures(&mut self, now: Instant) -> io::Result<()> {
+        if self.figures_begin.is_some_and(|begin| now >= begin) {
+            self.figures_begin = None;
+            self.tally.restart(now);
+            self.machine.begin_means();
+            self.work.restart(now)?;
+        }
+        Ok(())
     }
 
     fn end(&mut self) -> Option<End> {

@@ -67,7 +67,7 @@ pub struct Live<'a> {
     pub id: AttemptId,
     pub pid: u32,
     pub since: Instant,
-    /// As of the last record, up to a second ago.
+    /// As of the last sample, up to a second ago.
     pub usage: Usage,
     /// Whether it has been told to end.
     pub is_ending: bool,
@@ -148,6 +148,11 @@ impl<L: Launcher> Runner<L> {
         self.running.iter().map(Running::live)
     }
 
+    /// Measures now what each job that runs has used so far.
+    pub fn sample(&mut self, now: Instant) -> Vec<(AttemptId, Usage)> {
+        self.running.iter_mut().map(|one| (one.id(), one.sample(now, &self.launcher))).collect()
+    }
+
     /// Whether nothing runs and every end is recorded.
     pub fn is_idle(&self) -> bool {
         self.has_no_process() && self.ended.is_empty()
@@ -220,7 +225,7 @@ impl<L: Launcher> Runner<L> {
     fn write(&mut self, now: Instant, slots: usize) -> Result<(), Error> {
         self.record(now)?;
         if is_due(&mut self.next_record, now, RECORD) && !self.running.is_empty() {
-            let all: Vec<_> = self.running.iter_mut().map(|one| (one.id(), one.sample(now, &self.launcher))).collect();
+            let all = self.sample(now);
             self.queue.used(&all, self.frozen)?;
         }
         if is_due(&mut self.next_look, now, LOOK) {

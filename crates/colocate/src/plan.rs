@@ -19,6 +19,8 @@ pub struct Plan {
     pub policy: Choice,
     /// Ends the run; without it, a signal or the end of the jobs does.
     pub time: Option<Span>,
+    /// Time before the figures of the summary begin.
+    pub warmup: Option<Span>,
     /// Cores of the jobs; by default all that this process may use.
     pub cores: Option<Cores>,
     /// CPU time without a lease, in cores.
@@ -27,6 +29,8 @@ pub struct Plan {
     /// For so long the guardian keeps the jobs, frozen, when the controller has gone.
     #[serde(default = "grace")]
     pub grace: Span,
+    /// Bytes a second that the memory of this machine can move.
+    pub memory_peak: Option<Size>,
     /// Most jobs at once; by default as many as cores.
     pub at_once: Option<Count>,
     /// Directory of the results.
@@ -182,6 +186,9 @@ impl Plan {
         }
         if !(0.001..=1e4).contains(&self.floor) {
             return Err(format!("floor = {}: it must be from 0.001 to 10000 cores", self.floor));
+        }
+        if self.memory_peak.is_some_and(|bytes| bytes.0 == 0) {
+            return Err("memory_peak = \"0B\": it is what the memory of this machine can move in a second".to_owned());
         }
         if self.at_once.is_some_and(|count| count.0 == 0) {
             return Err("at_once = \"0\": at least one job must be able to run".to_owned());

@@ -66,6 +66,9 @@ pub struct Readings {
     pub requests: Option<Reading<Requests>>,
     /// Share of the window in which a thread of the LC service was runnable and waited for a core: the longest of its threads.
     pub run_delay: Option<Reading<f64>>,
+    /// Cycles for each instruction of the LC service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpi: Option<Reading<f64>>,
     /// Share of the window that the machine took from everyone: steal and pauses. Not the doing of BE jobs.
     pub lost: Option<Reading<f64>>,
     /// CPU time of the LC service, in cores.
@@ -93,6 +96,7 @@ impl Readings {
         Self {
             requests: self.requests.map(|reading| reading.aged(seconds)),
             run_delay: older(self.run_delay),
+            cpi: older(self.cpi),
             lost: older(self.lost),
             lc_cpu: older(self.lc_cpu),
             be_cpu: older(self.be_cpu),

@@ -5,6 +5,7 @@
 //! - A slow spell of the machine is told from the doing of BE jobs: time that the machine took from everyone is `lost`, time that
 //!   a thread of the service waited for a core while others had it is `run_delay`.
 
+mod cpi;
 mod cpu;
 mod lost;
 mod machine;

@@ -84,6 +84,11 @@ impl Counters {
         Self::absent(events, "the server kept creating threads while counters were attached".to_owned())
     }
 
+    /// Attaches to all threads of these processes, and to all threads and processes that they create.
+    pub fn attach_processes(pids: &[u32], events: &[Event]) -> Self {
+        Self::attach(&pids.iter().copied().flat_map(proc::threads_of).collect(), events, true)
+    }
+
     /// Attaches to these threads only.
     pub fn attach_threads(threads: &[u32], events: &[Event]) -> Self {
         Self::attach(&threads.iter().copied().collect(), events, false)

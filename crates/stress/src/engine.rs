@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// Bounds the memory that a typing error can take.
 const MOST_THREADS: usize = 1024;
 
+/// Time between two reports of progress.
+const PERIOD: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
 pub struct Options {
     pub work: Work,
@@ -44,8 +47,8 @@ pub enum Work {
 pub enum Event<'a> {
     /// All threads are ready and begin to work.
     Begins { notice: Option<&'a str> },
-    /// About once a second.
-    Second(Progress),
+    /// Ten times a second.
+    Progress(Progress),
 }
 
 impl Options {
@@ -189,15 +192,15 @@ impl Crew<'_> {
         let (start, cpu_before) = (Instant::now(), cpu_time::of_run());
         self.gate.get_or_init(|| ());
         let end = self.options.duration.and_then(|duration| start.checked_add(duration));
-        let mut second = start + Duration::from_secs(1);
+        let mut next = start + PERIOD;
         while !self.stop.is_stopped() && end.is_none_or(|end| Instant::now() < end) {
-            self.stop.wait_until(end.map_or(second, |end| end.min(second)));
+            self.stop.wait_until(end.map_or(next, |end| end.min(next)));
             let elapsed = start.elapsed();
             let is_over = self.stop.is_stopped() || self.options.duration.is_some_and(|duration| elapsed >= duration);
-            if start + elapsed >= second && !is_over {
+            if start + elapsed >= next && !is_over {
                 let (done, _) = Counts::sum(self.counts);
-                observe(Event::Second(Progress { elapsed, done, unit: self.resource.figure().unit }));
-                second = start + Duration::from_secs(elapsed.as_secs() + 1);
+                observe(Event::Progress(Progress { elapsed, done, unit: self.resource.figure().unit }));
+                next = (next + PERIOD).max(start + elapsed);
             }
         }
         self.stop.stop();

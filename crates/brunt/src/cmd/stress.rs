@@ -7,10 +7,11 @@ use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use super::status_line::StatusLine;
 use brunt_lab::Error;
 use brunt_results::{Cores, Count, ExitCode, Rate, Size, Span};
-use brunt_stress::{Dose, Event, Options, Stop, StressError, Work, WorkingSet};
+use brunt_stress::{Dose, Event, Options, Progress, Stop, StressError, Work, WorkingSet};
 use brunt_stress::{cache, disk, fork, memory, network};
 use clap::ValueEnum;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -56,7 +57,7 @@ struct Common {
     /// Most units per second over all threads, such as 200M
     #[arg(short = 'R', long, value_name = "RATE", help_heading = "Dose")]
     rate: Option<Rate>,
-    /// Print a line each second on stdout: progress DONE UNIT SECONDS s
+    /// Print ten lines a second on stdout: progress DONE UNIT SECONDS s
     #[arg(long, help_heading = "Result")]
     progress: bool,
     /// Print the total as JSON
@@ -264,8 +265,10 @@ impl Common {
                     line.print(&format!("brunt stress: {notice}"));
                 }
             }
-            Event::Second(now) => {
-                line.set(report::second(last.replace(now).as_ref(), &now));
+            Event::Progress(now) => {
+                if last.is_none_or(|last: Progress| now.elapsed - last.elapsed >= Duration::from_secs(1)) {
+                    line.set(report::line(last.replace(now).as_ref(), &now));
+                }
                 if self.progress && broken.is_none() {
                     broken = report::progress(now.done, now.unit, now.elapsed.as_secs_f64()).err();
                 }

@@ -62,6 +62,25 @@ retries = 1
 }
 
 #[test]
+fn figures_begin_after_the_warm_up() {
+    if !can_run() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let job = "[[job]]\ncommand = [\"sh\", \"-c\", \"n=1000; while sleep 0.02; do n=$((n+1)); echo n=$n; done\"]\nprogress = 'n=(\\d+)'\n";
+    let plan = plan(home.path(), "none", job);
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, format!("warmup = \"1s\"\n{text}")).unwrap();
+    (0..5).for_each(|_| count(home.path(), 100, 50));
+    told(&finish(home.path(), &plan, &["--time", "2500ms"]), 0);
+    let Summary { seconds, jobs, service, .. } = summary(home.path());
+    assert!((0.5..2.4).contains(&seconds), "{seconds}");
+    // At most one line each 20 ms, from about 1040 on.
+    assert!(jobs.progress.is_some_and(|lines| lines > 0.0 && lines <= 125.0), "{jobs:?}");
+    assert_eq!((service.requests, service.slow), (0, 0));
+}
+
+#[test]
 fn too_many_slow_requests_freeze_the_jobs_until_the_service_is_well_again() {
     if !can_run() {
         return;

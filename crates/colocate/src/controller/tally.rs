@@ -15,7 +15,7 @@ pub(super) struct Tally {
     begin: Instant,
     service: Service,
     allotment: Allotted,
-    /// Time that `allotment` covers; in core seconds until the summary.
+    /// Time that `allotment` covers; its cores are core seconds until the summary.
     covered: Duration,
     last: Option<(Instant, Decision)>,
     newest: Newest,
@@ -41,12 +41,24 @@ impl Tally {
         }
     }
 
+    /// What was counted so far does not count.
+    pub(super) fn restart(&mut self, now: Instant) {
+        let Service { quantile, limit_ms, .. } = self.service;
+        self.service = Service { quantile, limit_ms, ..Service::default() };
+        self.allotment = Allotted::default();
+        (self.begin, self.covered, self.load) = (now, Duration::ZERO, (0.0, 0.0));
+        (self.newest, self.second) = (Newest::default(), (0, 0, 0));
+    }
+
     pub(super) fn add(&mut self, now: Instant, readings: &Readings, decision: Decision) {
         self.decision(now, decision);
         if let Some(reading) = readings.requests {
             let now = now.duration_since(self.begin).as_secs_f64();
             if let Some(end) = self.newest.end(now, &reading) {
-                self.requests(end, reading.value);
+                // Not those from before the begin.
+                if end - reading.value.seconds / 2.0 >= 0.0 {
+                    self.requests(end, reading.value);
+                }
             }
         }
     }
@@ -72,7 +84,7 @@ impl Tally {
             self.load = (self.load.0 + load * requests.seconds, self.load.1 + requests.seconds);
         }
         // A window that began in the second before counts there where most of it lies.
-        let second = (end - requests.seconds / 2.0).max(0.0) as u64;
+        let second = (end - requests.seconds / 2.0) as u64;
         if second != self.second.0 {
             self.close_second();
             self.second = (second, 0, 0);

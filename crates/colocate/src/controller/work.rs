@@ -4,7 +4,7 @@ use super::groups::Groups;
 use crate::actuators::Actuators;
 use crate::jobs::{Event, Live, Options, Output, Runner};
 use crate::plan::Plan;
-use crate::queue::{self, AttemptId, Outcome, Queue, Spec, State};
+use crate::queue::{self, AttemptId, Outcome, Queue, Spec, State, Usage};
 use brunt_results::colocation::Jobs;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -36,6 +36,8 @@ pub(super) struct Work {
     is_over: bool,
     attempts: BTreeSet<AttemptId>,
     tally: Jobs,
+    /// What they had done when counting began.
+    before: Done,
     /// Of the queue's file, in the last tick.
     failure: Option<String>,
 }
@@ -70,6 +72,7 @@ impl Work {
             is_over: false,
             attempts: BTreeSet::new(),
             tally: Jobs::default(),
+            before: Done::default(),
             failure: None,
         })
     }
@@ -158,23 +161,57 @@ impl Work {
         warnings
     }
 
+    /// What was done so far does not count.
+    pub(super) fn restart(&mut self, now: Instant) -> io::Result<()> {
+        let live = self.runner.sample(now);
+        self.before = self.done(|id| live.iter().find(|(own, _)| *own == id).map(|(_, usage)| *usage))?;
+        Ok(())
+    }
+
     /// What the attempts of this run have done.
     pub(super) fn jobs(&self) -> io::Result<Jobs> {
-        let listed = self.queue.list().map_err(io::Error::other)?;
-        let (mut jobs, mut progress) = (self.tally, Some(0.0));
-        for listed in &listed {
-            let own = |number| self.attempts.contains(&AttemptId { job: listed.job.id, attempt: number });
-            for attempt in listed.attempts.iter().filter(|attempt| own(attempt.number)) {
-                jobs.cpu_seconds += attempt.usage.cpu_seconds.unwrap_or(0.0);
-                let printed = attempt.usage.progress.filter(|progress| progress.source == queue::Source::Output);
+        let (done, before) = (self.done(|_| None)?, self.before);
+        Ok(Jobs {
+            progress: done
+                .progress
+                .zip(before.progress)
+                .map(|(now, before)| now - before)
+                .filter(|_| self.tally.attempts > 0),
+            cpu_seconds: done.cpu_seconds - before.cpu_seconds,
+            ..self.tally
+        })
+    }
+
+    /// Sums of all attempts of this run; `newer` has the usage of those that run.
+    fn done(&self, newer: impl Fn(AttemptId) -> Option<Usage>) -> io::Result<Done> {
+        let mut done = Done::default();
+        for listed in &self.queue.list().map_err(io::Error::other)? {
+            let id = |number| AttemptId { job: listed.job.id, attempt: number };
+            for attempt in listed.attempts.iter().filter(|attempt| self.attempts.contains(&id(attempt.number))) {
+                let usage = newer(id(attempt.number)).unwrap_or(attempt.usage);
+                done.cpu_seconds += usage.cpu_seconds.unwrap_or(0.0);
+                let printed = usage.progress.filter(|progress| progress.source == queue::Source::Output);
                 // A job that has printed nothing yet has done nothing that it would have printed.
                 let pattern = listed.job.spec.progress_pattern.as_ref();
-                let done = pattern.map(|_| printed.map_or(0.0, |progress| progress.value));
-                progress = progress.zip(done).map(|(sum, done)| sum + done);
+                let figure = pattern.map(|_| printed.map_or(0.0, |progress| progress.value));
+                done.progress = done.progress.zip(figure).map(|(sum, figure)| sum + figure);
             }
         }
-        jobs.progress = progress.filter(|_| jobs.attempts > 0);
-        Ok(jobs)
+        Ok(done)
+    }
+}
+
+/// Work of jobs.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    /// `None` if one reports none.
+    progress: Option<f64>,
+    cpu_seconds: f64,
+}
+
+impl Default for Done {
+    fn default() -> Self {
+        Self { progress: Some(0.0), cpu_seconds: 0.0 }
     }
 }
 

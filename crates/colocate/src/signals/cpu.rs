@@ -21,6 +21,10 @@ impl Cpu {
         self.all.add(now, host.map(|host| host.used().as_secs_f64()));
     }
 
+    pub(super) fn begin_means(&mut self) {
+        [&mut self.service, &mut self.jobs, &mut self.all].into_iter().for_each(Rate::begin_mean);
+    }
+
     pub(super) fn capabilities(&self, service: &Service, group: &Group) -> [Capability; 2] {
         let jobs = match group.cpu_file() {
             Some(file) => Capability::available(Signal::JobCpu, file.display().to_string()),

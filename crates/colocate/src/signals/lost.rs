@@ -71,6 +71,10 @@ impl Lost {
         Some(Reading::until(end, share, now))
     }
 
+    pub(super) fn begin_mean(&mut self) {
+        self.mean = Mean::default();
+    }
+
     pub(super) fn mean(&self) -> Option<f64> {
         (self.mean.seconds > 0.0 && self.sees()).then(|| self.mean.lost / self.mean.seconds)
     }

@@ -1,5 +1,6 @@
 //! All signals but those of the service's requests.
 
+use super::cpi::Cpi;
 use super::cpu::Cpu;
 use super::lost::Lost;
 use super::memory_bandwidth::MemoryBandwidth;
@@ -43,6 +44,7 @@ pub struct Machine {
     slowly_sampled: Option<Instant>,
     lost: Lost,
     run_delay: RunDelay,
+    cpi: Cpi,
     cpu: Cpu,
     pressures: Pressures,
     memory: MemoryBandwidth,
@@ -63,6 +65,7 @@ impl Machine {
             slowly_sampled: None,
             lost,
             run_delay: RunDelay::default(),
+            cpi: Cpi::default(),
             cpu: Cpu::default(),
             pressures: Pressures::default(),
             memory,
@@ -77,8 +80,9 @@ impl Machine {
         let [service_cpu, job_cpu] = self.cpu.capabilities(&self.service, &self.group);
         let [pressure, job_pressure] = self.pressures.capabilities(&self.group);
         let [service_network, job_network] = self.network.capabilities();
-        let (lost, run_delay, memory) = (self.lost.capability(), self.run_delay.capability(), self.memory.capability());
-        vec![lost, run_delay, service_cpu, job_cpu, pressure, job_pressure, memory, service_network, job_network]
+        let (lost, run_delay) = (self.lost.capability(), self.run_delay.capability());
+        let (cpi, memory) = (self.cpi.capability(), self.memory.capability());
+        vec![lost, run_delay, cpi, service_cpu, job_cpu, pressure, job_pressure, memory, service_network, job_network]
     }
 
     pub fn service(&self) -> &Service {
@@ -100,6 +104,7 @@ impl Machine {
         Readings {
             requests: None,
             run_delay: self.run_delay.reading(now),
+            cpi: self.cpi.reading(now),
             lost: self.lost.reading(now),
             lc_cpu: self.cpu.service.reading(now),
             be_cpu: self.cpu.jobs.reading(now),
@@ -116,11 +121,21 @@ impl Machine {
         self.service.refresh(now);
         let host = HostCpu::now();
         self.lost.sample(now, host);
-        self.run_delay.sample(now, &self.service.pids());
+        let pids = self.service.pids();
+        self.run_delay.sample(now, &pids);
+        self.cpi.sample(now, &pids);
         self.cpu.sample(now, &self.service, &self.group, host);
     }
 
-    /// Means since it was opened.
+    /// What was measured so far does not count in the means.
+    pub fn begin_means(&mut self) {
+        self.lost.begin_mean();
+        self.cpu.begin_means();
+        self.memory.begin_mean();
+        self.network.begin_means();
+    }
+
+    /// Means since it was opened, or since their begin.
     pub fn totals(&self) -> colocation::Machine {
         let [service_network_bytes_per_s, job_network_bytes_per_s] = self.network.means();
         colocation::Machine {

@@ -42,6 +42,10 @@ impl MemoryBandwidth {
         self.share(&self.jobs, now)
     }
 
+    pub(super) fn begin_mean(&mut self) {
+        self.all.begin_mean();
+    }
+
     /// Bytes a second of the machine.
     pub(super) fn mean(&self) -> Option<f64> {
         self.all.mean()

@@ -64,6 +64,10 @@ impl Network {
         self.jobs.rate.reading(now)
     }
 
+    pub(super) fn begin_means(&mut self) {
+        [&mut self.service, &mut self.jobs].into_iter().for_each(|sent| sent.rate.begin_mean());
+    }
+
     /// Bytes a second of the service and of the jobs.
     pub(super) fn means(&self) -> [Option<f64>; 2] {
         [self.service.rate.mean(), self.jobs.rate.mean()]

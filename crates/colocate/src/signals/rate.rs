@@ -35,7 +35,12 @@ impl Rate {
         Some(Reading::until(end, value, now))
     }
 
-    /// Over all windows.
+    /// Windows so far do not count in the mean.
+    pub(super) fn begin_mean(&mut self) {
+        (self.sum, self.seconds) = (0.0, 0.0);
+    }
+
+    /// Over all windows since the begin.
     pub(super) fn mean(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.sum / self.seconds)
     }

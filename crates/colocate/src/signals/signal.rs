@@ -9,6 +9,7 @@ use std::fmt;
 pub enum Signal {
     LostTime,
     RunDelay,
+    Cpi,
     ServiceCpu,
     JobCpu,
     Pressure,
@@ -26,6 +27,7 @@ impl fmt::Display for Signal {
         f.write_str(match self {
             Self::LostTime => "lost-time",
             Self::RunDelay => "run-delay",
+            Self::Cpi => "cpi",
             Self::ServiceCpu => "service-cpu",
             Self::JobCpu => "job-cpu",
             Self::Pressure => "pressure",

@@ -37,7 +37,8 @@ pub struct Args {
     /// TOML file
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
-    /// Policy, instead of the plan's: graded, heracles, heracles/N, heracles-prototype, static=CORES, none
+    /// Policy, instead of the plan's: graded, heracles, heracles/N, heracles-prototype, koordinator, static=CORES,
+    /// none
     #[arg(long)]
     policy: Option<Choice>,
     /// End after this time

@@ -11,7 +11,7 @@ pub(super) fn progress(done: u64, unit: &str, elapsed_s: f64) -> io::Result<()> 
 }
 
 /// The status line: rate since the line before.
-pub(super) fn second(last: Option<&Progress>, now: &Progress) -> String {
+pub(super) fn line(last: Option<&Progress>, now: &Progress) -> String {
     let (before, since) = last.map_or((0, now.elapsed), |last| (last.done, now.elapsed.saturating_sub(last.elapsed)));
     let per_second = (now.done - before) as f64 / since.as_secs_f64().max(1e-9);
     format!("{:>4.0} s  {}", now.elapsed.as_secs_f64(), rate(per_second, now.unit))

@@ -41,6 +41,8 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 struct ControllerPlan<'a> {
     policy: String,
     cores: String,
+    /// Jobs grow to what the policy gives them.
+    warmup: String,
     out: &'a Path,
     service: Service<'a>,
     source: Source<'a>,
@@ -238,6 +240,7 @@ impl TrialContext<'_> {
         let plan = ControllerPlan {
             policy: policy::shown(beside.policy),
             cores: jobs_cores(cell, beside).to_string(),
+            warmup: cell.settings.warmup.to_string(),
             out: &out,
             service: Service {
                 pid: target.pid(),
