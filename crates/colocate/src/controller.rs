@@ -41,8 +41,10 @@ const HEARTBEAT: Duration = Duration::from_millis(100);
 
 /// After a tick that late, the guardian may have frozen the group.
 const LATE: Duration = Duration::from_millis(200);
-/// Time between two checks that the limits are as they were set, and that no process is outside its group.
+/// Time between two checks that the limits are as they were set.
 const CHECK: Duration = Duration::from_secs(1);
+/// Time between two checks that no process is outside its group: this reads all processes of the machine.
+const STRAYS: Duration = Duration::from_secs(3);
 
 /// Files in the directory of a run.
 pub const AUDIT: &str = "audit.jsonl";
@@ -64,6 +66,7 @@ pub struct Controller {
     /// When the figures of the summary begin, until then.
     figures_begin: Option<Instant>,
     next_check: Instant,
+    next_strays: Instant,
     strays: SamplingBudget,
     /// Faults of the last application, and whether it is still under way.
     faults: Vec<String>,
@@ -125,6 +128,7 @@ impl Controller {
             last: None,
             figures_begin: plan.warmup.map(|warmup| now + warmup.0),
             next_check: now,
+            next_strays: now,
             strays: SamplingBudget::default(),
             faults: Vec::new(),
             is_freezing: false,
@@ -148,10 +152,12 @@ impl Controller {
         self.last = Some((now, decision, readings));
         if now >= self.next_check {
             self.next_check = now + CHECK;
-            let group = self.actuators.group();
-            // This reads all processes of the machine.
-            self.strays.take(|| group.recapture());
             self.status.write(since, &readings, decision, self.work.live(), &self.tally);
+        }
+        if now >= self.next_strays {
+            self.next_strays = now + STRAYS;
+            let group = self.actuators.group();
+            self.strays.take(|| group.recapture());
         }
         told.end = self.end();
         Ok(told)

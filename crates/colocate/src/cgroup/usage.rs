@@ -58,7 +58,7 @@ impl Group {
 
     /// Where that is from.
     pub fn cpu_file(&self) -> Option<PathBuf> {
-        let mut two = self.dirs.iter().map(|dir| dir.join("cpu.stat"));
+        let mut two = self.dirs.iter().rev().map(|dir| dir.join("cpu.stat"));
         let counts = |file: &PathBuf| self.files.read(file).is_ok_and(|text| text.contains("usage_usec "));
         two.find(counts).or_else(|| self.file(&["cpuacct.usage"]))
     }
@@ -78,9 +78,9 @@ impl Group {
         self.files.read(&self.file(names)?).ok()?.trim().parse().ok()
     }
 
-    /// A line `key number` of this file, in whichever directory has it.
+    /// A line `key number` of this file, in whichever directory has it; that of version 2, the last one, has most of them.
     fn entry(&self, name: &str, key: &str) -> Option<u64> {
-        self.dirs.iter().find_map(|dir| {
+        self.dirs.iter().rev().find_map(|dir| {
             let text = self.files.read(&dir.join(name)).ok()?;
             text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
         })

@@ -2,22 +2,29 @@
 //! file has before the first look is of the past and not read.
 
 use super::{feed::Feed, lines::Lines};
-use rustix::fs::OFlags;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, inotify};
+use rustix::io::Errno;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+/// Time between two looks at a file of which the kernel tells no changes.
 const PERIOD: Duration = Duration::from_millis(20);
+/// Most time between two looks at another, so that a replacement is seen, and what another machine writes.
+const LONGEST: Duration = Duration::from_millis(100);
 /// Cleared at every look, which usually finds a line or none.
 const CHUNK: usize = 8 << 10;
 
 /// Reads the file in a thread, until the feed is stopped.
 pub fn follow(feed: &Arc<Feed>, path: &Path) -> io::Result<()> {
-    let mut follower = Follower { path: path.to_owned(), file: None, position: 0, lines: Lines::default() };
+    let mut follower =
+        Follower { path: path.to_owned(), file: None, changes: None, position: 0, lines: Lines::default() };
     follower.open(true)?;
     let feed = Arc::clone(feed);
     let work = move || {
@@ -25,7 +32,7 @@ pub fn follow(feed: &Arc<Feed>, path: &Path) -> io::Result<()> {
             if let Err(error) = follower.look(&feed) {
                 feed.warn("file", format!("cannot read {}: {error}", follower.path.display()));
             }
-            thread::sleep(PERIOD);
+            follower.wait();
         }
     };
     thread::Builder::new().name("counts".to_owned()).spawn(work).map(drop)
@@ -34,6 +41,8 @@ pub fn follow(feed: &Arc<Feed>, path: &Path) -> io::Result<()> {
 struct Follower {
     path: PathBuf,
     file: Option<File>,
+    /// Tells when the file has grown.
+    changes: Option<OwnedFd>,
     position: u64,
     lines: Lines,
 }
@@ -50,16 +59,32 @@ impl Follower {
         }
         self.position = 0;
         self.lines.clear();
+        self.changes = None;
         if let Some(file) = &mut self.file {
             let found = file.metadata()?;
             if found.is_dir() {
                 return Err(named(io::Error::from(io::ErrorKind::IsADirectory)));
             }
-            if is_of_the_past && found.is_file() {
-                self.position = file.seek(SeekFrom::End(0)).map_err(named)?;
+            if found.is_file() {
+                self.changes = changes(&self.path).ok();
+                if is_of_the_past {
+                    self.position = file.seek(SeekFrom::End(0)).map_err(named)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Until the next look.
+    fn wait(&self) {
+        let Some(changes) = &self.changes else { return thread::sleep(PERIOD) };
+        let longest = Timespec { tv_sec: 0, tv_nsec: i64::from(LONGEST.subsec_nanos()) };
+        match poll(&mut [PollFd::new(changes, PollFlags::IN)], Some(&longest)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            // Those until now: the look sees what they are about.
+            Ok(_) => _ = rustix::io::read(changes, &mut [0; 4096]),
+            Err(_) => thread::sleep(PERIOD),
+        }
     }
 
     fn look(&mut self, feed: &Feed) -> io::Result<()> {
@@ -98,4 +123,11 @@ impl Follower {
             }
         }
     }
+}
+
+/// Becomes readable when the file is written to.
+fn changes(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let inotify = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC)?;
+    inotify::add_watch(&inotify, path, inotify::WatchFlags::MODIFY)?;
+    Ok(inotify)
 }
