@@ -22,7 +22,7 @@ use crate::readings::Readings;
 use crate::signals::{self, Machine, requests::Source};
 use brunt_meter::cgroup::Linux;
 use brunt_meter::{SamplingBudget, affinity};
-use brunt_results::colocation::Summary;
+use brunt_results::colocation::{self, Summary};
 use changes::Changes;
 use service::Service;
 use std::fs::{self, File};
@@ -65,6 +65,8 @@ pub struct Controller {
     last: Option<(Instant, Decision, Readings)>,
     /// When the figures of the summary begin, until then.
     figures_begin: Option<Instant>,
+    /// Then, and the CPU time of controller and guardian until then, in seconds.
+    used: (Instant, f64),
     next_check: Instant,
     next_strays: Instant,
     strays: SamplingBudget,
@@ -126,6 +128,7 @@ impl Controller {
             tally: Tally::new(plan, now),
             status,
             last: None,
+            used: (now, 0.0),
             figures_begin: plan.warmup.map(|warmup| now + warmup.0),
             next_check: now,
             next_strays: now,
@@ -168,6 +171,7 @@ impl Controller {
         if self.figures_begin.is_some_and(|begin| now >= begin) {
             self.figures_begin = None;
             self.tally.restart(now);
+            self.used = (now, self.changes.cpu_seconds());
             self.machine.begin_means();
             self.work.restart(now)?;
         }
@@ -207,7 +211,9 @@ impl Controller {
     /// Ends the jobs, undoes every change of this machine, and writes the summary. Returns it with what could not be done.
     pub fn close(mut self, out: &Path) -> io::Result<(Summary, Vec<String>)> {
         let mut problems = Vec::new();
-        let controller = self.changes.used(self.begin.elapsed());
+        let (begin, before) = self.used;
+        let cpu = (self.changes.cpu_seconds() - before) / begin.elapsed().max(TICK).as_secs_f64();
+        let controller = colocation::Controller { cpu, memory_bytes: self.changes.memory() };
         let machine = self.machine.totals();
         let changes = &mut self.changes;
         problems.extend(self.work.end(|| changes.beat(Instant::now(), &mut Vec::new())));

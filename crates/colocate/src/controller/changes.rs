@@ -4,7 +4,6 @@ use crate::guardian::{Guardian, Options};
 use crate::journal::{self, Journal};
 use brunt_meter::cgroup::Linux;
 use brunt_meter::proc_stat::stat_field;
-use brunt_results::colocation;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
@@ -65,25 +64,26 @@ impl Changes {
         problems
     }
 
-    /// What this process and the guardian have used.
-    pub(super) fn used(&self, time: Duration) -> colocation::Controller {
-        let ticks = |pid: &str| -> f64 {
+    /// CPU time of this process and of the guardian, in seconds.
+    pub(super) fn cpu_seconds(&self) -> f64 {
+        let ticks = |pid: String| -> u64 {
             let stat = PathBuf::from(format!("/proc/{pid}/stat"));
-            let both = [14, 15].map(|field| stat_field::<u64>(&stat, field).unwrap_or(0));
-            (both[0] + both[1]) as f64 / rustix::param::clock_ticks_per_second() as f64
+            [14, 15].iter().map(|field| stat_field::<u64>(&stat, *field).unwrap_or(0)).sum()
         };
-        let memory = |pid: &str| -> u64 {
-            let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-            let kib = text
-                .lines()
-                .find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-            kib.unwrap_or(0) << 10
+        self.pids().map(ticks).sum::<u64>() as f64 / rustix::param::clock_ticks_per_second() as f64
+    }
+
+    /// Proportional set size of both, in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        let memory = |pid: String| -> Option<u64> {
+            let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+            text.lines().find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix(" kB")?.parse().ok())
         };
-        let guardian = self.guardian_pid().map(|pid| pid.to_string());
-        let both: Vec<&str> = std::iter::once("self").chain(guardian.as_deref()).collect();
-        let cpu: f64 = both.iter().map(|pid| ticks(pid)).sum();
-        let seconds = time.as_secs_f64().max(f64::MIN_POSITIVE);
-        colocation::Controller { cpu: cpu / seconds, memory_bytes: both.iter().map(|pid| memory(pid)).sum() }
+        self.pids().filter_map(memory).sum::<u64>() << 10
+    }
+
+    fn pids(&self) -> impl Iterator<Item = String> {
+        std::iter::once("self".to_owned()).chain(self.guardian_pid().map(|pid| pid.to_string()))
     }
 }
 
