@@ -8,14 +8,15 @@
 //! | below by the margin, surely | grow by a step, up to the limit last broken at this load |
 //!
 //! Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. While the machine itself is
-//! slow, BE jobs neither grow nor learn a limit, because what is slow then is not their doing.
+//! slow, BE jobs neither grow nor learn a limit, because what is slow then is not their doing; while the service waits for cores that
+//! others than BE jobs have, these do not shrink either.
 
 use super::evidence::{Counts, Window};
 use super::limits::Limits;
 use super::{Decision, Policy, Reason, staleness};
 use crate::allotment::{Allotment, Bounds};
 use crate::objective::Objective;
-use crate::readings::{Readings, Requests};
+use crate::readings::{Reading, Readings, Requests};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -50,6 +51,11 @@ const BELOW_LIMIT: f64 = 0.9;
 
 /// Share of a window that the machine takes from everyone before it counts as slow.
 pub const SLOW_MACHINE: f64 = 0.02;
+
+/// Share of the time that the service waits for a core, and cores that BE jobs use, from which and up to which it waits for
+/// others than them.
+const WAITS: f64 = 0.1;
+const IDLE: f64 = 0.02;
 
 /// First and longest freeze of an emergency, and the calm after which its length is halved.
 const HOLD: Duration = Duration::from_millis(500);
@@ -197,8 +203,9 @@ impl Graded {
             // A limit rises all the time.
             self.running(if is_limited { Reason::KnownLimit } else { Reason::Ceiling })
         } else if may_grow {
-            let level = self.level + step;
-            self.change(now, if most - level < step / 2.0 { most } else { level }, Reason::Grow)
+            let level = (self.level + step).min(most);
+            let is_last = !is_limited && most - level < step / 2.0;
+            self.change(now, if is_last { most } else { level }, Reason::Grow)
         } else {
             self.running(Reason::Hold)
         }
@@ -207,7 +214,8 @@ impl Graded {
 
 impl Policy for Graded {
     fn decide(&mut self, now: Duration, readings: &Readings) -> Decision {
-        let slow_machine = readings.lost.is_some_and(|lost| lost.value >= SLOW_MACHINE);
+        let waits_for_others = waits_for_others(readings);
+        let slow_machine = waits_for_others || readings.lost.is_some_and(|lost| lost.value >= SLOW_MACHINE);
         if let Some(requests) = readings.requests {
             self.recent.add(now, requests);
             let begin = if slow_machine { None } else { self.undisturbed.add(now, requests) };
@@ -229,8 +237,16 @@ impl Policy for Graded {
         if let Some(decision) = self.frozen(now) {
             return decision;
         }
-        self.less(now, requests.load).unwrap_or_else(|| self.more(now, requests, slow_machine))
+        // Jobs that do not run cannot give way.
+        let less = if waits_for_others { None } else { self.less(now, requests.load) };
+        less.unwrap_or_else(|| self.more(now, requests, slow_machine))
     }
+}
+
+/// Whether processes other than the BE jobs have the cores of the service.
+fn waits_for_others(readings: &Readings) -> bool {
+    let is = |reading: Option<Reading<f64>>, is: fn(f64) -> bool| reading.is_some_and(|reading| is(reading.value));
+    is(readings.run_delay, |share| share >= WAITS) && is(readings.be_cpu, |cores| cores < IDLE)
 }
 
 #[cfg(test)]

@@ -34,7 +34,11 @@ impl RunDelay {
             Some(_) => Capability::available(name, "/proc/PID/task/TID/schedstat of the service"),
             None => {
                 let evidence = "no schedstat of the service: the kernel has none, or it has more than 512 threads";
-                Capability::missing(name, evidence, "waiting for cores is not recorded; no policy depends on it")
+                Capability::missing(
+                    name,
+                    evidence,
+                    "jobs are taken for the cause where other processes have the service's core",
+                )
             }
         }
     }

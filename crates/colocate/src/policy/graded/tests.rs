@@ -85,8 +85,9 @@ proptest! {
             policy.decide(time(tick), &seen.readings());
         }
         let now = time(before.len());
-        let of = |seen: Seen| policy.clone().decide(now, &seen.readings()).allotment.cores;
-        prop_assert!(of(one.worse(other)) <= of(one));
+        let of = |seen: Seen| policy.clone().decide(now, &seen.readings());
+        let (good, worse) = (of(one), of(one.worse(other)));
+        prop_assert!(worse.allotment.cores <= good.allotment.cores, "{good:?} {worse:?}");
     }
 }
 
@@ -131,6 +132,25 @@ fn a_slow_machine_is_not_the_jobs_doing() {
     feed(&mut policy, &mut tick, 500, GOOD);
     feed(&mut policy, &mut tick, 2, Seen { slow: 300, lost: 0.1, ..GOOD });
     assert_eq!(feed(&mut policy, &mut tick, 1000, GOOD).0, BOUNDS.ceiling);
+}
+
+#[test]
+fn a_core_that_others_have_is_not_the_jobs_doing() {
+    let slow = Seen { slow: 300, ..GOOD };
+    let reading = |value| Some(Reading { value, age: 0.0 });
+    for (cores, is_blamed) in [(0.001, false), (0.5, true)] {
+        let (mut policy, mut tick) = (policy(), 0);
+        feed(&mut policy, &mut tick, 500, GOOD);
+        let readings = Readings { run_delay: reading(0.6), be_cpu: reading(cores), ..slow.readings() };
+        let decisions = (0..200).map(|_| {
+            tick += 1;
+            policy.decide(time(tick), &readings)
+        });
+        let frozen = decisions.filter(|decision| decision.allotment.is_frozen()).count();
+        assert_eq!(frozen > 0, is_blamed, "{cores} cores: frozen in {frozen} of 200 ticks");
+        let (level, _) = feed(&mut policy, &mut tick, 1000, GOOD);
+        assert_eq!(level < BOUNDS.ceiling, is_blamed, "{cores} cores");
+    }
 }
 
 #[test]
