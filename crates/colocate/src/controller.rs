@@ -29,22 +29,25 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 use tally::Tally;
 use work::Work;
 
-/// Time between two decisions.
-pub const TICK: Duration = Duration::from_millis(20);
+/// Least and most time between two decisions: there is one whenever counts of requests come.
+const TICK: Duration = Duration::from_millis(20);
+const LONGEST_TICK: Duration = Duration::from_millis(100);
 
 /// Time between two heartbeats that the guardian expects.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
 /// After a tick that late, the guardian may have frozen the group.
 const LATE: Duration = Duration::from_millis(200);
-/// Time between two checks that the limits are as they were set.
-const CHECK: Duration = Duration::from_secs(1);
-/// Time between two checks that no process is outside its group: this reads all processes of the machine.
-const STRAYS: Duration = Duration::from_secs(3);
+/// Time between two writings of what `brunt colocate status` prints.
+const STATUS: Duration = Duration::from_secs(1);
+/// Time between two checks that the limits are as they were set, and that no process is outside its group: this reads all
+/// processes of the machine.
+const CHECK: Duration = Duration::from_secs(3);
 
 /// Files in the directory of a run.
 pub const AUDIT: &str = "audit.jsonl";
@@ -68,7 +71,7 @@ pub struct Controller {
     /// Then, and the CPU time of controller and guardian until then, in seconds.
     used: (Instant, f64),
     next_check: Instant,
-    next_strays: Instant,
+    next_status: Instant,
     strays: SamplingBudget,
     /// Faults of the last application, and whether it is still under way.
     faults: Vec<String>,
@@ -131,7 +134,7 @@ impl Controller {
             used: (now, 0.0),
             figures_begin: plan.warmup.map(|warmup| now + warmup.0),
             next_check: now,
-            next_strays: now,
+            next_status: now,
             strays: SamplingBudget::default(),
             faults: Vec::new(),
             is_freezing: false,
@@ -153,17 +156,25 @@ impl Controller {
         self.tally.add(now, &readings, decision);
         self.begin_figures(now)?;
         self.last = Some((now, decision, readings));
-        if now >= self.next_check {
-            self.next_check = now + CHECK;
+        if now >= self.next_status {
+            self.next_status = now + STATUS;
             self.status.write(since, &readings, decision, self.work.live(), &self.tally);
         }
-        if now >= self.next_strays {
-            self.next_strays = now + STRAYS;
+        if now >= self.next_check {
+            self.next_check = now + CHECK;
             let group = self.actuators.group();
             self.strays.take(|| group.recapture());
         }
         told.end = self.end();
         Ok(told)
+    }
+
+    /// Until the next tick is due, after that at `last`.
+    pub fn wait(&self, last: Instant) {
+        thread::sleep((last + TICK).saturating_duration_since(Instant::now()));
+        if !self.is_freezing {
+            self.source.wait((last + LONGEST_TICK).saturating_duration_since(Instant::now()));
+        }
     }
 
     /// After the warm-up.

@@ -1,8 +1,7 @@
 //! Processes found by a variable in their environment, which every process inherits from its parent unless one removes it.
 
-use crate::proc_stat::stat_field;
+use crate::proc_stat::field;
 use std::ffi::OsStr;
-use std::path::Path;
 use std::{fs, os::unix::ffi::OsStrExt};
 
 #[derive(Debug, Default)]
@@ -59,9 +58,9 @@ fn has(environment: &[u8], name: &str, value: &OsStr) -> bool {
 fn is_undecided(pid: u32) -> bool {
     /// Of the flags in `/proc/PID/stat`: a kernel thread.
     const PF_KTHREAD: u32 = 0x0020_0000;
-    let path = format!("/proc/{pid}/stat");
-    let state = stat_field::<char>(Path::new(&path), 3);
-    let flags = stat_field::<u32>(Path::new(&path), 9);
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = field::<char>(&stat, 3);
+    let flags = field::<u32>(&stat, 9);
     let runs = state.is_some_and(|state| !matches!(state, 'Z' | 'X'));
     let is_ours = flags.is_some_and(|flags| flags & PF_KTHREAD == 0);
     runs && is_ours && fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |arguments| arguments.is_empty())

@@ -50,6 +50,10 @@ pub fn pid_namespace() -> u64 {
 
 /// A field from the third (the state) on, by its number in proc_pid_stat(5).
 pub fn stat_field<T: FromStr>(stat: &Path, number: usize) -> Option<T> {
-    let stat = fs::read_to_string(stat).ok()?;
+    field(&fs::read_to_string(stat).ok()?, number)
+}
+
+/// The same of a text that has been read.
+pub(crate) fn field<T: FromStr>(stat: &str, number: usize) -> Option<T> {
     stat.rsplit(") ").next()?.split(' ').nth(number - 3)?.parse().ok()
 }

@@ -42,7 +42,8 @@ impl Changes {
         if now < self.next {
             return Ok(());
         }
-        self.next = now + self.options.period;
+        // Ticks are up to a period apart.
+        self.next = now + self.options.period / 2;
         let Some(guardian) = &mut self.guardian else { return Ok(()) };
         match guardian.beat() {
             Ok(()) => Ok(()),

@@ -30,7 +30,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { period: Duration::from_millis(100), slow_period: Duration::from_secs(1), memory_peak: None }
+        Self { period: Duration::from_millis(200), slow_period: Duration::from_secs(2), memory_peak: None }
     }
 }
 

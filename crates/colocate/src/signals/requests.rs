@@ -111,6 +111,11 @@ impl Source {
         Ok(Self { feed, child, retry, newest: None })
     }
 
+    /// Waits until there are new counts, or for so long.
+    pub fn wait(&self, longest: Duration) {
+        self.feed.wait(longest);
+    }
+
     /// The counts since the poll before; if there are none, the same as then, older.
     pub fn poll(&mut self, now: Instant) -> Option<Reading<Requests>> {
         self.newest = self.feed.take().or(self.newest);

@@ -3,7 +3,7 @@
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use crate::cmd::status_line::StatusLine;
 use crate::cmd::{current_binary, out_directory, stdout};
-use brunt_colocate::controller::{Controller, End, TICK};
+use brunt_colocate::controller::{Controller, End};
 use brunt_colocate::plan::Plan;
 use brunt_colocate::policy::Decision;
 use brunt_colocate::policy::choice::Choice;
@@ -15,7 +15,7 @@ use brunt_results::{ExitCode, Span};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::{fs, io};
 
 /// Time between two updates of the status line.
 const SHOW: Duration = Duration::from_millis(250);
@@ -24,7 +24,7 @@ const SHOW: Duration = Duration::from_millis(250);
 #[command(after_help = "\
 The plan names the service, the source of its latency, and the jobs, or a queue of jobs. Keys and a first plan are in \
 docs/guide/colocate.md. The service is never limited; the jobs run in control groups of their own, at the idle class, and get \
-what the policy allots them 50 times a second. Where counts of the service's requests are missing or old, jobs get the floor, \
+what the policy allots them whenever counts of the service's requests come, and at least 10 times a second. Where counts of the service's requests are missing or old, jobs get the floor, \
 then are frozen.
 
 The directory of the run gets summary.json, audit.jsonl (every decision with its readings, see brunt colocate replay) and \
@@ -105,7 +105,7 @@ fn follow(
 ) -> io::Result<Option<End>> {
     let begin = Instant::now();
     let end = plan.time.map(|time| begin + time.0);
-    let (mut next, mut show) = (begin, begin);
+    let mut show = begin;
     loop {
         let now = Instant::now();
         if stop() || end.is_some_and(|end| now >= end) {
@@ -122,9 +122,7 @@ fn follow(
             show = now + SHOW;
             line.set(shown(decision, &readings, controller.running()));
         }
-        // Ticks that were missed are left out.
-        next = (next + TICK).max(Instant::now());
-        thread::sleep(next.duration_since(Instant::now()));
+        controller.wait(now);
     }
 }
 

@@ -6,8 +6,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashSet;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Counts that end so much before the newest are not added to it, in seconds.
 const LONGEST: f64 = 1.0;
@@ -20,6 +20,7 @@ pub struct Feed {
     zero: (Instant, f64),
     peak: Option<f64>,
     state: Mutex<State>,
+    added: Condvar,
     stop: AtomicBool,
 }
 
@@ -37,7 +38,7 @@ impl Feed {
     pub fn new(peak: Option<f64>) -> Self {
         let now = clock_gettime(ClockId::Monotonic);
         let zero = (Instant::now(), now.tv_sec as f64 + now.tv_nsec as f64 / 1e9);
-        Self { zero, peak, state: Mutex::default(), stop: AtomicBool::new(false) }
+        Self { zero, peak, state: Mutex::default(), added: Condvar::new(), stop: AtomicBool::new(false) }
     }
 
     /// A moment in seconds of CLOCK_MONOTONIC.
@@ -68,7 +69,14 @@ impl Feed {
             state.end = Some(end);
             state.waiting.push((end, Requests { seconds, count, slow, latency_ms, load }));
             state.waiting.retain(|(earlier, _)| *earlier > end - LONGEST);
+            self.added.notify_one();
         }
+    }
+
+    /// Waits until counts are there to be taken, or for so long.
+    pub fn wait(&self, longest: Duration) {
+        let is_none = |state: &mut State| state.waiting.is_empty();
+        let _ = self.added.wait_timeout_while(self.state(), longest, is_none);
     }
 
     /// What was added since the last call, as one window with its end.
