@@ -112,8 +112,9 @@ impl Controller {
         let source = Source::start(&requests::from(&plan.source)?, objective, peak, brunt).map_err(named)?;
         let mut changes = Changes::begin(brunt, HEARTBEAT, plan.grace.0)?;
         let actuators = Actuators::open(Arc::new(Linux), &settings, changes.journal()?)?;
-        let memory_peak = plan.memory_peak.map(|bytes| bytes.0 as f64);
-        let options = signals::Options { memory_peak, ..signals::Options::default() };
+        let peak = plan.memory_peak.map(|bytes| bytes.0 as f64);
+        let memory = signals::Memory { peak, bytes_per_miss: plan.memory_bytes_per_miss };
+        let options = signals::Options { memory, ..signals::Options::default() };
         let machine = Machine::open(service.take()?, actuators.group(), options);
         let work = Work::open(brunt, plan, out, &actuators, slots)?;
         let now = Instant::now();

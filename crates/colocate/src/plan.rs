@@ -31,6 +31,8 @@ pub struct Plan {
     pub grace: Span,
     /// Bytes a second that the memory of this machine can move.
     pub memory_peak: Option<Size>,
+    /// Bytes that it moves for a miss of the last-level cache: what it moves is estimated by that where the kernel does not count it.
+    pub memory_bytes_per_miss: Option<f64>,
     /// Most jobs at once; by default as many as cores.
     pub at_once: Option<Count>,
     /// Directory of the results.
@@ -189,6 +191,11 @@ impl Plan {
         }
         if self.memory_peak.is_some_and(|bytes| bytes.0 == 0) {
             return Err("memory_peak = \"0B\": it is what the memory of this machine can move in a second".to_owned());
+        }
+        if self.memory_bytes_per_miss.is_some_and(|bytes| !(1.0..=1e5).contains(&bytes)) {
+            return Err(
+                "memory_bytes_per_miss must be from 1 to 100000; brunt colocate probe --memory measures it".to_owned()
+            );
         }
         if self.at_once.is_some_and(|count| count.0 == 0) {
             return Err("at_once = \"0\": at least one job must be able to run".to_owned());

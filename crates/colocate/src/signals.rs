@@ -5,6 +5,7 @@
 //! - A slow spell of the machine is told from the doing of BE jobs: time that the machine took from everyone is `lost`, time that
 //!   a thread of the service waited for a core while others had it is `run_delay`.
 
+mod cache_misses;
 mod cpi;
 mod cpu;
 mod lost;
@@ -18,6 +19,8 @@ mod run_delay;
 mod service;
 mod signal;
 
+pub use cache_misses::CacheMisses;
 pub use machine::{Machine, Options};
+pub use memory_bandwidth::Memory;
 pub use service::Service;
 pub use signal::{Capability, Signal};

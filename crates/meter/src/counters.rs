@@ -10,7 +10,7 @@ use crate::{proc, process::Tree};
 use perf_event::{Builder, Counter, events};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
-use std::{fs, io, time::Duration};
+use std::{fs, fs::File, io, time::Duration};
 
 /// Most threads that counters are attached to: each costs a descriptor and work at every context switch.
 pub const MAX_THREADS: usize = 1024;
@@ -21,6 +21,8 @@ pub enum Event {
     InstructionsKernel,
     /// User and kernel.
     Cycles,
+    /// Misses of the last-level cache, user and kernel.
+    CacheMisses,
     /// Nanoseconds on a processor, a software event: works without hardware counters.
     TaskClock,
 }
@@ -32,10 +34,11 @@ impl Event {
         let mut builder = match self {
             Self::InstructionsUser | Self::InstructionsKernel => Builder::new(events::Hardware::INSTRUCTIONS),
             Self::Cycles => Builder::new(events::Hardware::CPU_CYCLES),
+            Self::CacheMisses => Builder::new(events::Hardware::CACHE_MISSES),
             Self::TaskClock => Builder::new(events::Software::TASK_CLOCK),
         };
         builder.exclude_user(self == Self::InstructionsKernel);
-        builder.exclude_kernel(!matches!(self, Self::InstructionsKernel | Self::Cycles));
+        builder.exclude_kernel(!matches!(self, Self::InstructionsKernel | Self::Cycles | Self::CacheMisses));
         builder
     }
 
@@ -44,6 +47,7 @@ impl Event {
             Self::InstructionsUser => "user instructions",
             Self::InstructionsKernel => "kernel instructions",
             Self::Cycles => "cycles",
+            Self::CacheMisses => "cache misses",
             Self::TaskClock => "the task clock",
         }
     }
@@ -92,6 +96,22 @@ impl Counters {
     /// Attaches to these threads only.
     pub fn attach_threads(threads: &[u32], events: &[Event]) -> Self {
         Self::attach(&threads.iter().copied().collect(), events, false)
+    }
+
+    /// Attaches to these cores, for all that runs there or for the processes of a control group, by its directory.
+    pub fn attach_cores(cores: &[usize], group: Option<&File>, events: &[Event]) -> Self {
+        let attach = |event: Event| {
+            let on = |core: &usize| {
+                let mut builder: Builder<'_> = event.builder();
+                match group {
+                    Some(group) => builder.observe_cgroup(group),
+                    None => builder.any_pid(),
+                };
+                builder.enabled(true).one_cpu(*core).build().map_err(|error| why(event, &error))
+            };
+            cores.iter().map(on).collect()
+        };
+        Self(events.iter().map(|event| (*event, attach(*event))).collect())
     }
 
     fn attach(threads: &BTreeSet<u32>, events: &[Event], inherit: bool) -> Self {

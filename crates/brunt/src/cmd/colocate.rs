@@ -3,6 +3,7 @@
 mod exec;
 mod fleet;
 mod guardian;
+mod memory;
 mod probe;
 mod queue;
 mod recover;

@@ -34,6 +34,10 @@ fn every_resource_is_probed_and_nothing_is_left() {
     assert_eq!((stderr.as_str(), fs::read_dir(home.path().join("colocate")).unwrap().count()), ("", 0));
     let (stdout, _) = told(&probe(&[]), 0);
     assert!(stdout.starts_with("Limits of jobs\nfreezer          yes  "), "{stdout}");
+    let (stdout, _) = told(&probe(&["--memory", "--json"]), 0);
+    let memory = &serde_json::from_str::<serde_json::Value>(&stdout).unwrap()["memory"];
+    assert!(memory["peak"].as_u64().unwrap() > 1 << 28, "{stdout}");
+    assert_ne!(memory["bytes_per_miss"].is_number(), memory["why"].is_string(), "{stdout}");
     let (_, stderr) = told(&probe(&["--interface", "no-such-interface"]), 1);
     assert!(stderr.starts_with("error: interface 'no-such-interface': there is none"), "{stderr}");
     let (_, stderr) = told(&probe(&["--disk", "/proc/self"]), 1);

@@ -3,7 +3,7 @@
 use super::cpi::Cpi;
 use super::cpu::Cpu;
 use super::lost::Lost;
-use super::memory_bandwidth::MemoryBandwidth;
+use super::memory_bandwidth::{Memory, MemoryBandwidth};
 use super::network::Network;
 use super::pressure::Pressures;
 use super::rate::is_due;
@@ -24,13 +24,12 @@ pub struct Options {
     pub period: Duration,
     /// The same of pressure, memory bandwidth and network.
     pub slow_period: Duration,
-    /// Bytes a second that the memory of this machine can move; shares of memory bandwidth are of it.
-    pub memory_peak: Option<f64>,
+    pub memory: Memory,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { period: Duration::from_millis(200), slow_period: Duration::from_secs(2), memory_peak: None }
+        Self { period: Duration::from_millis(200), slow_period: Duration::from_secs(2), memory: Memory::default() }
     }
 }
 
@@ -56,7 +55,7 @@ impl Machine {
     pub fn open(service: Service, group: &Group, options: Options) -> Self {
         let lost = Lost::watch(service.pids().first().copied());
         let files = group.files().clone();
-        let memory = MemoryBandwidth::new(files, Path::new(RESCTRL), &group.name(), options.memory_peak);
+        let memory = MemoryBandwidth::new(files, Path::new(RESCTRL), group, options.memory);
         let mut machine = Self {
             service,
             group: group.clone(),

@@ -1,8 +1,10 @@
 //! Bytes read from and written to memory, as resctrl counts them by group where the processor monitors it. The root's group counts
-//! what is in no other.
+//! what is in no other. Elsewhere they are estimated by cache misses, if the bytes of a miss are known.
 
+use super::cache_misses::CacheMisses;
 use super::rate::Rate;
 use super::signal::{Capability, Signal};
+use crate::cgroup::Group;
 use crate::readings::Reading;
 use brunt_meter::cgroup::Files;
 use std::path::{Path, PathBuf};
@@ -15,22 +17,48 @@ pub(super) struct MemoryBandwidth {
     root: PathBuf,
     /// Directory of the BE jobs.
     jobs_dir: PathBuf,
-    /// Bytes a second that the memory can move.
-    peak: Option<f64>,
+    memory: Memory,
+    /// Where resctrl does not count.
+    estimate: Option<Result<Estimate, String>>,
     all: Rate,
     jobs: Rate,
 }
 
+/// What is known of this machine's memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Memory {
+    /// Bytes a second that it can move; shares are of it.
+    pub peak: Option<f64>,
+    /// Bytes moved for a miss of the last-level cache.
+    pub bytes_per_miss: Option<f64>,
+}
+
+#[derive(Debug)]
+struct Estimate {
+    bytes_per_miss: f64,
+    all: CacheMisses,
+    jobs: Option<CacheMisses>,
+}
+
 impl MemoryBandwidth {
-    /// `name` is that of the BE jobs' group.
-    pub(super) fn new(files: Arc<dyn Files>, root: &Path, name: &str, peak: Option<f64>) -> Self {
+    /// `group` is that of the BE jobs.
+    pub(super) fn new(files: Arc<dyn Files>, root: &Path, group: &Group, memory: Memory) -> Self {
         let (all, jobs) = Default::default();
-        Self { files, root: root.to_owned(), jobs_dir: root.join(name), peak, all, jobs }
+        let jobs_dir = root.join(group.name());
+        let mut own = Self { files, root: root.to_owned(), jobs_dir, memory, estimate: None, all, jobs };
+        if own.total().is_none() {
+            own.estimate = memory.bytes_per_miss.map(|bytes| Estimate::new(bytes, group));
+        }
+        own
     }
 
     pub(super) fn sample(&mut self, now: Instant) {
-        self.all.add(now, self.total());
-        self.jobs.add(now, self.of(&self.jobs_dir));
+        let (all, jobs) = match &mut self.estimate {
+            Some(Ok(estimate)) => estimate.bytes(),
+            _ => (self.total(), self.of(&self.jobs_dir)),
+        };
+        self.all.add(now, all);
+        self.jobs.add(now, jobs);
     }
 
     /// Of the machine, as a share of its peak.
@@ -54,19 +82,22 @@ impl MemoryBandwidth {
     pub(super) fn capability(&self) -> Capability {
         let blind = "policies do not react to memory bandwidth: they see what BE jobs take of it by the service's latency alone";
         let name = Signal::MemoryBandwidth;
-        match (self.total(), self.peak) {
-            (Some(_), Some(_)) => Capability::available(name, format!("{}/mon_data", self.root.display())),
-            (Some(_), None) => Capability::available(name, format!("{}/mon_data", self.root.display()))
+        let evidence = match &self.estimate {
+            Some(Ok(estimate)) => Ok(format!("cache misses of all cores, {} bytes each", estimate.bytes_per_miss)),
+            None if self.total().is_some() => Ok(format!("{}/mon_data", self.root.display())),
+            Some(Err(why)) => Err(format!("{}: does not count; {why}", self.root.display())),
+            None => Err(format!("{}: not mounted, or the processor does not count", self.root.display())),
+        };
+        match (evidence, self.memory.peak) {
+            (Ok(evidence), Some(_)) => Capability::available(name, evidence),
+            (Ok(evidence), None) => Capability::available(name, evidence)
                 .but("bytes are counted, and policies do not react to them without the peak of this machine's memory"),
-            (None, _) => {
-                let evidence = format!("{}: not mounted, or the processor does not count", self.root.display());
-                Capability::missing(name, evidence, blind)
-            }
+            (Err(evidence), _) => Capability::missing(name, evidence, blind),
         }
     }
 
     fn share(&self, rate: &Rate, now: Instant) -> Option<Reading<f64>> {
-        let (Reading { value, age }, peak) = (rate.reading(now)?, self.peak?);
+        let (Reading { value, age }, peak) = (rate.reading(now)?, self.memory.peak?);
         Some(Reading { value: value / peak, age })
     }
 
@@ -86,6 +117,18 @@ impl MemoryBandwidth {
     }
 }
 
+impl Estimate {
+    fn new(bytes_per_miss: f64, group: &Group) -> Result<Self, String> {
+        Ok(Self { bytes_per_miss, all: CacheMisses::of_machine()?, jobs: CacheMisses::of_group(group).ok() })
+    }
+
+    /// Of the machine and of the jobs, since the begin.
+    fn bytes(&mut self) -> (Option<f64>, Option<f64>) {
+        let bytes = |misses: &mut CacheMisses| misses.total().ok().map(|misses| misses * self.bytes_per_miss);
+        (bytes(&mut self.all), self.jobs.as_mut().and_then(bytes))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,8 +145,13 @@ mod tests {
             fs::write(dir.join("mbm_total_bytes"), text).unwrap();
         };
         fs::create_dir_all(home.path().join("info")).unwrap();
-        let new = |peak| MemoryBandwidth::new(Arc::new(Linux), home.path(), "be", peak);
+        let group = Group::of(Arc::new(Linux), vec![PathBuf::from("/nowhere/be")]);
+        let new =
+            |peak| MemoryBandwidth::new(Arc::new(Linux), home.path(), &group, Memory { peak, ..Memory::default() });
         assert!(!new(None).capability().available);
+        let by_misses = Memory { peak: Some(1e10), bytes_per_miss: Some(64.0) };
+        let estimated = MemoryBandwidth::new(Arc::new(Linux), home.path(), &group, by_misses).capability();
+        assert!(estimated.evidence.contains(if estimated.available { "64 bytes each" } else { "does not count; " }));
         for (group, cache) in [("", "mon_L3_00"), ("", "mon_L3_01"), ("be", "mon_L3_00"), ("be", "mon_L3_01")] {
             write(group, cache, "1000\n");
         }

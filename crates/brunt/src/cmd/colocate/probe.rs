@@ -1,5 +1,6 @@
 //! `brunt colocate probe`: makes a control group, sets everything once, and says what could be set and measured.
 
+use super::memory::Memory;
 use crate::cmd::stdout;
 use brunt_colocate::actuators::{self, Actuators, DiskLimit, NetworkLimit, Settings};
 use brunt_colocate::capability::Capability;
@@ -29,6 +30,9 @@ pub struct Args {
     /// Also limit reads and writes of the disk that this file or device is on
     #[arg(long, value_name = "PATH")]
     disk: Option<PathBuf>,
+    /// Also measure, for a second, what the memory can move, as keys of a plan
+    #[arg(long)]
+    memory: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -44,9 +48,11 @@ impl Args {
         settings.network = (!interfaces.is_empty()).then_some(NetworkLimit { interfaces, floor: 1 << 20 });
         let mut journal = Journal::in_folder(&journal::folder()?)?;
         let capabilities = Actuators::open(Arc::new(Linux), &settings, &mut journal)
-            .and_then(|made| Ok(Capabilities { limits: made.capabilities(), signals: signals(made.group())? }));
+            .and_then(|made| Ok((made.capabilities(), signals(made.group())?)));
         let problems = journal.undo(&Linux);
-        let capabilities = capabilities?;
+        let (limits, signals) = capabilities?;
+        let memory = self.memory.then(Memory::measure).transpose()?;
+        let capabilities = Capabilities { limits, signals, memory };
         stdout::print_as(self.json, &capabilities, table)?;
         match &problems[..] {
             [] => Ok(ExitCode::Good),
@@ -59,6 +65,8 @@ impl Args {
 struct Capabilities {
     limits: Vec<actuators::Capability>,
     signals: Vec<signals::Capability>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<Memory>,
 }
 
 /// With this process as the service.
@@ -67,8 +75,10 @@ fn signals(group: &Group) -> io::Result<Vec<signals::Capability>> {
     Ok(Machine::open(Service::process(process::id())?, group, Options::default()).capabilities())
 }
 
-fn table(Capabilities { limits, signals }: &Capabilities) -> String {
-    format!("Limits of jobs\n{}\nSignals\n{}", rows(limits), rows(signals))
+fn table(Capabilities { limits, signals, memory }: &Capabilities) -> String {
+    let memory =
+        memory.as_ref().map_or(String::new(), |memory| format!("\nMemory, by streams on all cores\n{}", memory.text()));
+    format!("Limits of jobs\n{}\nSignals\n{}{memory}", rows(limits), rows(signals))
 }
 
 fn rows<Name: Display>(capabilities: &[Capability<Name>]) -> String {
