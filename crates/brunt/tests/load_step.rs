@@ -1,5 +1,7 @@
 //! The program with which the answer to a step of load is measured: `examples/load_step`.
 
+#[path = "common/example.rs"]
+mod example;
 #[path = "../examples/load_step/figures.rs"]
 mod figures;
 #[path = "../examples/load_step/watch.rs"]
@@ -15,24 +17,14 @@ use brunt_colocate::policy::{Decision, Reason};
 use brunt_colocate::readings::{Reading, Readings, Requests};
 use brunt_meter::cgroup::Linux;
 use brunt_results::counts::Counts;
+use example::example;
 use figures::{Controller, Figures, figures};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use watch::{Look, added};
-
-/// The path of an example of this package, built if only these tests were.
-fn example(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_brunt")).with_file_name("examples").join(name);
-    if !path.exists() {
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--locked", "--quiet", "-p", "brunt", "--example", name]);
-        assert!(build.status().unwrap().success());
-    }
-    path
-}
 
 /// Whether there are two cores, and a group for the jobs can be made.
 fn can_run() -> bool {

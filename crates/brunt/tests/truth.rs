@@ -4,9 +4,12 @@
 #[path = "../examples/truth/answers.rs"]
 #[allow(dead_code, reason = "its tests are run here, its table is printed by the example")]
 mod answers;
+#[path = "common/example.rs"]
+mod example;
 
 use brunt_lab::slices::Slice;
 use brunt_results::LatencySummary;
+use example::example;
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -14,17 +17,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// The path of an example of this package, built if only these tests were.
-fn example(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_brunt")).with_file_name("examples").join(name);
-    if !path.exists() {
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--locked", "--quiet", "-p", "brunt", "--example", name]);
-        assert!(build.status().unwrap().success());
-    }
-    path
-}
 
 fn noise(arguments: &str) -> Command {
     let mut command = Command::new(example("noise"));

@@ -64,6 +64,11 @@ impl Group {
         all.find(|file| self.files.exists(file))
     }
 
+    /// Its directory of version 2.
+    pub fn version_two(&self) -> Option<&PathBuf> {
+        self.dirs.iter().find(|dir| self.files.exists(&dir.join("cgroup.events")))
+    }
+
     /// Why there is no control file of this controller, by its name in version 1.
     pub fn why_missing(&self, controller: &str) -> String {
         let why = self.missing.iter().find(|(name, _)| *name == controller).map(|(_, why)| why.clone());

@@ -155,7 +155,7 @@ impl Controller {
         self.work.poll(now, decision.allotment.is_frozen(), &mut told.warnings);
         self.audit.add(&Record { now: since.as_secs_f64(), readings, decision }, &mut told.warnings);
         self.tally.add(now, &readings, decision);
-        self.begin_figures(now)?;
+        self.begin_figures(now);
         self.last = Some((now, decision, readings));
         if now >= self.next_status {
             self.next_status = now + STATUS;
@@ -179,15 +179,14 @@ impl Controller {
     }
 
     /// After the warm-up.
-    fn begin_figures(&mut self, now: Instant) -> io::Result<()> {
-        if self.figures_begin.is_some_and(|begin| now >= begin) {
+    fn begin_figures(&mut self, now: Instant) {
+        // Without the queue's file, as while another process writes to it, the next tick tries again.
+        if self.figures_begin.is_some_and(|begin| now >= begin) && self.work.restart(now).is_ok() {
             self.figures_begin = None;
             self.tally.restart(now);
             self.used = (now, self.changes.cpu_seconds());
             self.machine.begin_means();
-            self.work.restart(now)?;
         }
-        Ok(())
     }
 
     fn end(&mut self) -> Option<End> {

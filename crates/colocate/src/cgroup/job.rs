@@ -18,8 +18,7 @@ impl Group {
         }
         let has = |dir: &PathBuf, names: &[&str]| names.iter().any(|name| self.files.exists(&dir.join(name)));
         // One directory of version 2 kills and counts; in version 1 these are two. Of no other limits are there any below.
-        let two = self.dirs.iter().find(|dir| has(dir, &["cgroup.events"]));
-        let own: Vec<&PathBuf> = match two {
+        let own: Vec<&PathBuf> = match self.version_two() {
             Some(dir) => vec![dir],
             None => self.dirs.iter().filter(|dir| has(dir, &["freezer.state", "cpuacct.usage"])).collect(),
         };

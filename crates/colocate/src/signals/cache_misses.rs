@@ -20,8 +20,7 @@ impl CacheMisses {
 
     /// Of the processes of a group: of version 2, to which the kernel attaches counters where version 1 has none of its own.
     pub(super) fn of_group(group: &Group) -> Result<Self, String> {
-        let two = group.dirs().iter().find(|dir| dir.join("cgroup.events").exists());
-        let dir = two.ok_or("no group of version 2")?;
+        let dir = group.version_two().ok_or("no group of version 2")?;
         Self::count(Some(&File::open(dir).map_err(|error| format!("{}: {error}", dir.display()))?))
     }
 

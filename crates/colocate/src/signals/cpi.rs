@@ -36,10 +36,10 @@ impl Cpi {
         }
         let Self { counters: Some(counters), before: Some(before), budget, .. } = self else { return };
         let Some(read) = budget.take(|| counters.read()) else { return };
-        match ratio(&read, before) {
-            Ok(cpi) => self.newest = cpi.map(|cpi| (now, cpi)),
-            Err(why) => (self.why, self.newest) = (Some(why), None),
-        }
+        (self.newest, self.why) = match ratio(&read, before) {
+            Ok(cpi) => (cpi.map(|cpi| (now, cpi)), None),
+            Err(why) => (None, Some(why)),
+        };
         *before = read;
     }
 

@@ -122,7 +122,6 @@ fn is_in(groups: &BTreeSet<u64>, one: &Connection) -> bool {
 /// Ids of a group of version 2 and of those below it.
 fn ids(group: &Group) -> BTreeSet<u64> {
     let files = &**group.files();
-    let two = group.dirs().iter().filter(|dir| files.exists(&dir.join("cgroup.events")));
-    let all = two.flat_map(|dir| tree(files, dir));
+    let all = group.version_two().into_iter().flat_map(|dir| tree(files, dir));
     all.filter_map(|dir| fs::metadata(dir).ok()).map(|metadata| metadata.ino()).collect()
 }

@@ -35,21 +35,21 @@ impl Memory {
         let (mut misses, mut before) = (CacheMisses::of_machine(), Err("nothing was counted".to_owned()));
         let mut observe = |event: Event<'_>| {
             if let Event::Begins { .. } = event {
-                before = misses.as_mut().map_err(|why| why.clone()).and_then(CacheMisses::total);
+                before = total(&mut misses);
             }
         };
-        let total = brunt_stress::run(&options, &Stop::new(), &mut observe);
-        let total = total.map_err(|error| Error::Failed(format!("--memory: {error}")))?;
-        let after = misses.as_mut().map_err(|why| why.clone()).and_then(CacheMisses::total);
+        let moved = brunt_stress::run(&options, &Stop::new(), &mut observe);
+        let moved = moved.map_err(|error| Error::Failed(format!("--memory: {error}")))?;
+        let after = total(&mut misses);
         let missed = before.and_then(|before| Ok(after? - before)).and_then(|missed| match missed > 0.0 {
             true => Ok(missed),
             false => Err("the counter of cache misses stands still".to_owned()),
         });
         let (bytes_per_miss, why) = match missed {
-            Ok(missed) => (Some(total.done as f64 / missed), None),
+            Ok(missed) => (Some(moved.done as f64 / missed), None),
             Err(why) => (None, Some(why)),
         };
-        Ok(Self { peak: total.rate_per_s as u64, bytes_per_miss, why })
+        Ok(Self { peak: moved.rate_per_s as u64, bytes_per_miss, why })
     }
 
     /// Lines of a plan.
@@ -61,4 +61,8 @@ impl Memory {
         };
         format!("memory_peak = \"{peak}\"\n{misses}\n")
     }
+}
+
+fn total(misses: &mut Result<CacheMisses, String>) -> Result<f64, String> {
+    misses.as_mut().map_err(|why| why.clone()).and_then(CacheMisses::total)
 }

@@ -24,8 +24,8 @@ const SHOW: Duration = Duration::from_millis(250);
 #[command(after_help = "\
 The plan names the service, the source of its latency, and the jobs, or a queue of jobs. Keys and a first plan are in \
 docs/guide/colocate.md. The service is never limited; the jobs run in control groups of their own, at the idle class, and get \
-what the policy allots them whenever counts of the service's requests come, and at least 10 times a second. Where counts of the service's requests are missing or old, jobs get the floor, \
-then are frozen.
+what the policy allots them whenever counts of the service's requests come, and at least 10 times a second. Where counts are \
+missing or old, jobs get the floor, then are frozen.
 
 The directory of the run gets summary.json, audit.jsonl (every decision with its readings, see brunt colocate replay) and \
 the output of the jobs. At the end, also after Ctrl-C, jobs are ended and every change of this machine is undone; if this \
