@@ -212,6 +212,13 @@ pub struct Connections {
     /// Opened per second before the load, from the first attempt to the last; absent for external testers.
     #[serde(default)]
     pub connect_rate_per_s: Option<f64>,
+    /// Connections with a good reply in the window, in percent of all; absent by slices and for external testers.
+    #[serde(default)]
+    pub served_percent: Option<f64>,
+    /// Jain's fairness index of the good replies of each connection in the window: 1 if all got as many. Absent as
+    /// `served_percent` is.
+    #[serde(default)]
+    pub jain_index: Option<f64>,
 }
 
 /// TLS handshakes of the whole run, warm-up included.

@@ -6,6 +6,7 @@ use super::thread::Message;
 use crate::measure::collector::Collector;
 use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
+use crate::measure::served::Served;
 use crate::report::{self, Report};
 use crate::{error::LoadError, http::Http, observer::Observer, schedule::Schedule};
 use brunt_multiprocess::Workers;
@@ -57,6 +58,7 @@ pub struct Coordinator<'s> {
     interrupted: bool,
     polled_ns: u64,
     connect_rate: Option<f64>,
+    served: Served,
     /// Exit reason of a process that was lost during the load.
     lost: Option<String>,
 }
@@ -90,6 +92,7 @@ impl<'s> Coordinator<'s> {
             interrupted: false,
             polled_ns: 0,
             connect_rate: None,
+            served: Served::default(),
             lost: None,
         }
     }
@@ -159,7 +162,11 @@ impl<'s> Coordinator<'s> {
             }
             Message::Failed(error) => return Err(error),
             Message::Exited => return Err(LoadError::Process(self.exit_reason(thread))),
-            Message::Interval(_) | Message::Counts(_) | Message::Reopened | Message::Drained(_) => (),
+            Message::Interval(_)
+            | Message::Counts(_)
+            | Message::Served(_)
+            | Message::Reopened
+            | Message::Drained(_) => (),
         }
         Ok(())
     }
@@ -277,6 +284,7 @@ impl<'s> Coordinator<'s> {
                     lines.take(thread, *part).iter().for_each(|line| observer.counts(line));
                 }
             }
+            Message::Served(part) => self.served.add(part),
             // Instead of a thread's, the number of a process.
             Message::Exited if self.lost.is_none() => self.lost = Some(self.exit_reason(thread)),
             Message::Failed(error) => {
@@ -304,7 +312,13 @@ impl<'s> Coordinator<'s> {
         result.interrupted = self.interrupted || self.lost.is_some();
         result.first_wrong_reply = shared.wrong_reply.get().cloned();
         let (opened, peak) = shared.connecting.counts();
-        result.connections = Connections { opened, peak, connect_rate_per_s: self.connect_rate };
+        result.connections = Connections {
+            opened,
+            peak,
+            connect_rate_per_s: self.connect_rate,
+            served_percent: self.served.percent(),
+            jain_index: self.served.jain(),
+        };
         let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());
         let http = shared.options.target.http();
         result.handshakes = http.is_some_and(uses_tls).then(|| shared.handshakes().summary());

@@ -17,6 +17,7 @@ mod slot;
 mod timeouts;
 
 use crate::measure::recorder::{Failure, Recorder};
+use crate::measure::served::Served;
 use crate::{measure::interval::Counters, schedule::Schedule};
 use slot::{Pipeline, Slot, State};
 use std::{collections::VecDeque, task::Waker};
@@ -45,6 +46,8 @@ pub enum Due {
 pub struct Scheduler {
     pub recorder: Recorder,
     slots: Vec<Slot>,
+    /// Good replies in the window, by connection.
+    replies: Vec<u32>,
     /// Requests in flight on one connection, at most; above 1 only in an open loop.
     depth: u32,
     /// By connection; empty until there are batches or a `depth` above 1.
@@ -83,6 +86,7 @@ impl Scheduler {
         Self {
             recorder,
             slots: vec![Slot::CLOSED; connections],
+            replies: vec![0; connections],
             depth,
             pipelines: if depth > 1 { vec![Pipeline::default(); connections] } else { Vec::new() },
             wakers: vec![Waker::noop().clone(); connections],
@@ -209,7 +213,14 @@ impl Scheduler {
             return false;
         }
         match reply {
-            Ok(()) => self.recorder.completed(now_ns, intended, sent, count),
+            Ok(()) => {
+                let is_in_window = now_ns >= self.recorder.open_ns;
+                let replies = &mut self.replies[index as usize];
+                self.recorder.completed(now_ns, intended, sent, |counters| {
+                    *replies = replies.saturating_add(u32::from(is_in_window));
+                    count(counters);
+                });
+            }
             Err(failure) => self.recorder.rejected(now_ns, failure, intended, count),
         }
         true
@@ -298,6 +309,11 @@ impl Scheduler {
             self.recorder.taken();
         }
         Some(due)
+    }
+
+    /// How evenly the connections were served in the window.
+    pub fn served(&self) -> Served {
+        Served::of(&self.replies)
     }
 
     /// Ends the drain: records unanswered requests, and returns the schedule as far as it was taken.

@@ -3,7 +3,7 @@
 use super::worker::{Protocol, Worker};
 use super::{commands::Drained, connect, dispatch};
 use crate::error::LoadError;
-use crate::measure::{counter::Part, interval::Interval};
+use crate::measure::{counter::Part, interval::Interval, served::Served};
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,7 @@ pub enum Message {
     },
     Interval(Box<Interval>),
     Counts(Box<Part>),
+    Served(Served),
     /// The connections lost between slices are open again, or cannot be opened.
     #[serde(skip)]
     Reopened,
@@ -149,6 +150,8 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     let close = shared.close.load(Relaxed);
     let rest = worker.core.borrow_mut().scheduler.count_rest(clock.now(), close, schedule.as_ref());
     rest.into_iter().for_each(|part| channels.send(worker.share.thread, Message::Counts(Box::new(part))));
+    let served = worker.core.borrow().scheduler.served();
+    channels.send(worker.share.thread, Message::Served(served));
     // The target must keep its connections until it has been metered.
     shared.release.cancelled().await;
     schedule

@@ -1,4 +1,5 @@
-//! Recording on each load thread, collection once a second, the interval log, and counts in shorter intervals.
+//! Recording on each load thread, collection once a second, the interval log, counts in shorter intervals, and how
+//! evenly the connections were served.
 
 pub(crate) mod collector;
 pub(crate) mod counter;
@@ -7,3 +8,4 @@ pub(crate) mod handshakes;
 pub(crate) mod histogram;
 pub(crate) mod interval;
 pub(crate) mod recorder;
+pub(crate) mod served;

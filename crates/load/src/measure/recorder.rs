@@ -57,7 +57,8 @@ pub struct Recorder {
     current: Box<Interval>,
     /// End of the current interval unless `links.close` comes first.
     next_ns: u64,
-    open_ns: u64,
+    /// Start of the window.
+    pub open_ns: u64,
     /// Latencies are kept of requests intended at or after this time.
     from_ns: u64,
     closed_loop: bool,

@@ -172,7 +172,8 @@ impl Session {
             due = offered(options, self.rate, spec.seed, [start, open, closed]);
         }
         let (all, peak) = shared.connecting.counts();
-        let connections = Connections { opened: all, peak, connect_rate_per_s: self.opened.connect_rate };
+        let connections =
+            Connections { opened: all, peak, connect_rate_per_s: self.opened.connect_rate, ..Connections::default() };
         Ok(tally.report([start, open, closed], due, connections))
     }
 

@@ -119,11 +119,14 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     if let Some(responses) = &result.responses {
         rows.row("replies", &replies(responses, result.bytes.received));
     }
-    let Connections { opened, peak, connect_rate_per_s } = result.connections;
+    let Connections { opened, peak, connect_rate_per_s, served_percent, jain_index } = result.connections;
     // With few connections the rate only measures thread start-up.
     let rate = connect_rate_per_s.filter(|_| peak >= ENOUGH_CONNECTIONS);
     let rate = rate.map_or(String::new(), |rate| format!(", {} per second at first", amount(rate)));
     rows.row("connections", &format!("{opened} opened, {peak} at most at a time{rate}"));
+    if let Some((served, jain)) = served_percent.zip(jain_index).filter(|_| peak >= ENOUGH_CONNECTIONS) {
+        rows.row("evenness", &format!("{served:.1} % of the connections served in the window, Jain's index {jain:.3}"));
+    }
     if let Some(handshakes) = &result.handshakes {
         rows.row("handshakes", &self::handshakes(handshakes));
     }
@@ -286,7 +289,12 @@ mod tests {
             requests: Requests { completed: 4000, rate: 2000.0, offered_rate: offered, waited, ..Requests::default() },
             latency: Latency { response: summary(60.0), service: summary(59.0), lag, ..Latency::default() },
             errors: Errors { timeout: 2, ..Errors::default() },
-            connections: Connections { opened: 10, peak: 10, connect_rate_per_s: Some(9000.0) },
+            connections: Connections {
+                opened: 10,
+                peak: 10,
+                connect_rate_per_s: Some(9000.0),
+                ..Connections::default()
+            },
             bytes: Bytes { sent: 400_000, received: 400_000 },
             generator: part(json!({
                 "cpu_percent": 20.0, "spin_percent": 8.0, "cores": [1], "thread_cpu_percent": [20.0],

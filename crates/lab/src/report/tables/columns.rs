@@ -40,6 +40,8 @@ const FIGURES: &[Shown] = &[
     ("bytes", "per conn", 6, |f| format::number(f.rss_per_connection_bytes, 0)),
     ("kernel", "per conn", 6, |f| format::number(f.slab_per_connection_bytes, 0)),
     ("", "conn/s", 6, |f| format::number(f.connect_rate, 0)),
+    ("conn.", "served %", 6, |f| format::number(f.served_percent, 1)),
+    ("Jain's", "index", 6, |f| format::number(f.jain_index, 3)),
     ("CPU us", "per req", 1, Figures::cost),
     ("instr", "per req", 4, |f| format::number(f.instructions_user_per_request, 0)),
     ("service", "p50", 4, |f| format::time(f.service_p50_us)),

@@ -152,6 +152,8 @@ pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
         ("generator.ceiling_rate", result.generator.ceiling_rate.is_none()),
         ("requests.waited", result.requests.waited.is_none() && result.load.mode == "open"),
         ("connections.connect_rate_per_s", result.connections.connect_rate_per_s.is_none()),
+        ("connections.served_percent", result.connections.served_percent.is_none()),
+        ("connections.jain_index", result.connections.jain_index.is_none()),
         ("responses.body_bytes", result.responses.as_ref().is_some_and(|responses| responses.body_bytes.is_none())),
         ("steal_percent", true),
     ] {
