@@ -10,13 +10,16 @@ fi
 mkdir -p bin
 for peer in "$@"; do
   if [ -f "$peer/go.mod" ]; then
-    (cd "$peer" && go build -o "../bin/$peer" .)
+    # A module without sources of its own pins a published program: it is named in go.mod, its checksum in go.sum.
+    package=.
+    [ -f "$peer/main.go" ] || package=$(awk '$1 == "require" { print $2 }' "$peer/go.mod")
+    (cd "$peer" && go build -o "../bin/$peer" "$package")
   elif [ -f "$peer/Cargo.toml" ]; then
     # A target folder of its own, whatever CARGO_TARGET_DIR says: the copy below must find the program.
     (cd "$peer" && cargo build --release --locked --target-dir target) &&
       cp "$peer/target/release/peer-$peer" "bin/$peer.new" && mv "bin/$peer.new" "bin/$peer"
   else
-    echo "peers/build.sh: there is no peer '$peer'; there are: $(ls -d */src go | sed 's,/src,,' | xargs)" >&2
+    echo "peers/build.sh: there is no peer '$peer'; there are: $(ls -d */src */go.mod | sed 's,/.*,,' | xargs)" >&2
     exit 2
   fi || {
     echo "peers/build.sh: $peer does not build" >&2

@@ -21,6 +21,7 @@ type options struct {
 	cores  []int // ascending, no duplicates, at least one
 	buffer int   // bytes of a connection's read buffer
 	http   bool  // answer HTTP instead of echoing
+	work   work  // before each answer of the echo
 }
 
 func parse(words []string) options {
@@ -30,6 +31,7 @@ func parse(words []string) options {
 	cores := flags.String("cores", "", "`LIST` of cores to run on, such as 1 or 0,2-3")
 	buffer := flags.String("buffer", "16384", "`SIZE` of a connection's read buffer, in B or KiB")
 	http := flags.Bool("http", false, "answer every HTTP request with a short text, by net/http")
+	work := flags.String("work", "none", "`WORK` before each echo: none, sleep:10ms or sha256:12")
 	err := flags.Parse(words)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -47,7 +49,7 @@ func parse(words []string) options {
 	if _, err := netip.ParseAddrPort(*listen); err != nil {
 		fail(2, "--listen '%s' is not ADDRESS:PORT such as 127.0.0.1:7101", *listen)
 	}
-	return options{*listen, coreList(*cores), bytes(*buffer), *http}
+	return options{*listen, coreList(*cores), bytes(*buffer), *http, parseWork(*work)}
 }
 
 // coreList reads "1" or "0,2-3".

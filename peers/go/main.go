@@ -31,7 +31,7 @@ func main() {
 			continue
 		}
 		delay = 0
-		go echo(conn, options.buffer)
+		go echo(conn, options.buffer, options.work)
 	}
 }
 
@@ -55,7 +55,7 @@ func listen(address string) net.Listener {
 
 // echo sends back what arrives. No io.Copy: between two sockets it splices through a pipe, which costs small messages
 // more than the copy it saves.
-func echo(conn net.Conn, size int) {
+func echo(conn net.Conn, size int, work work) {
 	defer conn.Close()
 	buffer := make([]byte, size)
 	for {
@@ -63,6 +63,7 @@ func echo(conn net.Conn, size int) {
 		if err != nil {
 			return
 		}
+		work.do()
 		if _, err := conn.Write(buffer[:count]); err != nil {
 			return
 		}

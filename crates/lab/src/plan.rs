@@ -119,6 +119,9 @@ pub struct Target {
     /// Time limit for the first accepted connection.
     pub ready_timeout: Span,
     pub max_server_cores: Option<usize>,
+    /// Whether one process holds all its connections.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub single_process: bool,
     #[serde(skip_serializing_if = "is_default")]
     pub pin: Pin,
     #[serde(skip_serializing_if = "is_default")]
@@ -162,6 +165,9 @@ pub enum TargetKind {
     Command(Vec<String>),
     Nginx {
         body: String,
+        /// Requests after which it closes a connection; `None` is no limit.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        keepalive_requests: Option<u64>,
     },
 }
 

@@ -12,6 +12,7 @@ use selection::Selection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+pub(crate) use cells::OTHER_FILES;
 pub use cells::{Cell, Cells, SkippedCell, cells, pairs};
 pub use cpu_assignment::{Machine, Placement, SkipReason, TooFewCores, assign_cores, busy};
 

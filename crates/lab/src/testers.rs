@@ -80,6 +80,7 @@ impl Tester {
             ("-c", Some(cell.connections().to_string())),
             ("--cores", Some(cell.placement.client.to_string())),
             ("-d", Some(settings.duration.to_string())),
+            ("-n", settings.requests.map(|requests| requests.to_string())),
             ("--warmup", Some(settings.warmup.to_string())),
             ("--size", (!is_http).then(|| settings.size.to_string())),
             ("-R", cell.rate().map(|rate| Rate(rate).to_string())),

@@ -13,7 +13,7 @@ fn plan(axes: &str, targets: &[&str]) -> Plan {
 }
 
 fn machine(cores: usize) -> Machine {
-    Machine { cores: (0..cores).collect() }
+    Machine { cores: (0..cores).collect(), open_files: 20_000 }
 }
 
 fn all(plan: &Plan, cores: usize) -> Vec<Cell> {
@@ -296,4 +296,26 @@ fn variants_of_anything_but_http_are_skipped() {
     plan.set("vary", "4k").unwrap();
     let cells = cells(&plan, &machine(2), &BTreeMap::new());
     assert!(cells.run.is_empty() && cells.skipped[0].why.to_string().contains("add path = \"/\""));
+}
+
+#[test]
+fn one_process_holds_no_more_connections_than_it_may_open_files() {
+    let text = "name = 'p'\n[sweep]\nconnections = ['10k', '100k']\n\
+        [[target]]\nname = 'many'\nserve = { service = 'echo', model = 'epoll' }\n\
+        [[target]]\nname = 'one'\nserve = { service = 'echo', model = 'epoll-one' }\n\
+        [[target]]\nname = 'own'\ncommand = ['sh', '{port}']\nsingle_process = true\n\
+        [[target]]\nname = 'small'\ncommand = ['sh', '{port}']\nsingle_process = true\nlimits = { nofile = '10k' }\n";
+    let cells = cells(&read("p", text).unwrap(), &machine(2), &BTreeMap::new());
+    let run: Vec<&str> = cells.run.iter().map(|cell| cell.id()).collect();
+    assert_eq!(
+        run,
+        [
+            "target=many,connections=10k",
+            "target=one,connections=10k",
+            "target=own,connections=10k",
+            "target=many,connections=100k",
+        ]
+    );
+    let why: Vec<String> = cells.skipped.iter().map(|cell| cell.why.to_string()).collect();
+    assert!(why[0].contains("10000 files") && why[1].contains("20000 files, too few for 100k"), "{why:?}");
 }

@@ -25,7 +25,7 @@ fn pointed(message: &str) -> (usize, usize, &str) {
 fn digest(text: &str) -> Option<String> {
     match read("p.toml", text) {
         Ok(plan) => {
-            cells(&plan, &Machine { cores: vec![0, 1, 2, 3] }, &BTreeMap::new());
+            cells(&plan, &Machine { cores: vec![0, 1, 2, 3], open_files: 1 << 20 }, &BTreeMap::new());
             None
         }
         Err(fault) => {

@@ -85,7 +85,7 @@ fn made_by_hand(home: &Path) -> RunDirectory {
     let _lock = store.open().unwrap();
     let plan = read("p", PLAN).unwrap();
     let missing = BTreeMap::from([("go".to_owned(), "needs 'go', which is not on PATH".to_owned())]);
-    let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &missing);
+    let cells = cells(&plan, &Machine { cores: vec![0, 1], open_files: 1 << 20 }, &missing);
     let trials = |cell: &brunt_lab::schedule::Cell| {
         (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id())).collect::<Vec<_>>()
     };
@@ -252,7 +252,7 @@ fn repeated(home: &Path, thousands: &[f64]) -> RunDirectory {
     let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
     let text = "name = 'r'\n[load]\nconnections = 8\n[[target]]\nname = 'x'\ncommand = ['sh', '{port}']\n";
-    let cells = cells(&read("p", text).unwrap(), &Machine { cores: vec![0, 1] }, &BTreeMap::new());
+    let cells = cells(&read("p", text).unwrap(), &Machine { cores: vec![0, 1], open_files: 1 << 20 }, &BTreeMap::new());
     let order = (1..=thousands.len()).map(|repeat| format!("target=x/{repeat}")).collect();
     let experiment = Experiment {
         schema: SCHEMA.into(),

@@ -79,17 +79,21 @@ fn upstreams_numbers_testers_and_servers() {
     let lines: Vec<&str> = printed.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(
         lines[0],
-        "| test case | OS | tester | upstream server | req/s | latency p50 | p90 /p50 | p99 /p50 | p99.9 /p50 | memory MiB | CPU % | verdict |"
+        "| test case | OS | tester | upstream server | req/s | latency p50 | p90 /p50 | p99 /p50 | p99.9 /p50 | memory MiB | CPU % | CPU us per req | sockets used | bytes per resp | tester CPU % | failed | verdict |"
     );
-    assert_eq!(lines.len() - 2, report.rows.len());
+    // Two tables, each with two lines of header.
+    assert_eq!(lines.len() - 4, report.rows.len());
     assert!(lines[2].starts_with("| 1 | Linux 6.18.0 | ab | nginx | "), "{}", lines[2]);
-    // brunt generates four loads, each labelled.
-    let of_brunt = |load: &str| lines.iter().filter(|line| line.contains(&format!("| brunt: {load}"))).count();
-    let targets = report.rows.iter().filter(|row| row.cell.settings.tester.as_deref() == Some("ab")).count();
-    assert_eq!(of_brunt("one connection a request"), targets);
-    assert_eq!(of_brunt("10k req/s offered"), targets);
-    assert_eq!(of_brunt("4k different requests"), targets);
-    assert_eq!(lines.iter().filter(|line| line.contains(", equal requests |")).count(), 3 * targets);
+    let (equal, different) = printed.split_once("## 4k different requests").unwrap();
+    assert!(equal.contains("## Equal requests"));
+    // brunt makes three loads in each, one of them with a connection for each request, which one server is left out of.
+    let of_brunt = |table: &str, load: &str| table.matches(&format!("| brunt: {load}")).count();
+    let servers = report.rows.iter().filter(|row| row.cell.settings.tester.as_deref() == Some("fortio")).count();
+    for table in [equal, different] {
+        assert_eq!(of_brunt(table, "one connection a request"), servers - 1, "{table}");
+        assert_eq!(of_brunt(table, "10k req/s offered"), servers, "{table}");
+        assert_eq!(of_brunt(table, ""), 3 * servers - 1, "{table}");
+    }
     // Charts do not depend on the layout.
     assert_eq!(printed.matches("](charts/").count(), markdown(&report, Style::Plain).matches("](charts/").count());
 }

@@ -179,7 +179,7 @@ pub struct Usage {
     pub alive: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Window {
     /// The state when it opened.
     pub first: Snapshot,

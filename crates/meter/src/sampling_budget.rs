@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Least ratio of the time until the next sample to the CPU time of the last: three kinds of sample stay below 1 % of a core.
 const SHARE: u32 = 400;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct SamplingBudget {
     next: Option<Instant>,
 }

@@ -35,6 +35,8 @@ pub enum ValueType {
     /// `500us`, `10s`.
     Span,
     Truth,
+    /// `true` or `false`, without quotes.
+    Bool,
     Cores,
     /// A number of cores, `4x` or `rest`.
     ClientCores,

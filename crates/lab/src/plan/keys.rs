@@ -120,6 +120,11 @@ pub const TARGET: &[Key] = &[
     optional("ready", ValueType::OneOf(&["connect"]), "Readiness check: it accepts a connection."),
     optional("ready_timeout", ValueType::Span, "Time limit for its first accepted connection. Default 10s."),
     optional("max_server_cores", ValueType::Whole(1, 1024), "Cells with more are skipped."),
+    optional(
+        "single_process",
+        ValueType::Bool,
+        "true: one process holds all connections; cells with more than its open files are skipped.",
+    ),
     optional("pin", ValueType::Pin, "true (default): the highest-numbered cores; \"4-7\": these; false: any core."),
     optional("limits", ValueType::Table(LIMITS), "Resource limits of its processes."),
     FILTER[0],
@@ -149,7 +154,14 @@ pub const MODELS: &[&str] = &[
 ];
 pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
-pub const NGINX: &[Key] = &[required("body", ValueType::Text, "Body of every reply.")];
+pub const NGINX: &[Key] = &[
+    required("body", ValueType::Text, "Body of every reply."),
+    optional(
+        "keepalive_requests",
+        ValueType::Whole(1, 1_000_000_000),
+        "Requests after which nginx closes a connection. Default no limit.",
+    ),
+];
 
 pub const COLOCATION: &[Key] = &[
     required("slo", ValueType::Text, "The service's objective: p99<6ms."),

@@ -69,6 +69,7 @@ fn value_schema(what: ValueType) -> Value {
             { "type": "string", "pattern": r"^([0-9.][0-9._]*(ns|us|µs|ms|s|m|h)|0)$" },
             { "const": 0 },
         ] }),
+        ValueType::Bool => json!({ "type": "boolean" }),
         ValueType::Truth => json!({ "enum": [true, false, "true", "false"] }),
         ValueType::Cores => json!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": 1024 },

@@ -52,6 +52,9 @@ pub struct Settings {
     pub arrival: Option<String>,
     pub duration: Span,
     pub warmup: Span,
+    /// Number of requests after which the load ends, before `duration`; `None` is no such number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
     /// Time after which a request without a reply has failed; `None` leaves it to the tester.
     pub timeout: Option<Span>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,6 +93,7 @@ impl Default for Settings {
             arrival: None,
             duration: Span(Duration::from_secs(3)),
             warmup: Span(Duration::from_millis(500)),
+            requests: None,
             timeout: None,
             tester: None,
             path: None,
@@ -152,6 +156,10 @@ impl Settings {
         }
         if self.rate.is_some() && self.arrival.as_deref() == Some("poisson") {
             return Some(format!("{name} does not support poisson arrivals: arrival = \"constant\", or tester brunt"));
+        }
+        if self.requests.is_some() && !tester.supports_requests {
+            let others = others(|other| other.supports_requests);
+            return Some(format!("{name} cannot end after a number of requests: remove requests, or {others}"));
         }
         if self.vary.is_some() {
             return Some(format!("{name} sends equal requests: vary = 1, or tester brunt"));
@@ -244,6 +252,7 @@ mod tests {
             ("path", "/a?b={size}", "/a?b={size}"),
             ("keepalive", "false", "false"),
             ("vary", "4000", "4k"),
+            ("requests", "1000000", "1M"),
             ("tls", "true", "true"),
             ("co_runner", "memory", "memory"),
             ("policy", "static=0.50", "static=0.5"),
@@ -272,6 +281,7 @@ mod tests {
             ("path", &["index.html", "/a b", "/{a"]),
             ("keepalive", &["no"]),
             ("vary", &["0", "2M"]),
+            ("requests", &["0", "all"]),
             ("tls", &["yes"]),
             ("co_runner", &["a,b", ""]),
             ("policy", &["static", "static=-1", "heracles/0", "Graded"]),

@@ -69,6 +69,9 @@ impl Plan {
         if !self.co_runners.is_empty() {
             return Some("it has co-runners, and their controllers need seconds".to_owned());
         }
+        if self.load.requests.is_some() || axes().any(|axis| axis.name == "requests") {
+            return Some("a load ends after a number of requests, and slices after a time".to_owned());
+        }
         if per_core || most.is_some_and(|most| most > MOST_CONNECTIONS) {
             return Some(format!("a load has more than {MOST_CONNECTIONS} connections"));
         }

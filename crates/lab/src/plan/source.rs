@@ -142,6 +142,13 @@ impl Source<'_> {
         parsed.map_err(|e| self.error(value.span(), format!("{key}: {e}")))
     }
 
+    pub(super) fn boolean(&self, value: &Value, key: &str) -> Result<bool, PlanError> {
+        match value.get_ref() {
+            DeValue::Boolean(truth) => Ok(*truth),
+            _ => Err(self.error(value.span(), format!("{key} must be true or false"))),
+        }
+    }
+
     pub(super) fn string(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),

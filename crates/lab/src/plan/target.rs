@@ -20,9 +20,11 @@ pub(super) fn read(text: &Source, table: &DeTable, references: &mut References) 
     let missing = || format!("target '{name}' has neither serve, command nor nginx: nothing could be started");
     let kind = kind.ok_or_else(|| text.error(table.start(), missing()))?;
     table.read("ready", ready)?;
+    let single_process = table.read("single_process", Source::boolean)?.unwrap_or_else(|| one_process(&kind));
     Ok(Target {
         name,
         kind,
+        single_process,
         dir: table.read("dir", Source::string)?,
         build: table
             .read("build", |text, value, key| command(text, value, key, text.words(value, key)?))?
@@ -39,6 +41,11 @@ pub(super) fn read(text: &Source, table: &DeTable, references: &mut References) 
         filter,
         skip: table.read("skip", Source::string)?,
     })
+}
+
+/// Whether the target is one process by definition. The other models of brunt use as many as the connections need.
+fn one_process(kind: &TargetKind) -> bool {
+    matches!(kind, TargetKind::Serve { model, .. } if ["epoll-one", "prefork"].contains(&model.as_str()))
 }
 
 fn kind(table: &Table, words: &mut Words) -> Result<Option<TargetKind>, PlanError> {
@@ -109,7 +116,8 @@ impl Words<'_, '_> {
             body => self.check(body, value),
         })?;
         let missing = || self.text.error(value.span(), "nginx needs a body: { body = \"Hi, there!\\n\" }");
-        Ok(TargetKind::Nginx { body: body.ok_or_else(missing)? })
+        let keepalive_requests = table.whole("keepalive_requests", 1..=1_000_000_000)?;
+        Ok(TargetKind::Nginx { body: body.ok_or_else(missing)?, keepalive_requests })
     }
 
     fn env(&mut self, value: &Value) -> Result<BTreeMap<String, String>, PlanError> {

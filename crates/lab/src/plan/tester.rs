@@ -14,12 +14,19 @@ pub struct Capabilities {
     pub corrects_coordinated_omission: bool,
     /// Whether it can open a connection for each request.
     pub supports_no_keepalive: bool,
+    /// Whether it can end after a number of requests.
+    pub supports_requests: bool,
 }
 
-const CLOSED_LOOP: Capabilities =
-    Capabilities { name: "", supports_rate: false, corrects_coordinated_omission: false, supports_no_keepalive: true };
+const CLOSED_LOOP: Capabilities = Capabilities {
+    name: "",
+    supports_rate: false,
+    corrects_coordinated_omission: false,
+    supports_no_keepalive: true,
+    supports_requests: true,
+};
 
-pub static WRK: Capabilities = Capabilities { name: "wrk", ..CLOSED_LOOP };
+pub static WRK: Capabilities = Capabilities { name: "wrk", supports_requests: false, ..CLOSED_LOOP };
 pub static AB: Capabilities = Capabilities { name: "ab", ..CLOSED_LOOP };
 pub static FORTIO: Capabilities = Capabilities { name: "fortio", supports_rate: true, ..CLOSED_LOOP };
 pub static HEY: Capabilities = Capabilities { name: "hey", supports_rate: true, ..CLOSED_LOOP };

@@ -57,6 +57,9 @@ pub struct Figures {
     pub slab_per_connection_bytes: Option<f64>,
     /// Connections opened per second, from `ENOUGH_CONNECTIONS` on.
     pub connect_rate: Option<f64>,
+    /// Connections with a good reply in the window, and Jain's index of their numbers, from `ENOUGH_CONNECTIONS` on.
+    pub served_percent: Option<f64>,
+    pub jain_index: Option<f64>,
     pub cpu_us_per_request: Option<f64>,
     /// Between slices, in the start in which it used most CPU; the caller sets it.
     pub idle: Option<Idle>,
@@ -71,6 +74,9 @@ pub struct Figures {
     pub sockets: Option<f64>,
     /// Head and body if the tester counts both, else the body.
     pub bytes_per_response: Option<f64>,
+    /// CPU of the generator's busiest thread; 100 is its core.
+    pub generator_percent: Option<f64>,
+    pub failed: Option<f64>,
 }
 
 impl Row {
@@ -190,6 +196,8 @@ impl Figures {
             rss_per_connection_bytes: of(rss_per_connection_bytes),
             slab_per_connection_bytes: of(slab_per_connection_bytes),
             connect_rate: of(|r| r.connections.connect_rate_per_s.filter(|_| has_enough_connections(r))),
+            served_percent: of(|r| r.connections.served_percent.filter(|_| has_enough_connections(r))),
+            jain_index: of(|r| r.connections.jain_index.filter(|_| has_enough_connections(r))),
             cpu_us_per_request: of(|r| r.server.cpu_us_per_request),
             instructions_user_per_request: of(|r| r.server.instructions_user_per_request),
             ..Self::of_http(results)
@@ -223,6 +231,8 @@ impl Figures {
             service_p999_percent: share(|s| supported(s, 0.999, s.p999_us)),
             sockets: of(|r| (r.connections.opened > 0).then_some(r.connections.opened as f64)),
             bytes_per_response: of(bytes_per_response),
+            generator_percent: of(|r| r.generator.thread_cpu_percent.iter().copied().reduce(f64::max)),
+            failed: of(|r| Some(r.failures() as f64)),
             ..Self::default()
         }
     }

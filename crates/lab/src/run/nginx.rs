@@ -2,7 +2,7 @@
 //! persistent connections; everything else is nginx's default.
 
 use brunt_tls::Identity;
-use std::{fs, io, path::Path};
+use std::{fmt, fs, io, path::Path};
 
 pub const PROGRAM: &str = "nginx";
 
@@ -10,6 +10,9 @@ pub const PROGRAM: &str = "nginx";
 const IDENTITY: [&str; 2] = ["nginx.cert.pem", "nginx.key.pem"];
 
 pub const FILE: &str = "nginx.conf";
+
+/// A connection that no trial ends.
+const NO_LIMIT: u64 = 1_000_000_000;
 
 pub fn args(dir: &str) -> Vec<String> {
     // -e: until nginx has read its configuration, it writes to a log at a compiled-in path.
@@ -24,21 +27,38 @@ pub fn write_identity(dir: &Path) -> io::Result<()> {
     fs::write(key, identity.key_pem())
 }
 
-/// The configuration; `tls` expects the files of [`write_identity`].
-pub fn config(port: u16, workers: usize, connections: u64, body: &str, tls: bool) -> String {
-    let [certificate, key] = IDENTITY;
-    let (ssl, identity) = match tls {
-        true => (" ssl", format!("        ssl_certificate {certificate};\n        ssl_certificate_key {key};\n")),
-        false => ("", String::new()),
-    };
-    // One worker may get all connections; the rest is for listeners and nginx's own files.
-    let connections = connections.saturating_mul(2).saturating_add(512);
-    let body = body.replace('\\', "\\\\").replace('"', "\\\"");
-    // Folders for bodies on disk: nginx creates them at startup, and the default ones belong to root.
-    let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-    let folders: String = folders.iter().map(|name| format!("    {name}_temp_path tmp_{name};\n")).collect();
-    format!(
-        "daemon off;
+/// What differs between trials; written in nginx's syntax.
+#[derive(Debug, Clone, Copy)]
+pub struct Config<'a> {
+    pub port: u16,
+    pub workers: usize,
+    /// Connections of the load.
+    pub connections: u64,
+    /// Requests after which a connection is closed; `None` is no limit.
+    pub keepalive_requests: Option<u64>,
+    pub body: &'a str,
+    /// Expects the files of [`write_identity`].
+    pub tls: bool,
+}
+
+impl fmt::Display for Config<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [certificate, key] = IDENTITY;
+        let Self { port, workers, .. } = self;
+        let (ssl, identity) = match self.tls {
+            true => (" ssl", format!("        ssl_certificate {certificate};\n        ssl_certificate_key {key};\n")),
+            false => ("", String::new()),
+        };
+        // One worker may get all connections; the rest is for listeners and nginx's own files.
+        let connections = self.connections.saturating_mul(2).saturating_add(512);
+        let requests = self.keepalive_requests.unwrap_or(NO_LIMIT);
+        let body = self.body.replace('\\', "\\\\").replace('"', "\\\"");
+        // Folders for bodies on disk: nginx creates them at startup, and the default ones belong to root.
+        let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+        let folders: String = folders.iter().map(|name| format!("    {name}_temp_path tmp_{name};\n")).collect();
+        write!(
+            f,
+            "daemon off;
 worker_processes {workers};
 pid nginx.pid;
 error_log stderr error;
@@ -47,7 +67,7 @@ events {{
 }}
 http {{
     access_log off;
-    keepalive_requests 1000000000;
+    keepalive_requests {requests};
     keepalive_timeout 1h;
 {folders}    server {{
         listen 127.0.0.1:{port}{ssl};
@@ -58,7 +78,8 @@ http {{
     }}
 }}
 "
-    )
+        )
+    }
 }
 
 #[cfg(test)]
@@ -67,11 +88,27 @@ mod tests {
 
     #[test]
     fn the_body_is_quoted_and_workers_have_enough_connections() {
-        let tls = config(8080, 2, 1000, "hi", true);
-        assert!(tls.contains("listen 127.0.0.1:8080 ssl;") && tls.contains("ssl_certificate_key nginx.key.pem;"));
-        let config = config(8080, 2, 1000, "say \"hi\" \\ {}\n", false);
+        let plain = Config {
+            port: 8080,
+            workers: 2,
+            connections: 1000,
+            keepalive_requests: None,
+            body: "say \"hi\" \\ {}\n",
+            tls: false,
+        };
+        let tls = Config { tls: true, keepalive_requests: Some(100), ..plain }.to_string();
+        for line in ["listen 127.0.0.1:8080 ssl;", "ssl_certificate_key nginx.key.pem;", "keepalive_requests 100;"] {
+            assert!(tls.contains(line), "{line} is not in {tls}");
+        }
+        let config = plain.to_string();
         assert!(config.contains("return 200 \"say \\\"hi\\\" \\\\ {}\n\";"), "{config}");
-        for line in ["worker_processes 2;", "worker_connections 2512;", "listen 127.0.0.1:8080;", "access_log off;"] {
+        for line in [
+            "worker_processes 2;",
+            "worker_connections 2512;",
+            "listen 127.0.0.1:8080;",
+            "access_log off;",
+            "requests 1000000000;",
+        ] {
             assert!(config.contains(line), "{line} is not in {config}");
         }
         assert_eq!(config.matches('{').count(), config.matches('}').count());

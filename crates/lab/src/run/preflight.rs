@@ -105,7 +105,6 @@ fn install_hint(program: &str) -> &'static str {
         "h2load" => "apt install nghttp2-client",
         "fortio" => "go install fortio.org/fortio@latest, and add Go's bin folder (go env GOPATH) to PATH",
         "oha" => "cargo install oha, and add Cargo's bin folder (~/.cargo/bin) to PATH",
-        "http-echo" => "go install github.com/hashicorp/http-echo@latest",
         "pipy" => "build it from https://github.com/flomesh-io/pipy and add it to PATH",
         _ => "install it, or add its folder to PATH",
     }

@@ -8,27 +8,36 @@ use std::time::Duration;
 pub(super) enum TesterWindow {
     #[default]
     NotYet,
-    Open(Tree, Window),
+    /// With the use up to the last look, if the run may end before its length.
+    Open(Tree, Window, Option<Usage>),
     Done(Usage),
     Never(String),
 }
 
 impl TesterWindow {
     /// Opens or closes the window; called some times a second while the tester of this process id runs. `passed`: since its
-    /// start; `load`: the length of its load.
-    pub(super) fn tick(&mut self, tester: u32, passed: Duration, load: Duration) {
+    /// start; `load`: the length of its load, at most if `may_end_early`.
+    pub(super) fn tick(&mut self, tester: u32, passed: Duration, load: Duration, may_end_early: bool) {
         let margin = Duration::from_millis(150).min(load / 10);
         *self = match std::mem::take(self) {
             Self::NotYet if passed >= margin => match Tree::new(&[tester]) {
                 Ok(mut tree) => {
                     let window = Window::open(&mut tree);
-                    Self::Open(tree, window)
+                    Self::Open(tree, window, None)
                 }
                 Err(why) => Self::Never(why),
             },
-            Self::Open(mut tree, window) if passed + margin >= load => {
+            Self::Open(mut tree, window, last) if passed + margin >= load => {
                 let usage = window.close(&mut tree);
-                if usage.alive { Self::Done(usage) } else { Self::Never("it ended early".to_owned()) }
+                match last {
+                    _ if usage.alive => Self::Done(usage),
+                    Some(last) => Self::Done(last),
+                    None => Self::Never("it ended early".to_owned()),
+                }
+            }
+            Self::Open(mut tree, window, last) if may_end_early => {
+                let usage = Some(window.clone().close(&mut tree)).filter(|usage| usage.alive);
+                Self::Open(tree, window, usage.or(last))
             }
             other => other,
         };
@@ -37,7 +46,7 @@ impl TesterWindow {
     /// The use of the window, or why there is none.
     pub(super) fn usage(self) -> Result<Usage, String> {
         match self {
-            Self::Done(usage) => Ok(usage),
+            Self::Done(usage) | Self::Open(_, _, Some(usage)) => Ok(usage),
             Self::Never(why) => Err(why),
             Self::NotYet | Self::Open(..) => Err("it ended early".to_owned()),
         }

@@ -6,7 +6,7 @@ use crate::format::plural;
 use crate::plan::phase::{Phase, apply};
 use crate::plan::settings::{Amount, Settings};
 use crate::plan::template::expand;
-use crate::plan::{Filter, PHASE, Plan, Sweep, Target};
+use crate::plan::{Filter, PHASE, Plan, Sweep, Target, TargetKind};
 use brunt_results::{Count, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,19 @@ pub struct Cell {
     combination: String,
     pub settings: Settings,
     pub placement: Placement,
+}
+
+/// Open files of a server beside its connections.
+pub(crate) const OTHER_FILES: u64 = 100;
+
+impl Settings {
+    fn total_connections(&self, placement: &Placement) -> u64 {
+        match self.connections {
+            Some(Amount::Total(n)) => n,
+            Some(Amount::PerCore(n)) => n.saturating_mul(placement.client.count() as u64),
+            None => 0,
+        }
+    }
 }
 
 impl Cell {
@@ -57,11 +70,7 @@ impl Cell {
     }
 
     pub fn connections(&self) -> u64 {
-        match self.settings.connections {
-            Some(Amount::Total(n)) => n,
-            Some(Amount::PerCore(n)) => n.saturating_mul(self.placement.client.count() as u64),
-            None => 0,
-        }
+        self.settings.total_connections(&self.placement)
     }
 
     /// Offered requests per second over all cores of the generator; `None` in a closed loop.
@@ -232,7 +241,27 @@ fn fits(
     if let Some(why) = beside.err().or_else(|| settings.policy_limitation()) {
         return Err(SkipReason::Other(why));
     }
-    assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)
+    let placement = assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)?;
+    match too_many_connections(target, settings, &placement, machine.open_files) {
+        Some(why) => Err(SkipReason::Other(why)),
+        None => Ok(placement),
+    }
+}
+
+/// Why a target that is one process, or with `prefork` one for each core, cannot hold these connections, if so.
+fn too_many_connections(target: &Target, settings: &Settings, placement: &Placement, files: u64) -> Option<String> {
+    let prefork = matches!(&target.kind, TargetKind::Serve { model, .. } if model == "prefork");
+    let processes = if prefork { settings.server_cores } else { 1 };
+    let files = target.limits.nofile.map_or(files, |nofile| nofile.0);
+    let most = files.saturating_sub(OTHER_FILES).saturating_mul(processes as u64);
+    let connections = settings.total_connections(placement);
+    (target.single_process && connections > most).then(|| {
+        let limit = match prefork {
+            true => format!("its {} may open {files} files each", plural(processes, "worker")),
+            false => format!("its one process may open {files} files"),
+        };
+        format!("{limit}, too few for {} connections: raise the hard limit (ulimit -Hn)", Count(connections))
+    })
 }
 
 /// All combinations of the sweep's values, as settings and as `name=value,name=value`, the last axis varying fastest.

@@ -2,6 +2,7 @@
 //! except for [`Machine::here`] and [`busy`].
 
 use crate::plan::{Pin, settings::ClientCores};
+use brunt_meter::environment;
 use brunt_results::Cores;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -9,12 +10,14 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     pub cores: Vec<usize>,
+    /// Most open files of a process.
+    pub open_files: u64,
 }
 
 impl Machine {
-    /// The affinity of this process.
+    /// The affinity of this process, and its hard limit.
     pub fn here() -> io::Result<Self> {
-        Ok(Self { cores: brunt_meter::affinity::allowed()? })
+        Ok(Self { cores: brunt_meter::affinity::allowed()?, open_files: environment::open_files().1 })
     }
 }
 
@@ -119,7 +122,7 @@ mod tests {
             ("5", Pin::Automatic, 1, ClientCores::Rest, "5 and 5, shared"),
             ("5", Pin::Automatic, 1, ClientCores::Fixed(2), "needs 1 server + 2 generator cores, this machine has 1"),
         ] {
-            let machine = Machine { cores: cores.parse::<Cores>().unwrap().0 };
+            let machine = Machine { cores: cores.parse::<Cores>().unwrap().0, open_files: 1 << 20 };
             let seen = match assign_cores(&machine, &pin, server, client) {
                 Ok(placed) => {
                     let (shared, free) =
@@ -135,7 +138,7 @@ mod tests {
     proptest! {
         #[test]
         fn two_sides_on_more_than_one_core_never_meet(have in 2usize..40, server in 1usize..50, client in 1usize..50) {
-            let machine = Machine { cores: (0..have).collect() };
+            let machine = Machine { cores: (0..have).collect(), open_files: 1 << 20 };
             match assign_cores(&machine, &Pin::Automatic, server, ClientCores::Fixed(client)) {
                 Ok(placed) => {
                     prop_assert!(!placed.shared());

@@ -26,7 +26,7 @@ const MOST: u64 = 50_000_000;
 fn args(ask: &LoadSpec) -> Vec<String> {
     let seconds = LoadSpec::seconds(ask.duration);
     // -t alone stops at 50,000 requests; ab allocates 32 bytes for each request of -n, untouched until used.
-    let most = (seconds.saturating_mul(300_000)).min(MOST).max(ask.connections);
+    let most = ask.requests.unwrap_or(seconds.saturating_mul(300_000)).min(MOST).max(ask.connections);
     // -l: bodies may differ in length; -r: failed connections are counted and do not end the run.
     let valued = [
         ("-c", Some(ask.connections.to_string())),

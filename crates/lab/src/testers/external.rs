@@ -46,6 +46,8 @@ pub struct LoadSpec {
     /// Cores that it is pinned to.
     pub cores: Vec<usize>,
     pub duration: Duration,
+    /// Requests after which it ends, if its duration is not over; a tester that knows one limit only gets this one.
+    pub requests: Option<u64>,
     /// Requests per second over all connections; `None` is the closed loop.
     pub rate: Option<f64>,
     /// Whether a connection carries more than one request.
@@ -63,6 +65,7 @@ impl LoadSpec {
             connections: cell.connections(),
             cores: cell.placement.client.0.clone(),
             duration: cell.settings.duration.0,
+            requests: cell.settings.requests,
             rate: cell.rate(),
             keepalive: cell.settings.keeps_alive(),
             timeout: cell.settings.timeout.map(|timeout| timeout.0),
@@ -95,6 +98,11 @@ impl LoadSpec {
     /// Requests per second of one connection.
     pub(super) fn rate_each(&self) -> Option<String> {
         self.rate.map(|rate| (rate / self.connections.max(1) as f64).to_string())
+    }
+
+    /// The duration in milliseconds, unless requests end the load.
+    pub(super) fn millis_unless_requests(&self) -> Option<String> {
+        self.requests.is_none().then(|| Self::millis(self.duration))
     }
 
     pub(super) fn millis(time: Duration) -> String {
@@ -153,6 +161,8 @@ impl ExternalTester {
             ("latency.lag", "does not say how late it sent by its own fault", true),
             ("requests.unanswered", "does not count requests that it left without a reply", true),
             ("connections.connect_rate_per_s", "does not say how fast it opened connections", true),
+            ("connections.served_percent", "does not count replies by connection", true),
+            ("connections.jain_index", "does not count replies by connection", true),
             ("bytes.sent", "does not count what it sends", true),
             ("generator.instructions_user_per_request", "is metered for its CPU time alone", true),
             ("generator.spin_percent", "does not say how much of its CPU time is waiting", true),
@@ -198,7 +208,7 @@ impl ExternalTester {
             connections: result::Connections {
                 opened: told.opened.unwrap_or(0),
                 peak: ask.connections,
-                connect_rate_per_s: None,
+                ..result::Connections::default()
             },
             bytes: result::Bytes { sent: 0, received: told.received.unwrap_or(0) },
             responses: Some(Responses { statuses: told.statuses, body_bytes: told.body_bytes }),

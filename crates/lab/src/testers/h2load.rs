@@ -19,7 +19,8 @@ fn args(ask: &LoadSpec) -> Vec<String> {
     let valued = [
         ("-c", Some(ask.connections.to_string())),
         ("-t", Some(ask.threads().to_string())),
-        ("-D", Some(LoadSpec::millis(ask.duration))),
+        ("-D", ask.millis_unless_requests()),
+        ("-n", ask.requests.map(|requests| requests.to_string())),
         ("--rps", ask.rate_each()),
         ("-N", ask.timeout.map(LoadSpec::millis)),
     ];

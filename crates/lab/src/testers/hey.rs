@@ -15,7 +15,8 @@ pub(super) const HEY: ExternalTester = ExternalTester {
 
 fn args(ask: &LoadSpec) -> Vec<String> {
     let valued = [
-        ("-z", Some(LoadSpec::millis(ask.duration))),
+        ("-z", ask.millis_unless_requests()),
+        ("-n", ask.requests.map(|requests| requests.to_string())),
         ("-c", Some(ask.connections.to_string())),
         ("-cpus", Some(ask.cores.len().max(1).to_string())),
         ("-q", ask.rate_each()),

@@ -242,7 +242,8 @@ type OddCell = (String, Option<Amount<u64>>, Option<Amount<f64>>, usize, usize);
 
 fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<TrialOutcome>) -> Row {
     let plan = read("p", &plan("[load]\nconnections = 1", &["t"])).unwrap();
-    let mut cell = cells(&plan, &Machine { cores: (0..8).collect() }, &BTreeMap::new()).run.swap_remove(0);
+    let mut cell =
+        cells(&plan, &Machine { cores: (0..8).collect(), open_files: 1 << 20 }, &BTreeMap::new()).run.swap_remove(0);
     cell.settings.connections = connections;
     cell.settings.rate = rate;
     cell.settings.server_cores = cores;

@@ -96,7 +96,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
 /// Report of a plan on a machine with that many cores, with a result for each trial.
 pub fn run(plan: &str, cores: usize) -> Report {
     let plan = read("p", plan).unwrap_or_else(|fault| panic!("{fault}"));
-    let cells = cells(&plan, &Machine { cores: (0..cores).collect() }, &BTreeMap::new());
+    let cells = cells(&plan, &Machine { cores: (0..cores).collect(), open_files: 1 << 20 }, &BTreeMap::new());
     let cost = |cell: &Cell| 5.0 + plan.targets.iter().position(|target| target.name == cell.target).unwrap() as f64;
     let trials = |cell: &Cell| (1..=3).map(|repeat| (repeat, modelled(cell, cost(cell), repeat))).collect();
     let rows = cells.run.iter().map(|cell| Row::new(cell.clone(), trials(cell))).collect();

@@ -41,7 +41,8 @@ impl Scene {
     /// Writes a finished run of trials: target, repeat, requests per second, p99 in microseconds.
     pub fn run(&self, dir: &str, plan: &str, started_unix_s: u64, trials: &[(&str, u32, f64, f64)]) -> RunDirectory {
         let store = RunDirectory::at(self.path(dir));
-        let cells = cells(&read("p", PLAN).unwrap(), &Machine { cores: vec![0, 1] }, &BTreeMap::new());
+        let cells =
+            cells(&read("p", PLAN).unwrap(), &Machine { cores: vec![0, 1], open_files: 1 << 20 }, &BTreeMap::new());
         let name = |target: &str| format!("target={target},size=100B");
         let experiment = Experiment {
             schema: SCHEMA.into(),

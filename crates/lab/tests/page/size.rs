@@ -20,7 +20,7 @@ fn large(home: &Path) -> Scene {
     let text = include_str!("../../../../experiments/runtime-peers.toml");
     let mut plan = read("p", text).unwrap_or_else(|fault| panic!("{fault}"));
     plan.targets.truncate(9);
-    let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &BTreeMap::new());
+    let cells = cells(&plan, &Machine { cores: vec![0, 1], open_files: 20_000 }, &BTreeMap::new());
     let store = RunDirectory::at(home.join("large"));
     let _lock = store.open().unwrap();
     let mut number = 0;

@@ -38,7 +38,7 @@ pub fn sliced(home: &Path, load: &str, targets: &[Target]) -> RunDirectory {
         text += &format!("[[target]]\nname = \"{name}\"\ncommand = [\"sh\", \"{{port}}\"]\n");
     }
     let plan = read("p", &text).unwrap_or_else(|fault| panic!("{fault}"));
-    let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &BTreeMap::new());
+    let cells = cells(&plan, &Machine { cores: vec![0, 1], open_files: 1 << 20 }, &BTreeMap::new());
     let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
     let order = cells.run.iter().flat_map(|cell| (1..=STARTS).map(move |start| format!("{}/{start}", cell.id())));

@@ -234,6 +234,7 @@ fn plain() -> LoadSpec {
         connections: 100,
         cores: vec![0, 1],
         duration: Duration::from_millis(2500),
+        requests: None,
         rate: None,
         keepalive: true,
         timeout: None,
@@ -268,6 +269,16 @@ fn the_load_becomes_each_testers_arguments() {
     {
         assert!(words(tester, &secret).ends_with(&format!("{flag}https://127.0.0.1:81/x")), "{tester}");
     }
+    let counted = LoadSpec { requests: Some(5000), ..plain.clone() };
+    for (tester, flags) in [
+        ("ab", "-t 3 -n 5000 "),
+        ("fortio", "-c 100 -n 5000 -qps"),
+        ("hey", "-n 5000 -c"),
+        ("h2load", "-n 5000 "),
+        ("oha", "-n 5000 "),
+    ] {
+        assert!(words(tester, &counted).contains(flags), "{tester}: {}", words(tester, &counted));
+    }
     let rate = LoadSpec { rate: Some(10_000.0), ..plain };
     assert!(words("fortio", &rate).contains("-qps 10000 "));
     assert!(words("hey", &rate).contains("-q 100 "));
@@ -284,6 +295,7 @@ fn unsupported_loads_are_reported_before_the_start() {
         (vec![("arrival", "poisson")], vec![]),
         (vec![("keepalive", "false")], vec!["h2load"]),
         (vec![("vary", "1")], vec![]),
+        (vec![("requests", "1M")], vec!["wrk"]),
         (vec![("vary", "4k")], vec!["wrk", "ab", "fortio", "hey", "h2load", "oha"]),
     ] {
         let mut settings = Settings::default();

@@ -122,6 +122,19 @@ pub const TABLE: &[Setting] = &[
         get: |settings| Some(settings.duration.to_string()),
     },
     Setting {
+        key: optional(
+            "requests",
+            ValueType::Count,
+            "Requests after which the load ends, if its duration is not over. Default no such number.",
+        ),
+        set: |settings, text| {
+            let count = count(text, MOST_REQUESTS)?;
+            settings.requests = Some(count.0);
+            Ok(count.to_string())
+        },
+        get: |settings| settings.requests.map(|requests| Count(requests).to_string()),
+    },
+    Setting {
         key: optional("warmup", ValueType::Span, "Load before the window. Default 500ms."),
         set: |settings, text| store(&mut settings.warmup, span(text, 0)?),
         get: |settings| Some(settings.warmup.to_string()),
@@ -227,6 +240,9 @@ fn client_cores(text: &str) -> Result<ClientCores, String> {
 
 /// Connections that the addresses and ports of one machine allow.
 const MOST_CONNECTIONS: Count = Count(1_000_000_000);
+
+/// Hours at the highest rates.
+const MOST_REQUESTS: Count = Count(100_000_000_000);
 
 /// The most that `brunt load --vary` takes with one URL.
 const MOST_VARIANTS: Count = Count(1 << 20);

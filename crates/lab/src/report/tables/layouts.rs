@@ -4,54 +4,67 @@ use super::columns::{shown, varying};
 use super::{RenderedTable, Selection, column, selections};
 use crate::format::{self, ABSENT};
 use crate::group::grouped;
+use crate::report::row::Figures;
 use crate::report::{Report, Row, charts::load::phrases};
+use brunt_results::Count;
 use std::collections::BTreeSet;
 
-/// Layout `upstreams`: one numbered row per tester and server, with latency ratios, memory and CPU.
+/// Layout `upstreams`: one numbered row per tester and server, with latency ratios, memory and CPU, and what these testers do
+/// not show: sockets, bytes of a reply, cost of a request, CPU of the tester, failures. Loads of equal and of different
+/// requests have a table each.
 pub fn upstreams(report: &Report) -> Vec<RenderedTable> {
-    if report.rows.is_empty() {
-        return Vec::new();
-    }
-    let rows: Vec<(usize, &Row)> = (1..).zip(&report.rows).collect();
+    let numbered = (1..).zip(&report.rows).map(|(number, row)| (row.cell.settings.vary, (number, row)));
+    let tables = grouped(numbered);
+    let is_titled = tables.len() > 1;
+    let title = |vary: Option<u64>| match vary {
+        _ if !is_titled => String::new(),
+        None => "Equal requests".to_owned(),
+        Some(count) => format!("{} different requests", Count(count)),
+    };
+    tables.into_iter().map(|(vary, rows)| upstreams_table(report, title(vary), &rows)).collect()
+}
+
+fn upstreams_table(report: &Report, title: String, rows: &[(usize, &Row)]) -> RenderedTable {
     let systems: BTreeSet<String> = report.envs.iter().filter_map(|env| system(env.kernel.as_ref()?)).collect();
     let system =
         if systems.is_empty() { ABSENT.to_owned() } else { systems.into_iter().collect::<Vec<_>>().join(", ") };
     let percent = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.1} %"));
+    let text = |header, show: &dyn Fn(&Row) -> String| column(rows, header, false, |(_, row)| show(row));
+    let number = |header, show: &dyn Fn(&Figures) -> String| column(rows, header, true, |(_, row)| show(&row.figures));
     let columns = vec![
-        column(&rows, ["test", "case"], true, |(number, _)| number.to_string()),
-        column(&rows, ["", "OS"], false, |_| system.clone()),
-        column(&rows, ["", "tester"], false, |(_, row)| tester(row, report)),
-        column(&rows, ["upstream", "server"], false, |(_, row)| row.cell.target.clone()),
-        column(&rows, ["", "req/s"], true, |(_, row)| {
-            row.figures.rate.map_or(ABSENT.to_owned(), |rate| format!("{:.0}", rate.median))
-        }),
-        column(&rows, ["latency", "p50"], true, |(_, row)| {
-            format::time(row.figures.service_p50_us.or(row.figures.p50_us))
-        }),
-        column(&rows, ["p90", "/p50"], true, |(_, row)| percent(row.figures.service_p90_percent)),
-        column(&rows, ["p99", "/p50"], true, |(_, row)| percent(row.figures.service_p99_percent)),
-        column(&rows, ["p99.9", "/p50"], true, |(_, row)| percent(row.figures.service_p999_percent)),
-        column(&rows, ["memory", "MiB"], true, |(_, row)| format::mebibytes(row.figures.rss_bytes)),
-        column(&rows, ["", "CPU %"], true, |(_, row)| format::number(row.figures.cpu_percent, 0)),
-        column(&rows, ["", "verdict"], false, |(_, row)| row.verdict()),
+        column(rows, ["test", "case"], true, |(number, _)| number.to_string()),
+        text(["", "OS"], &|_| system.clone()),
+        text(["", "tester"], &|row| tester(row, rows)),
+        text(["upstream", "server"], &|row| row.cell.target.clone()),
+        number(["", "req/s"], &|of| format::number(of.rate.map(|rate| rate.median), 0)),
+        number(["latency", "p50"], &|of| format::time(of.service_p50_us.or(of.p50_us))),
+        number(["p90", "/p50"], &|of| percent(of.service_p90_percent)),
+        number(["p99", "/p50"], &|of| percent(of.service_p99_percent)),
+        number(["p99.9", "/p50"], &|of| percent(of.service_p999_percent)),
+        number(["memory", "MiB"], &|of| format::mebibytes(of.rss_bytes)),
+        number(["", "CPU %"], &|of| format::number(of.cpu_percent, 0)),
+        number(["CPU us", "per req"], &Figures::cost),
+        number(["sockets", "used"], &|of| format::number(of.sockets, 0)),
+        number(["bytes", "per resp"], &|of| format::number(of.bytes_per_response, 0)),
+        number(["tester", "CPU %"], &|of| format::number(of.generator_percent, 0)),
+        number(["", "failed"], &|of| format::number(of.failed, 0)),
+        text(["", "verdict"], &Row::verdict),
     ];
     // Rows of one load form a group.
-    let loads: Vec<&str> = report.rows.iter().map(|row| row.cell.combination()).collect();
+    let loads: Vec<&str> = rows.iter().map(|(_, row)| row.cell.combination()).collect();
     let group = |load: &&str| loads.iter().position(|first| first == load).unwrap_or(0);
     let groups = loads.iter().map(group).collect();
-    vec![RenderedTable { title: String::new(), columns, groups, headings: Vec::new() }]
+    RenderedTable { title, columns, groups, headings: Vec::new() }
 }
 
 /// The tester, with its load if it has several.
-fn tester(row: &Row, report: &Report) -> String {
+fn tester(row: &Row, rows: &[(usize, &Row)]) -> String {
     let name = |row: &Row| row.cell.value("tester").unwrap_or(crate::plan::tester::BRUNT.to_owned());
     let own = name(row);
-    let of_it: Vec<&Row> = report.rows.iter().filter(|row| name(row) == own).collect();
+    let of_it: Vec<&Row> = rows.iter().map(|(_, row)| *row).filter(|row| name(row) == own).collect();
     let names: Vec<String> = varying(&of_it).into_iter().filter(|name| name != "tester").collect();
-    let equal = names.iter().any(|name| name == "vary") && row.cell.settings.vary.is_none();
-    let load = [phrases(&[row], &names), if equal { "equal requests".to_owned() } else { String::new() }];
-    let load: Vec<String> = load.into_iter().filter(|words| !words.is_empty()).collect();
-    if load.is_empty() { own } else { format!("{own}: {}", load.join(", ")) }
+    let load = phrases(&[row], &names);
+    if load.is_empty() { own } else { format!("{own}: {load}") }
 }
 
 /// Name and version from the kernel's identification, as `Linux 6.18.0`.

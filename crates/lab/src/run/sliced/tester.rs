@@ -116,7 +116,7 @@ impl<'a> TesterRuns<'a> {
                 Some(_) => return Err("was ended because the target has ended".to_owned()),
                 None if self.runner.stop.load(Ordering::Relaxed) => return Err("was interrupted".to_owned()),
                 None if started.elapsed() > limit => return Err(format!("did not end within {} s", limit.as_secs())),
-                None => window.tick(tester.pid(), started.elapsed(), self.cell.settings.duration.0),
+                None => window.tick(tester.pid(), started.elapsed(), self.cell.settings.duration.0, false),
             }
         }
     }

@@ -6,6 +6,7 @@
 //! - The tester is metered over the middle of its run.
 
 use super::TESTER_OUT;
+use crate::plan::settings::Settings;
 use crate::run::tester_window::{TesterWindow, busiest_percent};
 use crate::schedule::Cell;
 use crate::testers::external::{ExternalTester, LoadSpec, ParsedOutput};
@@ -32,6 +33,8 @@ pub(super) struct ExternalMeter {
     started: Instant,
     last_sample: Instant,
     load: Duration,
+    /// Whether a number of requests may end the load sooner.
+    may_end_early: bool,
 }
 
 /// Pauses between checks of the tester: 50 ms, or with an external meter 10 ms near the end of a load of this length.
@@ -45,7 +48,7 @@ pub(super) fn poll_interval(metered_load: Option<Duration>) -> impl FnMut() -> D
 
 impl ExternalMeter {
     /// Opens the target's window; start the tester right after.
-    pub(super) fn open(target: u32, load: Duration, directory: &Directory) -> Self {
+    pub(super) fn open(target: u32, settings: &Settings, directory: &Directory) -> Self {
         let series = directory.series();
         let mut server = ServerMeter::attach(target);
         server.iter_mut().for_each(ServerMeter::open);
@@ -53,13 +56,23 @@ impl ExternalMeter {
         host.open();
         let accepted = [proc_net::accepted(), None];
         let now = Instant::now();
-        Self { server, tester: TesterWindow::default(), host, series, accepted, started: now, last_sample: now, load }
+        Self {
+            server,
+            tester: TesterWindow::default(),
+            host,
+            series,
+            accepted,
+            started: now,
+            last_sample: now,
+            load: settings.duration.0,
+            may_end_early: settings.requests.is_some(),
+        }
     }
 
     /// Samples; called a few times a second while the tester of this process id runs.
     pub(super) fn tick(&mut self, tester: u32) {
         let passed = self.started.elapsed();
-        self.tester.tick(tester, passed, self.load);
+        self.tester.tick(tester, passed, self.load, self.may_end_early);
         if self.last_sample.elapsed() >= Duration::from_secs(1) {
             self.sample();
         }

@@ -4,7 +4,7 @@ use super::{Result, TARGET_LOG, TrialError, TrialGroup, TrialRunner};
 use crate::plan::TargetKind;
 use crate::plan::template::expand;
 use crate::run::{nginx, preflight};
-use crate::schedule::Machine;
+use crate::schedule::{Machine, OTHER_FILES};
 use crate::system::cgroup::MemoryCgroup;
 use crate::system::process_group::Launch;
 use crate::system::rlimits;
@@ -81,23 +81,26 @@ impl<'a> TrialContext<'a> {
                 let args = all.split_off(1);
                 Ok((preflight::program(&all[0], &self.dir), args))
             }
-            TargetKind::Nginx { body } => {
+            TargetKind::Nginx { body, keepalive_requests } => {
                 let body = self.words(std::slice::from_ref(body))?;
                 if tls {
                     nginx::write_identity(group.dir())?;
                 }
-                let workers = group.cell().placement.server.count();
-                let config = nginx::config(self.port, workers, group.max_connections(), &body[0], tls);
-                fs::write(group.dir().join(nginx::FILE), config)?;
+                let config = nginx::Config {
+                    port: self.port,
+                    workers: group.cell().placement.server.count(),
+                    connections: group.max_connections(),
+                    keepalive_requests: *keepalive_requests,
+                    body: &body[0],
+                    tls,
+                };
+                fs::write(group.dir().join(nginx::FILE), config.to_string())?;
                 let here = std::path::absolute(group.dir())?.display().to_string();
                 Ok((nginx::PROGRAM.into(), nginx::args(&here)))
             }
         }
     }
 }
-
-/// Open files of a server beside its connections.
-const OTHER_FILES: u64 = 100;
 
 /// Tells `brunt serve echo` how many connections to expect, if one process cannot hold them.
 fn processes(group: &TrialGroup, service: &str, args: &[String]) -> Vec<String> {
