@@ -9,7 +9,7 @@ pub(super) enum TesterWindow {
     #[default]
     NotYet,
     /// With the use up to the last look, if the run may end before its length.
-    Open(Tree, Window, Option<Usage>),
+    Open(Box<(Tree, Window)>, Option<Usage>),
     Done(Usage),
     Never(String),
 }
@@ -23,21 +23,21 @@ impl TesterWindow {
             Self::NotYet if passed >= margin => match Tree::new(&[tester]) {
                 Ok(mut tree) => {
                     let window = Window::open(&mut tree);
-                    Self::Open(tree, window, None)
+                    Self::Open(Box::new((tree, window)), None)
                 }
                 Err(why) => Self::Never(why),
             },
-            Self::Open(mut tree, window, last) if passed + margin >= load => {
-                let usage = window.close(&mut tree);
+            Self::Open(mut open, last) if passed + margin >= load => {
+                let usage = open.1.close(&mut open.0);
                 match last {
                     _ if usage.alive => Self::Done(usage),
                     Some(last) => Self::Done(last),
                     None => Self::Never("it ended early".to_owned()),
                 }
             }
-            Self::Open(mut tree, window, last) if may_end_early => {
-                let usage = Some(window.clone().close(&mut tree)).filter(|usage| usage.alive);
-                Self::Open(tree, window, usage.or(last))
+            Self::Open(mut open, last) if may_end_early => {
+                let usage = Some(open.1.clone().close(&mut open.0)).filter(|usage| usage.alive);
+                Self::Open(open, usage.or(last))
             }
             other => other,
         };
@@ -46,7 +46,7 @@ impl TesterWindow {
     /// The use of the window, or why there is none.
     pub(super) fn usage(self) -> Result<Usage, String> {
         match self {
-            Self::Done(usage) | Self::Open(_, _, Some(usage)) => Ok(usage),
+            Self::Done(usage) | Self::Open(_, Some(usage)) => Ok(usage),
             Self::Never(why) => Err(why),
             Self::NotYet | Self::Open(..) => Err("it ended early".to_owned()),
         }
