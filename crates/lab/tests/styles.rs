@@ -84,6 +84,8 @@ fn upstreams_numbers_testers_and_servers() {
     // Two tables, each with two lines of header.
     assert_eq!(lines.len() - 4, report.rows.len());
     assert!(lines[2].starts_with("| 1 | Linux 6.18.0 | ab | nginx | "), "{}", lines[2]);
+    let last = lines.last().unwrap();
+    assert!(last.starts_with(&format!("| {} | ", report.rows.len())), "{last}");
     let (equal, different) = printed.split_once("## 4k different requests").unwrap();
     assert!(equal.contains("## Equal requests"));
     // brunt makes three loads in each, one of them with a connection for each request, which one server is left out of.

@@ -13,15 +13,19 @@ use std::collections::BTreeSet;
 /// not show: sockets, bytes of a reply, cost of a request, CPU of the tester, failures. Loads of equal and of different
 /// requests have a table each.
 pub fn upstreams(report: &Report) -> Vec<RenderedTable> {
-    let numbered = (1..).zip(&report.rows).map(|(number, row)| (row.cell.settings.vary, (number, row)));
-    let tables = grouped(numbered);
+    let tables = grouped(report.rows.iter().map(|row| (row.cell.settings.vary, row)));
+    let mut numbers = 1..;
     let is_titled = tables.len() > 1;
     let title = |vary: Option<u64>| match vary {
         _ if !is_titled => String::new(),
         None => "Equal requests".to_owned(),
         Some(count) => format!("{} different requests", Count(count)),
     };
-    tables.into_iter().map(|(vary, rows)| upstreams_table(report, title(vary), &rows)).collect()
+    let table = |(vary, rows): (_, Vec<_>)| {
+        let numbered: Vec<(usize, &Row)> = numbers.by_ref().zip(rows).collect();
+        upstreams_table(report, title(vary), &numbered)
+    };
+    tables.into_iter().map(table).collect()
 }
 
 fn upstreams_table(report: &Report, title: String, rows: &[(usize, &Row)]) -> RenderedTable {
