@@ -183,6 +183,13 @@ pub struct Limits {
     pub memlock: Option<Size>,
 }
 
+impl Limits {
+    /// Most open files of a process, given the limit that it inherits.
+    pub fn open_files(&self, inherited: u64) -> u64 {
+        self.nofile.map_or(inherited, |nofile| nofile.0)
+    }
+}
+
 /// A layout of the printed table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

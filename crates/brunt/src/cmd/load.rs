@@ -6,6 +6,7 @@
 mod address;
 mod calibration;
 mod compare;
+mod connections;
 mod counts;
 mod format;
 mod http;
@@ -304,18 +305,7 @@ impl Args {
         });
 
         env.absent.extend(absent);
-        if result.connections.connect_rate_per_s.is_none() {
-            let why = "no connection was opened before the load began".to_owned();
-            env.absent.insert("connections.connect_rate_per_s".to_owned(), why);
-        }
-        for (figure, value) in [
-            ("connections.served_percent", result.connections.served_percent),
-            ("connections.jain_index", result.connections.jain_index),
-        ] {
-            if value.is_none() {
-                env.absent.insert(figure.to_owned(), "no connection got a good reply in the window".to_owned());
-            }
-        }
+        env.absent.extend(connections::absent(&result.connections));
         env.steal_percent = result.host.steal_percent;
         if let Some(why) = env.absent.get("host.steal_percent").cloned() {
             env.absent.insert("steal_percent".to_owned(), why);

@@ -23,6 +23,9 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         assert_eq!((number(&result, "connections.opened"), number(&result, "connections.peak")), (300.0, 300.0));
         assert!(number(&result, "connections.connect_rate_per_s") > 0.0);
+        // Five requests are due on each connection, and the one idle longest gets the next.
+        assert_eq!(number(&result, "connections.served_percent"), 100.0);
+        assert!(number(&result, "connections.jain_index") > 0.9, "{}", told(&output));
         for kind in ["connect", "timeout", "reset", "protocol", "status"] {
             assert_eq!(number(&result, &format!("errors.{kind}")), 0.0, "{model}: {}", told(&output));
         }

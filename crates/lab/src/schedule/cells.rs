@@ -252,7 +252,7 @@ fn fits(
 fn too_many_connections(target: &Target, settings: &Settings, placement: &Placement, files: u64) -> Option<String> {
     let prefork = matches!(&target.kind, TargetKind::Serve { model, .. } if model == "prefork");
     let processes = if prefork { settings.server_cores } else { 1 };
-    let files = target.limits.nofile.map_or(files, |nofile| nofile.0);
+    let files = target.limits.open_files(files);
     let most = files.saturating_sub(OTHER_FILES).saturating_mul(processes as u64);
     let connections = settings.total_connections(placement);
     (target.single_process && connections > most).then(|| {

@@ -100,9 +100,12 @@ impl LoadSpec {
         self.rate.map(|rate| (rate / self.connections.max(1) as f64).to_string())
     }
 
-    /// The duration in milliseconds, unless requests end the load.
-    pub(super) fn millis_unless_requests(&self) -> Option<String> {
-        self.requests.is_none().then(|| Self::millis(self.duration))
+    /// What ends the load: `-n` with the number of requests, else this flag with the duration in milliseconds.
+    pub(super) fn end<'f>(&self, duration: &'f str) -> (&'f str, Option<String>) {
+        match self.requests {
+            Some(requests) => ("-n", Some(requests.to_string())),
+            None => (duration, Some(Self::millis(self.duration))),
+        }
     }
 
     pub(super) fn millis(time: Duration) -> String {

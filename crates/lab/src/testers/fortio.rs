@@ -14,8 +14,7 @@ fn args(ask: &LoadSpec) -> Vec<String> {
     let fixed = |value: &str| Some(value.to_owned());
     let valued = [
         ("-c", Some(ask.connections.to_string())),
-        ("-t", ask.millis_unless_requests()),
-        ("-n", ask.requests.map(|requests| requests.to_string())),
+        ask.end("-t"),
         // 0 is the closed loop.
         ("-qps", Some(ask.rate.map_or("0".to_owned(), |rate| rate.to_string()))),
         ("-r", fixed("0.00001")),

@@ -19,8 +19,7 @@ fn args(ask: &LoadSpec) -> Vec<String> {
     let valued = [
         ("-c", Some(ask.connections.to_string())),
         ("-t", Some(ask.threads().to_string())),
-        ("-D", ask.millis_unless_requests()),
-        ("-n", ask.requests.map(|requests| requests.to_string())),
+        ask.end("-D"),
         ("--rps", ask.rate_each()),
         ("-N", ask.timeout.map(LoadSpec::millis)),
     ];

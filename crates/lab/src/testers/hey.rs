@@ -15,8 +15,7 @@ pub(super) const HEY: ExternalTester = ExternalTester {
 
 fn args(ask: &LoadSpec) -> Vec<String> {
     let valued = [
-        ("-z", ask.millis_unless_requests()),
-        ("-n", ask.requests.map(|requests| requests.to_string())),
+        ask.end("-z"),
         ("-c", Some(ask.connections.to_string())),
         ("-cpus", Some(ask.cores.len().max(1).to_string())),
         ("-q", ask.rate_each()),

@@ -17,8 +17,7 @@ const BROKEN_OFF: &str = "aborted due to deadline";
 fn args(ask: &LoadSpec) -> Vec<String> {
     let valued = [
         ("-c", Some(ask.connections.to_string())),
-        ("-z", ask.millis_unless_requests()),
-        ("-n", ask.requests.map(|requests| requests.to_string())),
+        ask.end("-z"),
         ("--worker-threads", Some(ask.threads().to_string())),
         ("-t", ask.timeout.map(LoadSpec::millis)),
         ("-q", ask.rate.map(|rate| rate.to_string())),

@@ -106,8 +106,7 @@ impl<'a> TrialContext<'a> {
 fn processes(group: &TrialGroup, service: &str, args: &[String]) -> Vec<String> {
     let flag = "--connections";
     let connections = group.max_connections();
-    let own = environment::open_files().1;
-    let files = group.target.limits.nofile.map_or(own, |nofile| nofile.0);
+    let files = group.target.limits.open_files(environment::open_files().1);
     let is_set = args.iter().any(|word| word.split('=').next() == Some(flag));
     match service {
         "echo" if connections.saturating_add(OTHER_FILES) > files && !is_set => {
