@@ -165,6 +165,7 @@ pub mod tests {
             target: echo(64),
             connections: 4,
             threads: vec![None, None],
+            group: None,
             duration: Duration::from_secs(1),
             warmup: Duration::ZERO,
             requests: None,

@@ -91,6 +91,8 @@ pub struct Options {
     pub connections: usize,
     /// One load thread for each entry, pinned to that core unless it is `None`.
     pub threads: Vec<Option<usize>>,
+    /// Threads of a group; see [`Share`]. `None`: all of them are one.
+    pub group: Option<usize>,
     /// Length of the measured window.
     pub duration: Duration,
     /// Unmeasured load before the window.
@@ -116,7 +118,8 @@ pub struct Options {
 impl Options {
     /// The part of load thread `thread`.
     pub(crate) fn share(&self, thread: usize) -> Share {
-        Share { thread, threads: self.threads.len(), connections: self.connections }
+        let threads = self.threads.len();
+        Share { thread, threads, connections: self.connections, group: self.group.unwrap_or(threads) }
     }
 
     /// The intended times of a thread's requests at `rate` over all threads; `None` in a closed loop.

@@ -3,9 +3,9 @@
 //! A schedule never shifts or catches up, and rounds to a nanosecond. Each load thread has its own [`Schedule`]; together
 //! they are the schedule of the run.
 //!
-//! With constant gaps, request k of the run is due at k / rate, a closed form without accumulating error. Requests are
-//! assigned to threads as connections are, k modulo connections modulo threads, so each thread's part is as even as the
-//! whole. With exponential gaps, each thread draws a Poisson process at its share of the rate: the sum of independent Poisson
+//! With constant gaps, request k of the run is due at k / rate, a closed form without accumulating error. Request k belongs to
+//! connection k modulo connections; see [`Share`]. The threads of a group have equally spaced parts; with several groups, the
+//! threads of one send while the others sleep. With exponential gaps, each thread draws a Poisson process at its share of the rate: the sum of independent Poisson
 //! processes is the Poisson process of the sum of their rates.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,6 +20,11 @@ pub enum Arrival {
 }
 
 /// The part of one load thread in the run.
+///
+/// Threads form groups of consecutive numbers, and the connections of a group have consecutive numbers, so that all
+/// connections of a group are used before those of the next one. Within a group, neighbouring connections belong to different
+/// threads. There are several groups if there are several processes for each core: each process then has the core to itself
+/// for a while, and connections that were opened one after another are used one after another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// Number of the thread, below `threads`.
@@ -28,6 +33,8 @@ pub struct Share {
     pub threads: usize,
     /// Connections of the run.
     pub connections: usize,
+    /// Threads of a group; `threads` is a multiple of it.
+    pub group: usize,
 }
 
 impl Share {
@@ -48,7 +55,12 @@ impl Share {
 
     /// Number in the run, from 0, of this thread's connection `index`.
     pub fn global(&self, index: usize) -> usize {
-        index * self.threads + self.thread
+        self.before_group() + index * self.group + self.thread % self.group
+    }
+
+    /// Connections of the groups before that of this thread.
+    pub fn before_group(&self) -> usize {
+        Self { thread: self.thread - self.thread % self.group, ..*self }.before()
     }
 }
 
@@ -62,7 +74,7 @@ pub struct Schedule {
 
 #[derive(Debug, Clone)]
 enum Process {
-    Constant { rate: f64, share: Share, cycle: u64, index: u64 },
+    Constant { rate: f64, share: Share, cycle: u64, index: usize },
     Poisson { mean_ns: f64, random: Xoshiro256PlusPlus },
 }
 
@@ -83,7 +95,7 @@ impl Schedule {
         };
         let mut schedule = Self { next: 0.0, taken: 0, process };
         schedule.next = match &mut schedule.process {
-            Process::Constant { rate, share, .. } => due(share.thread as u64, *rate),
+            Process::Constant { rate, share, .. } => due(share.global(0) as u64, *rate),
             Process::Poisson { mean_ns, random } => gap(*mean_ns, random),
         };
         schedule
@@ -103,11 +115,11 @@ impl Schedule {
         match &mut self.process {
             Process::Constant { rate, share, cycle, index } => {
                 *index += 1;
-                if *index == share.own() as u64 {
+                if *index == share.own() {
                     *index = 0;
                     *cycle += share.connections as u64;
                 }
-                self.next = due(*cycle + *index * share.threads as u64 + share.thread as u64, *rate);
+                self.next = due(*cycle + share.global(*index) as u64, *rate);
             }
             Process::Poisson { mean_ns, random } => self.next += gap(*mean_ns, random),
         }
@@ -176,14 +188,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn shares(threads: usize, connections: usize) -> impl Iterator<Item = Share> {
-        (0..threads).map(move |thread| Share { thread, threads, connections })
+        (0..threads).map(move |thread| Share { thread, threads, connections, group: threads })
     }
 
     fn first(schedule: &mut Schedule, count: usize) -> Vec<u64> {
         (0..count).map(|_| schedule.take()).collect()
     }
 
-    const ALONE: Share = Share { thread: 0, threads: 1, connections: 1 };
+    const ALONE: Share = Share { thread: 0, threads: 1, connections: 1, group: 1 };
 
     #[test]
     fn constant_gaps_follow_the_closed_form_for_hours() {
@@ -227,6 +239,30 @@ mod tests {
         assert_eq!(numbers, (0..11).collect::<Vec<_>>());
     }
 
+    #[test]
+    fn groups_send_one_after_the_other_and_make_up_the_schedule_of_one() {
+        for (group, groups, connections) in [(1, 3, 11), (2, 3, 20), (3, 4, 12), (2, 1, 7)] {
+            let threads = group * groups;
+            let shares: Vec<_> = (0..threads).map(|thread| Share { thread, threads, connections, group }).collect();
+            let mut numbers: Vec<_> =
+                shares.iter().flat_map(|share| (0..share.own()).map(|index| share.global(index))).collect();
+            numbers.sort_unstable();
+            assert_eq!(numbers, (0..connections).collect::<Vec<_>>());
+            let schedule = |share: &Share| Schedule::new(Arrival::Constant, 1e3, 1, *share);
+            let of_group = |number: usize| {
+                let shares = &shares[number * group..(number + 1) * group];
+                shares.iter().flat_map(|share| first(&mut schedule(share), share.own())).collect::<Vec<_>>()
+            };
+            let turns: Vec<_> = (0..groups).map(of_group).collect();
+            assert!(turns.windows(2).all(|pair| pair[0].iter().max() < pair[1].iter().min()), "{turns:?}");
+            let mut all: Vec<_> =
+                shares.iter().flat_map(|share| first(&mut schedule(share), share.own() * 3)).collect();
+            all.sort_unstable();
+            let whole = Schedule::new(Arrival::Constant, 1e3, 1, ALONE);
+            assert_eq!(all, first(&mut whole.clone(), connections * 3));
+        }
+    }
+
     /// Kolmogorov-Smirnov distance of `samples` from the exponential distribution of that mean.
     fn ks_exponential(mut samples: Vec<f64>, mean: f64) -> f64 {
         samples.sort_unstable_by(f64::total_cmp);
@@ -266,7 +302,7 @@ mod tests {
             assert_eq!(of(9, share), of(9, share));
             assert_ne!(of(9, share), of(10, share));
         }
-        let [a, b] = [0, 1].map(|thread| of(9, Share { thread, threads: 2, connections: 2 }));
+        let [a, b] = [0, 1].map(|thread| of(9, Share { thread, threads: 2, connections: 2, group: 2 }));
         assert_ne!(a, b);
     }
 

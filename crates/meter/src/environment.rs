@@ -9,12 +9,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{collections::BTreeMap, hash::Hasher};
 
 /// Kernel settings that affect results.
-const SYSCTLS: [&str; 11] = [
+const SYSCTLS: [&str; 12] = [
     "kernel.io_uring_disabled",
     "kernel.perf_event_paranoid",
     "net.core.netdev_max_backlog",
     "net.core.somaxconn",
     "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_ehash_entries",
     "net.ipv4.tcp_max_syn_backlog",
     "net.ipv4.tcp_mem",
     "net.ipv4.tcp_rmem",

@@ -94,6 +94,11 @@ impl Workers {
         self.workers.len()
     }
 
+    /// The process id of each worker.
+    pub fn pids(&self) -> Vec<u32> {
+        self.workers.iter().map(|worker| worker.child.borrow().id()).collect()
+    }
+
     /// Sends a message to one worker, with a file if there is one. An exited worker is no error here; it is reported as
     /// [`WorkerEvent::Exited`].
     pub fn send(&self, worker: usize, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! Results of several processes are merged exactly, to the last request.
 
-use crate::band::{Load, brunt, children, json, number, told};
-use crate::server::{Server, alone, free_port};
+use crate::band::{Load, brunt, children, json, number, told, until};
+use crate::server::{Server, alone, free_port, with_descriptors};
+use std::process::Command;
 
 #[test]
 fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
@@ -48,6 +49,41 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
             said.contains("stopped; 300 connections served, 0 failed, 0 closed at the end of the grace period"),
             "{model}: {said}"
         );
+    }
+}
+
+#[test]
+fn connections_fill_one_process_after_the_other() {
+    if !with_descriptors(13_000, "together::connections_fill_one_process_after_the_other") {
+        return;
+    }
+    let _alone = alone();
+    let mut command = Command::new("sh");
+    let core = crate::server::cores(1)[0];
+    let mut command = Command::new("sh");
+    // For 13,333 connections each.
+    let flags = format!("--listen 127.0.0.1:{} --connections 40k --cores {core}", free_port());
+    let limited = format!("ulimit -n 16000 && exec {} serve echo {flags}", env!("CARGO_BIN_EXE_brunt"));
+    command.args(["-c", &limited]);
+    let server = Server::start(command);
+    let serving = children(server.pid());
+    assert_eq!(serving.len(), 3, "{}", server.backend);
+    let files = || -> Vec<u64> {
+        serving.iter().map(|pid| std::fs::metadata(format!("/proc/{pid}/fd")).unwrap().len()).collect()
+    };
+    let before = files();
+    if before[0] == 0 {
+        return println!("this kernel tells no number of open files: connections are distributed by hash");
+    }
+    let mut open = Vec::new();
+    for (connections, expected) in [(9_000, 1), (13_000, 2)] {
+        while open.len() < connections {
+            open.push(std::net::TcpStream::connect(server.address()).unwrap());
+        }
+        let sum = || files().iter().sum::<u64>() - before.iter().sum::<u64>();
+        until("the server has accepted all connections", || sum() == connections as u64);
+        let used = files().iter().zip(&before).filter(|(now, before)| now > before).count();
+        assert_eq!(used, expected, "{connections} connections: {:?}", files());
     }
 }
 

@@ -16,6 +16,7 @@ fn load_on(target: Target) -> Options {
     Options {
         target,
         threads: vec![None],
+        group: None,
         requests: Some(1),
         rate: Some(1.0),
         connect_rate: Some(1.0),

@@ -17,8 +17,9 @@ const LAST_PAUSE: Duration = Duration::from_millis(500);
 /// The same in a session: a slice must show that its target is dead, and a pause may reach into the next one.
 const LAST_PAUSE_OF_SESSION: Duration = Duration::from_millis(20);
 
-/// Starts opening all connections of this thread. Each becomes a task.
-pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
+/// Starts opening all connections of this thread when it may. Each becomes a task.
+pub async fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
+    worker.shared.connect.cancelled().await;
     worker.shared.connecting.begin(worker.clock.now());
     let pacer = Rc::new(RefCell::new(ConnectPacer::default()));
     for _ in 0..concurrent(worker).min(worker.share.own()) {
@@ -33,7 +34,7 @@ pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
 
 /// Attempts of this thread at a time.
 fn concurrent<P>(worker: &Worker<P>) -> usize {
-    (CONCURRENT_TOTAL / worker.share.threads).clamp(1, CONCURRENT)
+    (CONCURRENT_TOTAL / worker.share.group).clamp(1, CONCURRENT)
 }
 
 fn next<P>(worker: &Worker<P>) -> Option<usize> {

@@ -26,12 +26,18 @@ const NOTICE_PER_PROCESS: Duration = Duration::from_millis(2);
 /// Interval at which the observer is asked whether to stop.
 const POLL: Duration = Duration::from_millis(100);
 const CONNECT_POLL: Duration = Duration::from_millis(2);
+/// Attempts of a group of threads that are left when the next group begins: enough for the time in which that takes effect.
+const CONNECT_AHEAD: u64 = 2048;
 /// Connections per second, over all threads, below which a target is not waited for.
 const MIN_CONNECT_RATE: f64 = 1000.0;
 
 /// From the coordinator to the other processes; times in nanoseconds of the run's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
+    /// Threads below this number open their connections.
+    Connect {
+        threads: usize,
+    },
     /// Sets the start of the load, and the start and end of its window.
     Begin {
         start: u64,
@@ -57,6 +63,8 @@ pub struct Coordinator<'s> {
     fallback: Option<String>,
     interrupted: bool,
     polled_ns: u64,
+    /// Threads below this number open their connections.
+    connecting: usize,
     connect_rate: Option<f64>,
     served: Served,
     /// Exit reason of a process that was lost during the load.
@@ -91,6 +99,7 @@ impl<'s> Coordinator<'s> {
             fallback: None,
             interrupted: false,
             polled_ns: 0,
+            connecting: 0,
             connect_rate: None,
             served: Served::default(),
             lost: None,
@@ -121,6 +130,7 @@ impl<'s> Coordinator<'s> {
         let deadline = timeout + (options.connections as f64 / rate * 1e9) as u64;
         let (mut seen, mut seen_ns) = (0, 0);
         while !self.interrupted {
+            self.let_connect(connecting.settled());
             match self.messages.recv_timeout(CONNECT_POLL) {
                 Ok((thread, message)) => self.on_message(thread, message)?,
                 Err(RecvTimeoutError::Timeout) => (),
@@ -151,6 +161,17 @@ impl<'s> Coordinator<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Lets the next group of threads connect when the previous one has almost ended: groups connect one after another.
+    fn let_connect(&mut self, settled: u64) {
+        let options = &self.shared.options;
+        let next = options.share(self.connecting);
+        if self.connecting < options.threads.len() && settled + CONNECT_AHEAD >= next.before() as u64 {
+            self.connecting += next.group;
+            self.shared.connect.cancel();
+            self.order(Order::Connect { threads: self.connecting });
+        }
     }
 
     fn on_message(&mut self, thread: usize, message: Message) -> Result<(), LoadError> {

@@ -102,7 +102,7 @@ mod tests {
             let hosts = Hosts { addresses: Vec::new(), order: spread(&shares) };
             let mut counts = vec![0; weights.len()];
             for thread in 0..threads {
-                let share = Share { thread, threads, connections };
+                let share = Share { thread, threads, connections, group: threads };
                 let own: Vec<usize> = (0..share.own()).map(|index| hosts.of(share, index)).collect();
                 for (host, all) in shares.iter().enumerate() {
                     let here = own.iter().filter(|of| **of == host).count();

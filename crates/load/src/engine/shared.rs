@@ -245,6 +245,8 @@ pub struct Shared {
     pub wrong_reply: OnceLock<WrongReply>,
     /// Why the run has no result, although the load had begun.
     broken: Mutex<Option<String>>,
+    /// Connections may be opened.
+    pub connect: CancellationToken,
     /// `start`, `open` and `close` are set.
     pub go: CancellationToken,
     /// Connections may be closed: threads end after their drain, or at once without `go`.
@@ -267,6 +269,7 @@ impl Shared {
             handshakes: Mutex::default(),
             wrong_reply: OnceLock::new(),
             broken: Mutex::default(),
+            connect: CancellationToken::new(),
             go: CancellationToken::new(),
             release: CancellationToken::new(),
         }

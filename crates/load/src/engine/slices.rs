@@ -19,7 +19,7 @@ pub const DRAIN_MARGIN: Duration = Duration::from_secs(1);
 /// Obeys the commands until the session is released.
 pub async fn run<P: Protocol>(worker: Worker<P>, commands: &Commands, channels: &Channels) {
     let worker = Rc::new(worker);
-    connect::all(&worker);
+    connect::all(&worker).await;
     let mut obeying = pin!(obey(&worker, commands, channels));
     let mut released = pin!(worker.shared.release.cancelled());
     poll_fn(|cx| match released.as_mut().poll(cx) {

@@ -126,7 +126,7 @@ impl Channels {
 pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Option<Schedule> {
     let worker = &Rc::new(worker);
     let (shared, clock) = (&worker.shared, worker.clock);
-    connect::all(worker);
+    connect::all(worker).await;
     shared.go.cancelled().await;
     if shared.release.is_cancelled() {
         return None;

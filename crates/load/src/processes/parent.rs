@@ -23,7 +23,7 @@ pub fn run(
     layout: &[Vec<Option<usize>>],
     observer: &mut dyn Observer,
 ) -> Result<report::Report, LoadError> {
-    let options = &Options { threads: layout.concat(), ..options.clone() };
+    let options = &Options { group: Some(options.threads.len()), threads: layout.concat(), ..options.clone() };
     check::options(options)?;
     let workers = Workers::start(&WORKER_ARGS, layout.len(), || false).map_err(process_error)?;
     let shared = Arc::new(Shared::new(options, Clock::start()));

@@ -31,6 +31,8 @@ fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
     let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
     let ordered = Arc::clone(&shared);
     let obey = move |order| match order {
+        Order::Connect { threads } if threads > first => ordered.connect.cancel(),
+        Order::Connect { .. } => (),
         Order::Begin { start, open, close } => ordered.begin(start, open, close),
         Order::Close(at) => ordered.close_at(at),
         Order::Release => ordered.release.cancel(),

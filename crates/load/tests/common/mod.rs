@@ -45,6 +45,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         target: Target::Echo { address, size: SIZE },
         connections: 2,
         threads: vec![None],
+        group: None,
         duration: Duration::from_secs(1),
         warmup: Duration::ZERO,
         requests: None,
@@ -304,7 +305,12 @@ fn arrivals(options: &Options) -> Vec<u64> {
     let end = options.duration.as_nanos() as u64;
     let mut arrivals: Vec<u64> = (0..options.threads.len())
         .flat_map(|thread| {
-            let share = Share { thread, threads: options.threads.len(), connections: options.connections };
+            let share = Share {
+                thread,
+                threads: options.threads.len(),
+                connections: options.connections,
+                group: options.threads.len(),
+            };
             let mut schedule = Schedule::new(options.arrival, options.rate.unwrap(), options.seed, share);
             std::iter::from_fn(move || (schedule.peek() < end).then(|| schedule.take()))
         })

@@ -154,6 +154,7 @@ pub fn short(http: Http) -> Options {
         target: Target::Http(http),
         connections: 2,
         threads: vec![None],
+        group: None,
         duration: Duration::from_millis(400),
         warmup: Duration::ZERO,
         requests: None,

@@ -20,6 +20,7 @@ pub(super) fn examine(facts: &Facts, connections: Option<u64>, ends: u64) -> Vec
     let mut findings = vec![files(facts, wanted), ports(facts, wanted), backlog(facts, wanted)];
     if connections.is_some() {
         findings.extend([system_files(facts, wanted, ends), memory(facts, wanted, ends), tcp_memory(facts, wanted)]);
+        findings.push(socket_table(facts, wanted * ends));
         findings.extend(conntrack(facts, wanted));
     }
     findings
@@ -109,7 +110,8 @@ fn memory(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     Finding::good(subject, evidence).but_if(free < needed, State::Bad, consequence, remedy)
 }
 
-/// `tcp_mem` is in pages; above its last value the kernel drops data of all connections.
+/// `tcp_mem` is in pages; above its last value sockets accept no more data, and each message costs a further exchange of
+/// packets.
 fn tcp_memory(facts: &Facts, wanted: u64) -> Finding {
     let subject = "TCP memory";
     let Some(pages) = facts.setting("net.ipv4.tcp_mem") else {
@@ -118,9 +120,28 @@ fn tcp_memory(facts: &Facts, wanted: u64) -> Finding {
     // A connection with data in flight uses at least a page at each end.
     let needed = 2 * wanted;
     let evidence = format!("net.ipv4.tcp_mem allows {} pages", Count(pages));
-    let consequence = format!("with data on all {} connections the kernel drops some of it", Count(wanted));
+    let consequence = format!("with data on all {} connections their receive windows are closed", Count(wanted));
     let remedy = format!("sysctl -w net.ipv4.tcp_mem='{} {} {needed}'", needed / 2, needed * 3 / 4);
     Finding::good(subject, evidence).but_if(pages < needed, State::Warn, consequence, remedy)
+}
+
+/// The kernel finds the socket of a packet in a hash table of fixed size, whose buckets are lists.
+fn socket_table(facts: &Facts, sockets: u64) -> Finding {
+    let subject = "socket table";
+    // Negative in a network namespace that uses the table of the first one.
+    let entries = facts.env.sysctls.get("net.ipv4.tcp_ehash_entries");
+    let Some(buckets) = entries.and_then(|entries| entries.parse::<i64>().ok()).filter(|buckets| *buckets != 0) else {
+        return Finding::unknown(subject, "net.ipv4.tcp_ehash_entries was not read", "packets may be slow to assign");
+    };
+    let evidence = format!("net.ipv4.tcp_ehash_entries = {buckets}");
+    let buckets = buckets.unsigned_abs();
+    let each = sockets.div_ceil(buckets);
+    let consequence = format!("a packet is compared with {each} sockets of its bucket, most of them not in the cache");
+    let remedy = format!(
+        "sysctl -w net.ipv4.tcp_child_ehash_entries={}, then run in a new network namespace (ip netns add)",
+        sockets.next_power_of_two()
+    );
+    Finding::good(subject, evidence).but_if(each > 2, State::Warn, consequence, remedy)
 }
 
 /// `None` unless connection tracking is loaded.
@@ -148,6 +169,7 @@ mod tests {
             ("net.ipv4.ip_local_port_range", "32768 60999"),
             ("net.core.somaxconn", "4096"),
             ("net.ipv4.tcp_mem", "100 200 3000000"),
+            ("net.ipv4.tcp_ehash_entries", "-1048576"),
         ];
         facts.env.sysctls = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         facts.sysctls = [("fs.file-max".to_owned(), 9_000_000)].into();
@@ -175,6 +197,9 @@ mod tests {
         assert_eq!(worst(&|f| f.memory_free_bytes = Some(4 << 30), "memory"), State::Bad);
         assert_eq!(worst(&|f| f.memory_limit_bytes = Some(1 << 30), "memory"), State::Bad);
         assert_eq!(worst(&|f| f.env.sysctls.clear(), "TCP memory"), State::Unknown);
+        let few =
+            |f: &mut Facts| _ = f.env.sysctls.insert("net.ipv4.tcp_ehash_entries".to_owned(), "262144".to_owned());
+        assert_eq!(worst(&few, "socket table"), State::Warn);
         let track = |f: &mut Facts| set(f, "net.netfilter.nf_conntrack_max", 262_144);
         assert_eq!(worst(&track, "connection tracking"), State::Bad);
         let idle = |f: &mut Facts| {

@@ -7,6 +7,7 @@ mod listener;
 mod methods;
 mod recv_buf;
 mod resolve;
+pub mod reuse_port;
 mod socket_file;
 mod split;
 mod stream;

@@ -1,12 +1,12 @@
 //! The parent process: starts the workers, hands them listeners, and adds up what they served.
 
-use super::{Order, Report, Task, WORKER_ARGS};
+use super::{Order, Report, Task, WORKER_ARGS, fill::Fill};
 use crate::{Counts, Notice, Options, ServeError, listen};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 use brunt_runtime::{CancellationToken, net::Address};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use std::{net::TcpListener, os::fd::AsFd};
+use std::{io, net::TcpListener, os::fd::AsFd};
 
 /// Interval at which `stop` is checked.
 const POLL: Duration = Duration::from_millis(50);
@@ -28,13 +28,17 @@ pub fn tcp(
     let addresses: Vec<_> = options.listen.iter().filter_map(Address::tcp).collect();
     let reserved = listen::reserve(&addresses, true)?;
     let own = |_| reserved.iter().map(listen::Reserved::listener).collect();
-    let listeners = layout.iter().map(own).collect::<Result<Vec<_>, _>>()?;
+    let listeners: Vec<Vec<TcpListener>> = layout.iter().map(own).collect::<Result<_, _>>()?;
+    let ours: Vec<_> = listeners[0].iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
     let Some(backend) = processes.listen(&reserved, listeners, stop)? else { return Ok(Counts::default()) };
     let addresses = reserved.iter().map(|reserved| reserved.address.into()).collect();
     let each = connections.div_ceil(layout.len() as u64);
+    let several_a_core = layout.len() > options.workers.len();
+    let fill =
+        several_a_core.then(|| Fill::start(ours, &processes.workers.pids(), options.workers.len(), each)).flatten();
     let backend = format!("{backend}; {} processes for {each} connections each", layout.len());
     let _ = notices.send(Notice::Listening { addresses, backend });
-    processes.serve(stop, notices)
+    processes.serve(fill, stop, notices)
 }
 
 /// The worker processes and what they report.
@@ -111,12 +115,18 @@ impl Processes {
     }
 
     /// Passes on notices until the stop and returns the sum of what was served.
-    pub(crate) fn serve(self, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+    pub(crate) fn serve(
+        self,
+        mut fill: Option<Fill>,
+        stop: &CancellationToken,
+        notices: &mpsc::Sender<Notice>,
+    ) -> Result<Counts, ServeError> {
         let mut counts = Counts::default();
         let mut done = vec![false; self.workers.count()];
         let mut is_stopping = false;
         while done.contains(&false) {
-            match self.events.recv_timeout(POLL) {
+            let pause = fill.as_mut().map_or(POLL, Fill::look);
+            match self.events.recv_timeout(pause) {
                 Ok((process, WorkerEvent::Message(Report::Done(more)))) => {
                     counts = counts + more;
                     done[process] = true;
@@ -127,6 +137,8 @@ impl Processes {
                 Ok((_, WorkerEvent::Exited)) => (),
                 Err(RecvTimeoutError::Timeout) if stop.is_cancelled() && !is_stopping => {
                     is_stopping = true;
+                    // Its listener would go on to accept connections.
+                    fill = None;
                     // A worker that cannot be reached has exited, which is an event of its own.
                     let _ = self.workers.send_all(&Order::Stop);
                 }

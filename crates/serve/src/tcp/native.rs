@@ -89,26 +89,29 @@ async fn accept(listener: Listener<Any>, shared: Rc<Shared>) {
     }
 }
 
-/// Echoes from the receive buffer. One flat future, because its size is the memory of a connection.
-async fn connection(mut stream: Stream<Any>, shared: Rc<Shared>) {
-    let error = loop {
-        match stream.recv().await {
-            Ok(bytes) if bytes.is_empty() => return,
-            Ok(bytes) => {
-                let Service::Echo(work) = shared.service else { continue };
-                match work.pause() {
-                    Some(time) => sleep(time).await,
-                    None => work.compute(),
-                }
-                if let Err(error) = stream.send(bytes).await {
-                    break error;
-                }
+/// Echoes from the receive buffer. One flat future, because its size is the memory of a connection: a block, since an async
+/// function keeps its arguments twice, and no `match` that keeps what was received while it waits for something else.
+#[expect(clippy::manual_async_fn, reason = "see above")]
+fn connection(mut stream: Stream<Any>, shared: Rc<Shared>) -> impl Future<Output = ()> {
+    async move {
+        let error = loop {
+            let bytes = match stream.recv().await {
+                Ok(bytes) if bytes.is_empty() => return,
+                Ok(bytes) => bytes,
+                Err(error) => break error,
+            };
+            let Service::Echo(work) = shared.service else { continue };
+            match work.pause() {
+                Some(time) => sleep(time).await,
+                None => work.compute(),
             }
-            Err(error) => break error,
+            if let Err(error) = stream.send(bytes).await {
+                break error;
+            }
+        };
+        if is_failure(&error) {
+            shared.count(Counts { failed: 1, ..Counts::default() });
         }
-    };
-    if is_failure(&error) {
-        shared.count(Counts { failed: 1, ..Counts::default() });
     }
 }
 

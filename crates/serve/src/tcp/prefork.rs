@@ -32,5 +32,5 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
         return Ok(Counts::default());
     }
     context.listening(format_args!("{} process{}", layout.len(), if layout.len() == 1 { "" } else { "es" }));
-    processes.serve(context.stop, context.notices)
+    processes.serve(None, context.stop, context.notices)
 }

@@ -58,6 +58,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         target,
         connections: connections as usize,
         threads,
+        group: None,
         duration,
         warmup,
         requests: args.requests.map(|count| count.0),

@@ -32,7 +32,7 @@ pub(super) struct Test {
 /// With capacity for `depth` requests on each connection.
 pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u64) -> Test {
     let schedule = (period_ms > 0).then(|| {
-        let share = Share { thread: 0, threads: 1, connections };
+        let share = Share { thread: 0, threads: 1, connections, group: 1 };
         Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
     });
     let links = Links { close: Arc::new(AtomicU64::new(CLOSE)), budget: None, meter: Box::new(Usage::default) };

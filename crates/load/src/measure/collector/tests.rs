@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 const START: u64 = 3 * S;
 
 fn schedules(rate: f64) -> Vec<Schedule> {
-    let share = |thread| Share { thread, threads: 2, connections: 2 };
+    let share = |thread| Share { thread, threads: 2, connections: 2, group: 2 };
     (0..2).map(|thread| Schedule::new(Arrival::Constant, rate, 1, share(thread))).collect()
 }
 

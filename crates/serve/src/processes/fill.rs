@@ -1,0 +1,157 @@
+//! Directs new connections to one process of each core after the other, until all have most of their share.
+//!
+//! Connections that are opened one after another have their kernel memory side by side. If they are in the same process, a
+//! process that works through its messages walks through neighbouring memory; spread over all processes by a hash, every
+//! message is a cache miss (docs/guide/million.md has the cost). The rest of the shares is filled at random among the
+//! processes with room, since connections go on to a process until its fullness is noticed.
+
+use brunt_runtime::net::reuse_port;
+use std::net::TcpListener;
+use std::time::Duration;
+
+/// Part of a share that is filled in order; below [`EMPTIED`] it is filled in order again.
+const IN_ORDER: f64 = 0.75;
+const EMPTIED: f64 = 0.5;
+/// Shares below this are filled by hash: the rest of a share must have room for all connections between two looks.
+const LEAST_SHARE: u64 = 10_000;
+/// Interval of looking while connections arrive, and while none do.
+const SOON: Duration = Duration::from_millis(5);
+const LATER: Duration = Duration::from_millis(50);
+
+pub(crate) struct Fill {
+    /// A listener of each group, one group for each address.
+    listeners: Vec<TcpListener>,
+    /// In the order of their listeners.
+    processes: Vec<Process>,
+    shares: Shares,
+    /// Processes that get the new connections.
+    chosen: Vec<u32>,
+}
+
+struct Process {
+    pid: u32,
+    /// Open files without connections.
+    base: u64,
+}
+
+/// Zero if the kernel does not tell (before Linux 6.2).
+fn open_files(pid: u32) -> u64 {
+    std::fs::metadata(format!("/proc/{pid}/fd")).map_or(0, |fd| fd.len())
+}
+
+impl Fill {
+    /// Starts with the first processes. `None` if shares are small, or the kernel cannot do it or tells no number of open
+    /// files: connections are then distributed by hash.
+    pub fn start(listeners: Vec<TcpListener>, pids: &[u32], abreast: usize, share: u64) -> Option<Self> {
+        let processes: Vec<_> = pids.iter().map(|pid| Process { pid: *pid, base: open_files(*pid) }).collect();
+        let possible = share >= LEAST_SHARE && processes.iter().all(|process| process.base > 0);
+        let shares = Shares { connections: vec![0; pids.len()], abreast, share, in_order: true };
+        let mut fill = Self { listeners, processes, shares, chosen: Vec::new() };
+        (possible && fill.direct()).then_some(fill)
+    }
+
+    /// Looks how full the processes are and goes on to others if need be. Returns when to look again.
+    pub fn look(&mut self) -> Duration {
+        let arrive = self.update(self.chosen.clone());
+        if !arrive {
+            self.update(0..self.processes.len() as u32);
+        }
+        self.direct();
+        if arrive { SOON } else { LATER }
+    }
+
+    /// Returns whether a number of connections has changed.
+    fn update(&mut self, processes: impl IntoIterator<Item = u32>) -> bool {
+        processes.into_iter().fold(false, |changed, process| {
+            let Process { pid, base } = self.processes[process as usize];
+            let now = open_files(pid).saturating_sub(base);
+            changed | (std::mem::replace(&mut self.shares.connections[process as usize], now) != now)
+        })
+    }
+
+    fn direct(&mut self) -> bool {
+        let next = self.shares.choose();
+        if next == self.chosen {
+            return true;
+        }
+        self.chosen = next;
+        self.listeners.iter().all(|listener| reuse_port::direct_to(listener, &self.chosen).is_ok())
+    }
+}
+
+/// Which processes get the next connections. Pure.
+struct Shares {
+    /// Of each process.
+    connections: Vec<u64>,
+    /// Processes that are filled at the same time: one for each core.
+    abreast: usize,
+    /// Connections that a process is to get.
+    share: u64,
+    in_order: bool,
+}
+
+impl Shares {
+    fn choose(&mut self) -> Vec<u32> {
+        let all = 0..self.connections.len();
+        let below = |process: usize, part: f64| (self.connections[process] as f64) < self.share as f64 * part;
+        let part = if self.in_order { IN_ORDER } else { EMPTIED };
+        let round = |start: usize| start..(start + self.abreast).min(all.end);
+        let next = all.clone().step_by(self.abreast).map(round).find(|round| round.clone().all(|one| below(one, part)));
+        self.in_order = next.is_some();
+        let with_room: Vec<_> = next.unwrap_or(all.clone()).filter(|one| below(*one, 1.0)).collect();
+        let chosen = if with_room.is_empty() { all.collect() } else { with_room };
+        chosen.into_iter().map(|process| process as u32).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    proptest! {
+        /// Connections go on to the chosen processes for a while after each look.
+        #[test]
+        fn processes_are_filled_in_order_and_none_beyond_its_share_by_much(
+            rounds in 1usize..20,
+            abreast in 1usize..4,
+            bursts in proptest::collection::vec(1u64..200, 1..2000),
+            picks in proptest::collection::vec(any::<Index>(), 64),
+        ) {
+            let (share, count) = (1000, rounds * abreast);
+            let mut shares = Shares { connections: vec![0; count], abreast, share, in_order: true };
+            let mut left = share * count as u64;
+            let mut picks = picks.iter().cycle();
+            for burst in bursts.iter().cycle() {
+                let burst = left.min(*burst);
+                let chosen = shares.choose();
+                if shares.in_order {
+                    let first = chosen[0] as usize;
+                    prop_assert!(shares.connections[..first].iter().any(|full| *full >= 750) || first == 0);
+                }
+                for _ in 0..burst {
+                    let to = chosen[picks.next().unwrap().index(chosen.len())];
+                    shares.connections[to as usize] += 1;
+                }
+                left -= burst;
+                if left == 0 {
+                    break;
+                }
+            }
+            prop_assert_eq!(shares.connections.iter().sum::<u64>(), share * count as u64);
+            prop_assert!(shares.connections.iter().all(|one| *one <= share + 200), "{:?}", shares.connections);
+        }
+    }
+
+    #[test]
+    fn full_processes_share_what_comes_on_top_and_an_emptied_one_is_filled_first() {
+        let mut shares = Shares { connections: vec![100, 100, 101, 100], abreast: 2, share: 100, in_order: false };
+        assert_eq!(shares.choose(), [0, 1, 2, 3]);
+        shares.connections = vec![60, 60, 100, 100];
+        assert_eq!(shares.choose(), [0, 1]);
+        shares.connections = vec![100, 100, 40, 40];
+        assert_eq!(shares.choose(), [2, 3]);
+        assert!(shares.in_order);
+    }
+}
