@@ -15,6 +15,7 @@ struct Cli {
 }
 
 fn main() -> std::process::ExitCode {
+    brunt_meter::environment::set_source_hashes(env!("BRUNT_SOURCE_HASHES"));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -113,6 +113,7 @@ fn quick_measures_three_models_and_prints_a_table() {
     assert_eq!(told, trials, "{stderr}");
     let report = scene.read("runs/quick/report.md");
     assert!(report.contains("| epoll |") && report.contains("Started 20"), "{report}");
+    assert!(report.contains("- Source hashes: load ") && !report.contains("stress"), "{report}");
     let trial = "runs/quick/trials/target=epoll,rate=20k/1";
     for file in ["result.json", "env.json", "latency.hlog", "trial.json", "target.log"] {
         assert!(scene.path(trial).join(file).exists(), "{file} is missing");

@@ -226,6 +226,24 @@ fn results_of_two_binaries_are_not_shown_as_one() {
 }
 
 #[test]
+fn the_foot_names_the_sources_of_each_program() {
+    let home = tempfile::tempdir().unwrap();
+    let store = made_by_hand(home.path());
+    for (cell, hash) in
+        [("target=epoll,size=1KiB,rate=max", "00000001"), ("target=uring,size=1KiB,rate=max", "00000002")]
+    {
+        let directory = Directory::open(store.trial(cell, 1));
+        let hashes = ["runtime", "serve", "stress"].map(|name| (name.to_owned(), hash.to_owned()));
+        let env = Env { source_hashes: Some(hashes.into()), ..directory.read_env().unwrap() };
+        directory.write_env(&env).unwrap();
+    }
+    let page = report::markdown(&report::read(store.path()).unwrap(), Style::Plain);
+    let named: Vec<&str> = page.lines().filter(|line| line.starts_with("- Source hashes: ")).collect();
+    let expected = ["1", "2"].map(|n| format!("- Source hashes: runtime 0000000{n}, serve 0000000{n}"));
+    assert_eq!(named, expected, "without the crate of co-runners, of which there are none");
+}
+
+#[test]
 fn an_interrupted_result_does_not_count() {
     let home = tempfile::tempdir().unwrap();
     let store = made_by_hand(home.path());

@@ -5,6 +5,7 @@ use fnv::FnvHasher;
 use procfs::Current;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{collections::BTreeMap, hash::Hasher};
 
@@ -26,6 +27,13 @@ const SYSCTLS: [&str; 12] = [
 
 pub(crate) const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
+static SOURCE_HASHES: OnceLock<&str> = OnceLock::new();
+
+/// Sets the source hashes of this program, `CRATE=HASH` with spaces between; before the first environment is read.
+pub fn set_source_hashes(words: &'static str) {
+    let _ = SOURCE_HASHES.set(words);
+}
+
 /// Reads the current environment. Figures of the load and of the target, and `regime`, are left to the caller.
 pub fn collect() -> Env {
     let mut absent = BTreeMap::new();
@@ -38,6 +46,7 @@ pub fn collect() -> Env {
     Env {
         brunt: env!("CARGO_PKG_VERSION").to_owned(),
         binary_hash: keep(&mut absent, "binary_hash", binary_hash()),
+        source_hashes: keep(&mut absent, "source_hashes", source_hashes()),
         command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         kernel: Some(kernel()),
@@ -103,6 +112,12 @@ fn cpus_online() -> Result<u64, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let cores: brunt_results::Cores = text.trim().parse().map_err(|error| format!("{path}: {error}"))?;
     Ok(cores.count() as u64)
+}
+
+fn source_hashes() -> Result<BTreeMap<String, String>, &'static str> {
+    let words = SOURCE_HASHES.get().copied().unwrap_or_default().split(' ').filter_map(|word| word.split_once('='));
+    let hashes: BTreeMap<String, String> = words.map(|(name, hash)| (name.to_owned(), hash.to_owned())).collect();
+    if hashes.is_empty() { Err("this program was built without them") } else { Ok(hashes) }
 }
 
 /// 64-bit FNV-1a hash of the running executable, to tell builds apart.

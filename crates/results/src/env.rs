@@ -11,6 +11,9 @@ pub struct Env {
     pub brunt: String,
     /// 64-bit FNV-1a hash of the binary, in hexadecimal.
     pub binary_hash: Option<String>,
+    /// Hash of the source of each crate that serves, loads or meters, in hexadecimal, by the crate's folder.
+    #[serde(default)]
+    pub source_hashes: Option<BTreeMap<String, String>>,
     pub command: Vec<String>,
     /// Wall clock at the start, seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,

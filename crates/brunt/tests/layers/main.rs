@@ -85,6 +85,14 @@ fn crates_depend_on_lower_layers_only() {
     assert_eq!(found.len(), LAYERS.len(), "a crate in LAYERS does not exist");
 }
 
+/// Pages name the sources that decide their figures: all of the workspace but the command line, and plans and reports.
+#[test]
+fn the_sources_of_the_other_crates_are_hashed() {
+    let names = env!("BRUNT_SOURCE_HASHES").split(' ').map(|word| word.split_once('=').unwrap().0);
+    let expected = LAYERS.map(|(name, _)| name).into_iter().filter(|name| !["brunt", "lab"].contains(name));
+    assert_eq!(names.collect::<BTreeSet<_>>(), expected.collect());
+}
+
 #[test]
 fn no_dependency_has_an_alias() {
     let manifests = fs::read_dir(crates()).unwrap().flatten().map(|entry| entry.path().join("Cargo.toml"));

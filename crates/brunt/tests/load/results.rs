@@ -120,6 +120,9 @@ fn the_directory_holds_the_whole_trial() {
     let env: Value = serde_json::from_str(&read("env.json")).unwrap();
     assert!(env["command"].as_array().unwrap().iter().any(|word| word == "400"), "{env:#}");
     assert!(env["binary_hash"].is_string() && env["kernel"].is_string(), "{env:#}");
+    let hashes = env["source_hashes"].as_object().unwrap();
+    let words: Vec<String> = hashes.iter().map(|(name, hash)| format!("{name}={}", hash.as_str().unwrap())).collect();
+    assert_eq!(words.join(" "), env!("BRUNT_SOURCE_HASHES"));
     // Every null has a reason.
     for part in ["server", "host", "generator"] {
         for (figure, value) in result[part].as_object().unwrap() {

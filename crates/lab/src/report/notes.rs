@@ -224,8 +224,10 @@ fn doubts(report: &Report) -> Vec<String> {
 /// Machine, start and command; one line for each distinct environment.
 pub fn circumstances(report: &Report) -> Vec<String> {
     let machines: BTreeSet<String> = report.envs.iter().map(machine).collect();
-    let mut lines: Vec<String> = machines.into_iter().collect();
-    if lines.len() > 1 {
+    let hashes: BTreeSet<String> = report.envs.iter().filter_map(|env| sources(env, report.is_colocated())).collect();
+    let are_alike = machines.len() < 2;
+    let mut lines: Vec<String> = machines.into_iter().chain(hashes).collect();
+    if !are_alike {
         lines.push("The trials were NOT all run under the same conditions: compare the lines above.".to_owned());
     }
     let command = report.experiment.command.join(" ");
@@ -236,6 +238,14 @@ pub fn circumstances(report: &Report) -> Vec<String> {
         report.experiment.plan_hash
     ));
     lines
+}
+
+/// The crates that were measured or did measure, with the hashes of their sources.
+fn sources(env: &Env, is_colocated: bool) -> Option<String> {
+    const OF_JOBS: [&str; 2] = ["colocate", "stress"];
+    let named = env.source_hashes.as_ref()?.iter().filter(|(name, _)| is_colocated || !OF_JOBS.contains(&&***name));
+    let words: Vec<String> = named.map(|(name, hash)| format!("{name} {hash}")).collect();
+    (!words.is_empty()).then(|| format!("Source hashes: {}", words.join(", ")))
 }
 
 pub fn machine(env: &Env) -> String {
