@@ -10,7 +10,7 @@ import os, socket, subprocess, sys, tempfile, time
 PORT, WANTED = int(sys.argv[1]), sys.argv[2:]
 CORE = max(os.sched_getaffinity(0))  # The last one: the first serves interrupts.
 MODES = [
-    "ring-loop", "epoll-loop", "tokio", "tokio --scheduler multi-thread", "monoio", "monoio --ring deferred",
+    "ring-loop", "ring-loop --message 16KiB", "epoll-loop", "tokio", "tokio --scheduler multi-thread", "monoio", "monoio --ring deferred",
     "glommio", "glommio --idle spin", "compio", "compio --ring default", "go",
 ]
 

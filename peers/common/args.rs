@@ -10,7 +10,8 @@ pub struct Args {
     pub listen: SocketAddr,
     /// Cores to run on, ascending, no duplicates, at least one.
     pub cores: Vec<usize>,
-    /// Bytes of a read buffer. What it belongs to (a connection, a thread) is the peer's affair.
+    /// Bytes of a read buffer: longer than a message of `--message`, so that one read takes it and a reader sees that nothing
+    /// more has arrived. What it belongs to (a connection, a thread) is the peer's affair.
     pub buffer: usize,
     /// The chosen value of the peer's own flag; empty for a peer that has none.
     #[allow(dead_code, reason = "peers without a flag of their own never read it")]
@@ -44,7 +45,7 @@ impl Peer {
     }
 
     fn parse(&self, mut words: impl Iterator<Item = String>) -> Result<Option<Args>, String> {
-        let (mut listen, mut cores, mut buffer) = (None, None, self.buffer.0);
+        let (mut listen, mut cores, mut buffer, mut message) = (None, None, self.buffer.0, 0);
         let mut choice = self.flag.map_or("", |(_, values)| values[0]);
         while let Some(word) = words.next() {
             // Both spellings, `--flag value` and `--flag=value`.
@@ -56,7 +57,7 @@ impl Peer {
                 return Ok(None);
             }
             let own = self.flag.filter(|(own, _)| *own == flag);
-            if own.is_none() && !matches!(flag, "--listen" | "--cores" | "--buffer") {
+            if own.is_none() && !matches!(flag, "--listen" | "--cores" | "--buffer" | "--message") {
                 return Err(format!("unknown argument '{word}'"));
             }
             let value = inline.or_else(|| words.next());
@@ -70,7 +71,8 @@ impl Peer {
                     );
                 }
                 ("--cores", _) => cores = Some(core_list(&value)?),
-                ("--buffer", _) => buffer = bytes(&value)?,
+                ("--buffer", _) => buffer = bytes(flag, &value)?,
+                ("--message", _) => message = bytes(flag, &value)?,
                 (_, Some((own, values))) => {
                     let found = values.iter().find(|known| **known == value);
                     choice = found.ok_or_else(|| format!("{own} '{value}' is not one of {}", values.join(", ")))?;
@@ -81,7 +83,7 @@ impl Peer {
         Ok(Some(Args {
             listen: listen.ok_or("--listen ADDRESS:PORT is missing")?,
             cores: cores.ok_or("--cores LIST is missing")?,
-            buffer,
+            buffer: buffer.max((message + 1).next_power_of_two()),
             choice,
         }))
     }
@@ -92,7 +94,8 @@ impl Peer {
             "{}: a TCP server that sends back whatever arrives\n\n  \
              --listen ADDRESS:PORT  where to accept connections\n  \
              --cores LIST           cores to run on, such as 1 or 0,2-3\n  \
-             --buffer SIZE          read buffer of {owner}, in B or KiB [{size}]",
+             --buffer SIZE          read buffer of {owner}, in B or KiB [{size}]\n  \
+             --message SIZE         messages to come; smaller buffers are enlarged to hold one",
             self.name
         );
         if let Some((flag, values)) = self.flag {
@@ -121,8 +124,8 @@ fn core_list(list: &str) -> Result<Vec<usize>, String> {
     Ok(cores)
 }
 
-/// `2048`, `2048B` or `2KiB`, from 1 B to 1 MiB.
-fn bytes(size: &str) -> Result<usize, String> {
+/// The value of a flag: `2048`, `2048B` or `2KiB`, from 1 B to 1 MiB.
+fn bytes(flag: &str, size: &str) -> Result<usize, String> {
     let (digits, unit) = match size.strip_suffix("KiB") {
         Some(digits) => (digits, 1024),
         None => (size.strip_suffix('B').unwrap_or(size), 1),
@@ -131,5 +134,5 @@ fn bytes(size: &str) -> Result<usize, String> {
     let count = count.and_then(|count| count.checked_mul(unit));
     count
         .filter(|count| (1..=1 << 20).contains(count))
-        .ok_or_else(|| format!("--buffer '{size}' is not a size from 1B to 1024KiB"))
+        .ok_or_else(|| format!("{flag} '{size}' is not a size from 1B to 1024KiB"))
 }

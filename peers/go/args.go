@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/bits"
 	"net/netip"
 	"os"
 	"slices"
@@ -19,7 +20,7 @@ import (
 type options struct {
 	listen string
 	cores  []int // ascending, no duplicates, at least one
-	buffer int   // bytes of a connection's read buffer
+	buffer int   // bytes of a connection's read buffer: longer than a message
 	http   bool  // answer HTTP instead of echoing
 	work   work  // before each answer of the echo
 }
@@ -30,6 +31,7 @@ func parse(words []string) options {
 	listen := flags.String("listen", "", "`ADDRESS:PORT` where to accept connections")
 	cores := flags.String("cores", "", "`LIST` of cores to run on, such as 1 or 0,2-3")
 	buffer := flags.String("buffer", "16384", "`SIZE` of a connection's read buffer, in B or KiB")
+	message := flags.String("message", "0", "`SIZE` of the messages to come; smaller buffers are enlarged to hold one")
 	http := flags.Bool("http", false, "answer every HTTP request with a short text, by net/http")
 	work := flags.String("work", "none", "`WORK` before each echo: none, sleep:10ms or sha256:12")
 	err := flags.Parse(words)
@@ -49,7 +51,12 @@ func parse(words []string) options {
 	if _, err := netip.ParseAddrPort(*listen); err != nil {
 		fail(2, "--listen '%s' is not ADDRESS:PORT such as 127.0.0.1:7101", *listen)
 	}
-	return options{*listen, coreList(*cores), bytes(*buffer), *http, parseWork(*work)}
+	size := bytes("--buffer", *buffer)
+	if *message != "0" {
+		// The next power of two above the message, as in common/args.rs.
+		size = max(size, 1<<bits.Len(uint(bytes("--message", *message))))
+	}
+	return options{*listen, coreList(*cores), size, *http, parseWork(*work)}
 }
 
 // coreList reads "1" or "0,2-3".
@@ -73,8 +80,8 @@ func coreList(list string) []int {
 	return slices.Compact(cores)
 }
 
-// bytes reads "2048", "2048B" or "2KiB", from 1 B to 1 MiB.
-func bytes(size string) int {
+// bytes reads the value of a flag: "2048", "2048B" or "2KiB", from 1 B to 1 MiB.
+func bytes(name, size string) int {
 	unit := 1
 	digits, isKiB := strings.CutSuffix(size, "KiB")
 	if isKiB {
@@ -86,6 +93,6 @@ func bytes(size string) int {
 	if total := int(count) * unit; err == nil && total >= 1 && total <= 1<<20 {
 		return total
 	}
-	fail(2, "--buffer '%s' is not a size from 1B to 1024KiB", size)
+	fail(2, "%s '%s' is not a size from 1B to 1024KiB", name, size)
 	return 0
 }

@@ -152,7 +152,7 @@ fn skipped_line(cells: &[&SkippedCell]) -> String {
 }
 
 /// Time of a trial beside its load, assumed until one has run: start, connect, drain, stop.
-const OVERHEAD: Duration = Duration::from_millis(300);
+pub(crate) const OVERHEAD: Duration = Duration::from_millis(300);
 
 /// Learns how long trials take beside their load.
 #[derive(Debug, Default)]

@@ -33,9 +33,12 @@ fn ping_pong_has_a_block_for_each_server_and_a_row_for_each_rate() {
         &block.1
     };
     let block = named(&["monoio: 1 server core,", "1 KiB", "4 x 250 connections", "4 generator cores"]);
-    assert_eq!(block[0].split_whitespace().collect::<Vec<_>>(), ["gen.", "cores", "x", "mean", "CPU", "%", "CPU", "%"]);
+    assert_eq!(
+        block[0].split_whitespace().collect::<Vec<_>>(),
+        ["gen.", "cores", "x", "latency", "CPU", "%", "CPU", "%"]
+    );
     let header: Vec<&str> = block[1].split_whitespace().collect();
-    assert_eq!(header, ["rate", "req/s", "latency", "user+kernel", "user", "verdict"]);
+    assert_eq!(header, ["rate", "req/s", "mean", "us", "user+kernel", "user", "verdict"]);
     assert_eq!(steps(block), ["4 x 10k", "4 x 15k", "4 x 20k", "4 x 30k", "4 x 40k", "4 x 50k", "4 x 60k"]);
     assert_eq!(steps(named(&["glommio: 1 server core,", "4 x 80 connections", "4 generator cores"])).len(), 4);
     assert_eq!(steps(named(&["glommio: 4 server cores", "16 x 80 connections", "16 generator cores"])).len(), 5);
@@ -62,14 +65,12 @@ fn ping_pong_begins_with_the_best_of_each_server_if_the_plan_asks_for_it() {
     let report = run(builtin::text("ping-pong-scaling").unwrap(), 40);
     let text = text(&report, Style::PingPong, Width::Within(None));
     let (title, lines) = &blocks(&text)[0];
-    assert_eq!(*title, "brunt-uring: best throughput");
-    let cores = report.rows.iter().filter(|row| row.cell.target == "brunt-uring");
-    let mut cores: Vec<String> = cores.map(|row| row.cell.placement.server.count().to_string()).collect();
-    cores.dedup();
-    assert!(cores.len() > 2, "{cores:?}");
-    let mut steps = steps(lines);
-    steps.dedup();
-    assert_eq!(steps, cores);
+    assert_eq!(*title, "brunt-uring: best throughput, 4 generator cores a server core");
+    assert_eq!(steps(lines), ["1", "2", "4", "8"]);
+    let of_one = blocks(&text).into_iter().find(|(title, _)| title.ends_with(", 1 generator core a server core"));
+    assert_eq!(steps(&of_one.unwrap().1), ["1", "2", "4", "8", "12", "16", "20"]);
+    let header: Vec<&str> = lines[1].split_whitespace().collect();
+    assert_eq!(header, ["cores", "req/s", "connections", "verdict"]);
 }
 
 #[test]
@@ -104,4 +105,16 @@ fn upstreams_numbers_testers_and_servers() {
 fn a_layout_is_known_by_its_name() {
     assert!(Style::ALL.into_iter().all(|(name, style)| name.parse() == Ok(style)));
     assert_eq!("Plain".parse::<Style>().unwrap_err(), "'Plain' is not a style; did you mean 'plain'?");
+}
+
+#[test]
+fn loads_that_a_machine_has_no_cores_for_are_named_below_the_tables() {
+    let mut report = run(builtin::text("ping-pong-scaling").unwrap(), 2);
+    report.skipped = report.experiment.cells.skipped.clone();
+    let text = text(&report, Style::PingPong, Width::Within(None));
+    assert!(blocks(&text).iter().any(|(title, _)| title.starts_with("monoio: 1 server core")), "{text}");
+    let skipped: Vec<&str> = text.lines().filter(|line| line.starts_with("skipped: ")).collect();
+    let cores = "1+4, 2+8, 4+16, 8+32, 12+48, 16+64, 20+80, 2+2, 4+4, 8+8, 12+12, 16+16, 20+20";
+    let why = format!("11 targets: need {cores} cores (server + generator), this machine has 2");
+    assert!(skipped.len() == 1 && skipped[0].ends_with(&why), "{skipped:?}");
 }

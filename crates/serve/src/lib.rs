@@ -43,6 +43,15 @@ pub struct Options {
     pub spin: Spinning,
     /// Threads of the model `pool`; `None` is one per worker.
     pub pool: Option<usize>,
+    /// Bytes of the messages to come, for models with a buffer for each connection; 0 if unknown.
+    pub message: usize,
+}
+
+impl Options {
+    /// Bytes of a connection's buffer: longer than a message, so that one read takes it and shows that no more has arrived.
+    pub(crate) fn buffer(&self) -> usize {
+        (self.message + 1).next_power_of_two().max(4096)
+    }
 }
 
 /// An event of a running server, for the user.

@@ -69,7 +69,7 @@ struct Server<'ring> {
 fn main() {
     let args = args::Peer {
         name: "ring-loop",
-        buffer: (2 << 10, "each of the 4096 of a thread"),
+        buffer: (2 << 10, "each of up to 4096 of a thread"),
         flag: None,
     }
     .args();
@@ -165,6 +165,7 @@ impl Server<'_> {
             if self.spare.admits() {
                 if self.connections.len() <= fd {
                     self.connections.resize_with(fd + 1, || None);
+                    self.buffers.hold(self.connections.len());
                 }
                 self.connections[fd] = Some(Connection::new(stream));
                 self.next_step(fd)?;

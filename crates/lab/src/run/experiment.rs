@@ -1,6 +1,7 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order.
 
 mod slices;
+mod time_left;
 
 use super::build::build;
 use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use time_left::TimeLeft;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
@@ -47,6 +49,7 @@ pub fn run(
     let is_done = |trial: &ScheduledTrial| run_dir.is_done(schedule.cell(*trial).id(), trial.repeat);
     let todo = schedule.todo(is_done);
     let resumed = schedule.order.len() - todo.iter().map(|(_, start)| start.len()).sum::<usize>();
+    let time_left = request.is_sliced().then(|| slices::time_left(request, schedule, &run_dir)).transpose()?;
     let mut runner = Runner {
         request,
         schedule,
@@ -57,6 +60,7 @@ pub fn run(
         ports: Ports::default(),
         unbuilt: BTreeMap::new(),
         estimator: Estimator::default(),
+        time_left,
         regime: regime(request, schedule, &todo),
         total,
         run: 0,
@@ -133,6 +137,8 @@ struct Runner<'a> {
     unbuilt: BTreeMap<String, String>,
     estimator: Estimator,
     /// Of a sliced experiment.
+    time_left: Option<TimeLeft>,
+    /// Of a sliced experiment.
     regime: Option<Regime>,
     /// Trials of the schedule, and those of added starts.
     total: usize,
@@ -198,7 +204,7 @@ impl<'a> Runner<'a> {
             by_slices: schedule.budget.is_some(),
             left,
         };
-        let estimate = self.estimator.time(schedule, &trials);
+        let estimate = self.left(&trials);
         let since = Instant::now();
         self.observer.on_event(&Event::TrialStarted(progress(0, estimate)));
         let now = |index| progress(index, estimate.saturating_sub(since.elapsed()));
@@ -212,7 +218,7 @@ impl<'a> Runner<'a> {
         let run = if interrupted { 0 } else { start.len() };
         self.run += run;
         self.estimator.observe(took.saturating_sub(load), run);
-        let left = self.estimator.time(schedule, &trials[start.len()..]);
+        let left = self.left(&trials[start.len()..]);
         for (index, status) in statuses.iter().enumerate() {
             let share = schedule.load_time(start[index]).as_secs_f64() / load.as_secs_f64();
             let took = took.mul_f64(share);
@@ -222,6 +228,14 @@ impl<'a> Runner<'a> {
         let failed = statuses.iter().any(|status| matches!(status, TrialStatus::Failed(_)));
         let ended = interrupted || failed && self.stop.load(Ordering::Relaxed);
         Ok(!ended)
+    }
+
+    /// Time for these trials; by slices, for all that the run has to do.
+    fn left(&self, trials: &[ScheduledTrial]) -> Duration {
+        match &self.time_left {
+            Some(time) => time.left(),
+            None => self.estimator.time(self.schedule, trials),
+        }
     }
 
     /// The trials of a start that begins at this position of the order.

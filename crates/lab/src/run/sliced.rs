@@ -23,12 +23,12 @@ use rand_xoshiro::rand_core::SeedableRng;
 use std::hash::Hasher;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{fs, io};
 use tester::TesterRuns;
 use written::SliceFile;
 
-pub(super) use enough::Enough;
+pub(super) use enough::{Enough, time_of_starts};
 
 /// Rounds from one look at the intervals to the next, for the progress line.
 const LOOKS: u32 = 4;
@@ -60,8 +60,12 @@ struct Up<'a> {
 }
 
 impl SlicedStart<'_> {
-    /// Runs it; one status for each group.
-    pub(super) fn run(&self, ports: &mut Ports, tick: &mut dyn FnMut(&str)) -> io::Result<Vec<TrialStatus>> {
+    /// Runs it; one status for each group, and the time that its slices took.
+    pub(super) fn run(
+        &self,
+        ports: &mut Ports,
+        tick: &mut dyn FnMut(&str),
+    ) -> io::Result<(Vec<TrialStatus>, Duration)> {
         for trial in self.groups.iter().flat_map(|group| &group.trials) {
             let _ = fs::remove_dir_all(&trial.dir);
             Directory::create(&trial.dir)?;
@@ -99,7 +103,7 @@ impl SlicedStart<'_> {
         for (group, target) in self.groups.iter().zip(targets) {
             statuses.push(self.finish(group, target, file.own(), failed.as_ref(), interrupted, tick)?);
         }
-        Ok(statuses)
+        Ok((statuses, time_of_starts(file.own()).iter().sum()))
     }
 
     fn is_stopped(&self) -> bool {

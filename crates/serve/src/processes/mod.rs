@@ -66,6 +66,7 @@ struct Task {
     spin: Duration,
     spin_connections: u32,
     pool: Option<usize>,
+    message: usize,
 }
 
 /// A message from a worker.

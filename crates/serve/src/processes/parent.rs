@@ -74,6 +74,7 @@ impl Processes {
                 spin: options.spin.most,
                 spin_connections: options.spin.connections,
                 pool: options.pool,
+                message: options.message,
             };
             workers.send(process, &Order::Serve(task), None)?;
         }

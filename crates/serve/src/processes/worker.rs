@@ -42,6 +42,7 @@ fn serve(parent: &Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Res
         grace: task.grace,
         spin: Spinning { most: task.spin, connections: task.spin_connections },
         pool: task.pool,
+        message: task.message,
     };
     if let Err(error) = fd_limit::raise() {
         return Ok(Err(format!("the limit of open files cannot be raised: {error}")));

@@ -13,9 +13,6 @@ use std::{collections::HashMap, fs, thread, time::Duration};
 /// Bytes of a thread's stack; only touched pages use memory.
 const STACK: usize = 64 << 10;
 
-/// Bytes of a connection's buffer, on that stack.
-const BUFFER: usize = 4096;
-
 pub(crate) static MODEL: ServerModel = ServerModel {
     word: "thread",
     about: "a blocking thread per connection",
@@ -27,7 +24,7 @@ pub(crate) static MODEL: ServerModel = ServerModel {
 };
 
 fn run(context: &ModelContext) -> Result<Counts, ServeError> {
-    let (service, stop) = (context.options.service, context.stop);
+    let (service, buffer, stop) = (context.options.service, context.options.buffer(), context.stop);
     set_affinity(&context.options.workers)?;
     let listeners = context.listeners()?;
     let most = most_threads();
@@ -41,7 +38,7 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
             // Out of threads: accepted connections wait until another one ends.
             while let Err(why) = open.room(most).and_then(|()| {
                 let (thread, socket) = (thread::Builder::new().stack_size(STACK), socket.clone());
-                thread.spawn_scoped(scope, move || open.leave(number, connection(&socket, service)))
+                thread.spawn_scoped(scope, move || open.leave(number, connection(&socket, service, buffer)))
             }) {
                 if !told {
                     let many = lock(&open.state).sockets.len() - 1;
@@ -63,8 +60,8 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     })
 }
 
-fn connection(mut socket: &TcpStream, service: Service) -> io::Result<()> {
-    let mut buffer = [0; BUFFER];
+fn connection(mut socket: &TcpStream, service: Service, buffer: usize) -> io::Result<()> {
+    let mut buffer = vec![0; buffer];
     loop {
         let len = match socket.read(&mut buffer) {
             Ok(0) => return Ok(()),

@@ -11,9 +11,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
 
-/// Bytes of a connection's buffer: a message of the usual sizes in one read.
-const BUFFER: usize = 4096;
-
 #[derive(Default)]
 struct Totals {
     accepted: AtomicU64,
@@ -77,7 +74,7 @@ fn serve(
         for listener in listeners {
             listener.set_nonblocking(true)?;
             let listener = TcpListener::from_std(listener)?;
-            acceptors.push(tokio::spawn(accept(listener, totals.clone(), options.service)));
+            acceptors.push(tokio::spawn(accept(listener, totals.clone(), options.service, options.buffer())));
         }
         listening();
         stop.cancelled().await;
@@ -124,7 +121,7 @@ fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
         .build()
 }
 
-async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service) {
+async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service, buffer: usize) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -132,7 +129,7 @@ async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service) {
                 totals.open.fetch_add(1, Ordering::Relaxed);
                 let totals = totals.clone();
                 tokio::spawn(async move {
-                    if connection(stream, service).await.is_err_and(|error| is_failure(&error)) {
+                    if connection(stream, service, buffer).await.is_err_and(|error| is_failure(&error)) {
                         totals.failed.fetch_add(1, Ordering::Relaxed);
                     }
                     totals.open.fetch_sub(1, Ordering::Relaxed);
@@ -144,8 +141,8 @@ async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service) {
     }
 }
 
-async fn connection(mut stream: TcpStream, service: Service) -> io::Result<()> {
-    let mut buffer = [0; BUFFER];
+async fn connection(mut stream: TcpStream, service: Service, buffer: usize) -> io::Result<()> {
+    let mut buffer = vec![0; buffer];
     loop {
         let len = stream.read(&mut buffer).await?;
         if len == 0 {

@@ -2,7 +2,7 @@
 
 use super::{Common, Setup};
 use brunt_meter::doctor::{self, Facts};
-use brunt_results::{Count, ExitCode};
+use brunt_results::{Count, ExitCode, Size};
 use brunt_runtime::{CancellationToken, net::Address};
 use brunt_serve::{Concurrency, Counts, MODELS, Model, Notice, Options, ServeError, Service, TcpModel, Work, Workers};
 use std::sync::mpsc;
@@ -37,6 +37,10 @@ struct Tcp {
     /// Threads of --model pool, up to 1024 [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pool: Option<u16>,
+    /// Size of the messages to come, up to 1MiB: --model tokio, tokio-each and thread enlarge the buffer of each connection so
+    /// that one read takes a message; the others have buffers for messages of any size [default: buffers of 4KiB]
+    #[arg(long, value_name = "SIZE", value_parser = message)]
+    message: Option<Size>,
     /// Number of connections to hold, such as 1M. Starts as many processes as the limit of open files requires and distributes
     /// the workers of --cores over them; refuses what this machine cannot hold
     #[arg(long, value_name = "N", value_parser = at_least_one)]
@@ -84,7 +88,8 @@ impl Tcp {
         common.run(name, self.model, Vec::new(), |setup, stop, notices| {
             let Setup { model, workers, grace, spin } = setup;
             let pool = self.pool.map(usize::from);
-            let options = Options { service, listen: self.listen, model, workers, grace, spin, pool };
+            let message = self.message.map_or(0, |size| size.0 as usize);
+            let options = Options { service, listen: self.listen, model, workers, grace, spin, pool, message };
             match self.connections {
                 None => brunt_serve::tcp(&options, stop, notices),
                 Some(connections) => in_processes(&options, connections, stop, notices),
@@ -144,6 +149,11 @@ fn model_help() -> String {
         "I/O model: {}; see docs/guide/serve.md [default: uring, or epoll if io_uring is not available]",
         models.join(", ")
     )
+}
+
+fn message(text: &str) -> Result<Size, String> {
+    let size: Size = text.parse().map_err(|error: brunt_results::UnitError| error.to_string())?;
+    if size.0 <= 1 << 20 { Ok(size) } else { Err("at most 1MiB".to_owned()) }
 }
 
 fn at_least_one(text: &str) -> Result<Count, String> {

@@ -2,10 +2,12 @@
 
 use super::columns::{shown, varying};
 use super::{RenderedTable, Selection, column, selections};
-use crate::format::{self, ABSENT};
+use crate::format::{self, ABSENT, plural};
 use crate::group::grouped;
+use crate::plan::settings::ClientCores;
+use crate::report::charts::load::{is_same, phrases};
 use crate::report::row::Figures;
-use crate::report::{Report, Row, charts::load::phrases};
+use crate::report::{Report, Row};
 use brunt_results::Count;
 use std::collections::BTreeSet;
 
@@ -86,9 +88,13 @@ pub fn ping_pong(report: &Report) -> Vec<RenderedTable> {
 
 fn blocks(table: &Selection) -> Vec<RenderedTable> {
     let names = varying(&table.rows);
-    let title = |row: &Row| match table.over {
-        Some(_) => format!("{}: best throughput", row.cell.target),
-        None => format!("{}: {}", row.cell.target, load(row, &names)),
+    let is_one_generator = is_same(&table.rows, "client_cores");
+    let title = |row: &Row| match (table.over, row.cell.settings.client_cores) {
+        (Some(_), ClientCores::PerServerCore(n)) if !is_one_generator => {
+            format!("{}: best throughput, {} a server core", row.cell.target, plural(n, "generator core"))
+        }
+        (Some(_), _) => format!("{}: best throughput", row.cell.target),
+        (None, _) => format!("{}: {}", row.cell.target, load(row, &names)),
     };
     let blocks = grouped(table.rows.iter().map(|row| (title(row), *row)));
     blocks.into_iter().map(|(title, rows)| block(title, &rows, table.over)).collect()
@@ -117,7 +123,7 @@ fn block(title: String, rows: &[&Row], over: Option<&str>) -> RenderedTable {
     let rate = column(rows, ["", "req/s"], true, |row| {
         row.figures.rate.map_or(ABSENT.to_owned(), |rate| format!("{:.0}", rate.median))
     });
-    let mean = column(rows, ["mean", "latency"], true, |row| format::time(row.figures.service_mean_us));
+    let mean = column(rows, ["latency", "mean us"], true, |row| format::number(row.figures.service_mean_us, 1));
     let mut columns = match over {
         Some(_) => {
             let cores = column(rows, ["server", "cores"], true, |row| row.cell.placement.server.count().to_string());

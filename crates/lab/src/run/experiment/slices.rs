@@ -1,33 +1,65 @@
 //! Loads whose targets take turns by slices: a start of one, and as many more as its comparison takes.
 
 use super::Runner;
+use super::time_left::TimeLeft;
 use crate::Error;
-use crate::run::sliced::{Enough, SlicedStart};
+use crate::run::sliced::{Enough, SlicedStart, time_of_starts};
 use crate::run::trial::{TrialRunner, TrialStatus};
-use crate::run::{Event, TrialProgress};
-use crate::schedule::{Cell, ScheduledTrial};
+use crate::run::{Event, Request, TrialProgress};
+use crate::run_directory::RunDirectory;
+use crate::schedule::{Cell, OVERHEAD, Schedule, ScheduledTrial};
 use crate::slices::{Generator, record};
+use std::time::Instant;
+
+/// Time that a run still takes, after the starts that its directory has.
+pub(super) fn time_left(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Result<TimeLeft, Error> {
+    let budget = schedule.budget.unwrap_or(request.plan.slicing.budget.0);
+    let mut time = TimeLeft::new(budget, schedule.repeats);
+    for (_, load) in schedule.todo(|trial| trial.repeat > 1) {
+        let cells: Vec<&Cell> = load.iter().map(|trial| schedule.cell(*trial)).collect();
+        let (combination, beside) =
+            (cells[0].combination(), cells.iter().map(|cell| cell.settings.warmup.0 + OVERHEAD));
+        let file = run_dir.slices(combination);
+        let mut slices = if file.exists() { record::read(&file).map_err(Error::Failed)? } else { Vec::new() };
+        slices.retain(|slice| cells.iter().all(|cell| run_dir.is_done(cell.id(), slice.start)));
+        time.add(combination, beside.sum(), &time_of_starts(&slices));
+    }
+    Ok(time)
+}
 
 impl<'a> Runner<'a> {
     /// Starts the targets of each load again until its comparison is precise or its budget used; false if the user stopped the
     /// run.
     pub(super) fn add_starts(&mut self) -> Result<bool, Error> {
-        let mut loads = self.schedule.todo(|trial| trial.repeat > 1);
-        while !loads.is_empty() {
+        let mut loads: Vec<&[ScheduledTrial]> =
+            self.schedule.todo(|trial| trial.repeat > 1).into_iter().map(|(_, load)| load).collect();
+        loop {
             let mut unfinished = Vec::new();
-            for (first, load) in loads {
-                let Some(repeat) = self.next_start(load)? else { continue };
-                let start: Vec<ScheduledTrial> = load.iter().map(|trial| ScheduledTrial { repeat, ..*trial }).collect();
+            for load in loads {
+                match self.next_start(load)? {
+                    Some(repeat) => unfinished.push((load, repeat)),
+                    None => self.finish(load),
+                }
+            }
+            if unfinished.is_empty() {
+                return Ok(true);
+            }
+            for (load, repeat) in &unfinished {
+                let start: Vec<ScheduledTrial> =
+                    load.iter().map(|trial| ScheduledTrial { repeat: *repeat, ..*trial }).collect();
                 self.record_start(&start)?;
                 self.total += start.len();
                 if !self.run_next(&[(self.total - start.len(), &start)])? {
                     return Ok(false);
                 }
-                unfinished.push((first, load));
             }
-            loads = unfinished;
+            loads = unfinished.into_iter().map(|(load, _)| load).collect();
         }
-        Ok(true)
+    }
+
+    fn finish(&mut self, load: &[ScheduledTrial]) {
+        let combination = self.schedule.cell(load[0]).combination();
+        self.time_left.iter_mut().for_each(|time| time.finish(combination));
     }
 
     /// The number of the next start of a load; `None` if it has enough of them, or the last one has failed.
@@ -92,9 +124,11 @@ impl<'a> Runner<'a> {
             regime: self.regime.as_ref(),
         };
         let observer = &mut self.observer;
-        let ran = sliced.run(&mut self.ports, &mut |activity| {
+        let since = Instant::now();
+        let (ran, slices) = sliced.run(&mut self.ports, &mut |activity| {
             observer.on_event(&Event::TrialRunning { trial: progress(0), activity });
         })?;
+        self.time_left.iter_mut().for_each(|time| time.observe(load, since.elapsed(), slices));
         let mut ran = ran.into_iter();
         Ok(statuses.into_iter().filter_map(|status| status.or_else(|| ran.next())).collect())
     }

@@ -46,11 +46,10 @@ impl<'a> Enough<'a> {
     /// Whether the load needs no start after these slices: its intervals are narrow, whatever they contain, or another start like
     /// the last would take more than the budget.
     pub fn of_starts(&self, slices: &[Slice]) -> bool {
-        let times: Vec<u64> = slices.chunk_by(|a, b| a.start == b.start).map(time_us).collect();
-        let next = times.iter().sum::<u64>() + times.last().copied().unwrap_or_default();
+        let times = time_of_starts(slices);
+        let next = times.iter().sum::<Duration>() + times.last().copied().unwrap_or_default();
         times.len() >= self.starts as usize
-            && (u128::from(next) > self.budget.as_micros()
-                || times.len() >= LEAST_STARTS && self.progress(slices).precise)
+            && (next > self.budget || times.len() >= LEAST_STARTS && self.progress(slices).precise)
     }
 
     /// The intervals so far.
@@ -59,9 +58,10 @@ impl<'a> Enough<'a> {
     }
 }
 
-/// Time from the first request of a start to its last reply.
-fn time_us(start: &[Slice]) -> u64 {
-    start.iter().map(|slice| slice.at_us + slice.busy_us).max().unwrap_or_default()
+/// Time from the first request of each start to its last reply.
+pub fn time_of_starts(slices: &[Slice]) -> Vec<Duration> {
+    let end = |start: &[Slice]| start.iter().map(|slice| slice.at_us + slice.busy_us).max().unwrap_or_default();
+    slices.chunk_by(|a, b| a.start == b.start).map(|start| Duration::from_micros(end(start))).collect()
 }
 
 #[cfg(test)]
