@@ -85,7 +85,10 @@ pub fn slice(lead: Duration, window: Duration) -> Result<(), LoadError> {
 
 fn requests_fit(target: &Target, rate: Option<f64>) -> Result<(), LoadError> {
     match target {
-        Target::Echo { size, .. } => ensure!(*size > 0, "a message of 0 bytes has no reply: give --size at least 1B"),
+        Target::Echo { size, reuse, .. } => {
+            ensure!(*size > 0, "a message of 0 bytes has no reply: give --size at least 1B");
+            ensure!(*reuse != Some(0), "--reuse 0: a connection carries at least 1 request");
+        }
         Target::Http(http) => match (http.pipeline(), rate) {
             (Pipeline::Batches(requests), Some(rate)) => ensure!(
                 requests < 2,
@@ -156,7 +159,7 @@ pub mod tests {
     use crate::schedule::Arrival;
 
     fn echo(size: usize) -> Target {
-        Target::Echo { address: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size }
+        Target::Echo { address: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size, reuse: None }
     }
 
     pub fn valid() -> Options {

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
-    /// Messages of `size` bytes, at least 1, which come back as they were sent.
-    Echo { address: Address, size: usize },
+    /// Messages of `size` bytes, at least 1, which come back as they were sent. With `reuse`, at least 1, a connection is
+    /// closed and replaced after as many.
+    Echo { address: Address, size: usize, reuse: Option<u64> },
     /// HTTP/1 requests, from a single process.
     #[serde(skip)]
     Http(Http),
@@ -36,7 +37,7 @@ impl Target {
     /// Whether connections are closed and replaced throughout the load.
     pub(crate) fn replaces_connections(&self) -> bool {
         match self {
-            Self::Echo { .. } => false,
+            Self::Echo { reuse, .. } => reuse.is_some(),
             Self::Http(_) => true,
         }
     }

@@ -150,7 +150,7 @@ fn messages_of_every_size_are_sent_and_checked_completely() {
     // The largest exceeds all socket buffers: writing all of it before reading would block for ever.
     for size in [1, 3, 8, 9, 4095, 65_537, 16 << 20] {
         let options = Options {
-            target: brunt_load::Target::Echo { address: target(echo).into(), size },
+            target: brunt_load::Target::Echo { address: target(echo).into(), size, reuse: None },
             requests: Some(20),
             duration: Duration::from_secs(120),
             timeout: Duration::from_secs(60),

@@ -2,12 +2,14 @@
 
 mod common;
 
-use brunt_load::{LoadError, Options, Report, Silent};
+use brunt_load::{LoadError, Options, Report, Silent, Target};
 use brunt_results::verdict::Kind;
 use brunt_runtime::net::Address;
 use common::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -267,4 +269,27 @@ fn a_target_that_exits_causes_resets_and_then_refused_connections() {
     assert_eq!((result.requests.failed, result.errors.reset), (2, 2));
     // Each tries again after 1, 2, 4 ... ms.
     assert!((2..=24).contains(&result.errors.connect), "{:?}", result.errors);
+}
+
+#[test]
+fn a_connection_that_has_carried_its_requests_is_replaced_without_an_error() {
+    let _alone = alone();
+    for rate in [None, Some(2000.0)] {
+        let most = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&most);
+        let address = target(move |mut stream| {
+            let (mut messages, mut message) = (0, [0; SIZE]);
+            while stream.read_exact(&mut message).and_then(|()| stream.write_all(&message)).is_ok() {
+                messages += 1;
+                seen.fetch_max(messages, Relaxed);
+            }
+        });
+        let once = Options { rate, ..options(address) };
+        let target = Target::Echo { address: address.into(), size: SIZE, reuse: Some(5) };
+        let result = run(&Options { target, ..once }).result;
+        let (completed, opened) = (result.requests.completed, result.connections.opened);
+        assert_eq!((result.requests.failed, most.load(Relaxed)), (0, 5), "{:?}", result.errors);
+        assert!(completed > 500 && (completed / 5..=completed / 5 + 4).contains(&opened), "{completed} on {opened}");
+        assert_eq!(result.connections.peak, 2);
+    }
 }

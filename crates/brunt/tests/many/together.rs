@@ -58,7 +58,6 @@ fn connections_fill_one_process_after_the_other() {
         return;
     }
     let _alone = alone();
-    let mut command = Command::new("sh");
     let core = crate::server::cores(1)[0];
     let mut command = Command::new("sh");
     // For 13,333 connections each.

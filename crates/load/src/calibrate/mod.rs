@@ -39,9 +39,9 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
     let failed = |error: io::Error| LoadError::Options(format!("the null server cannot run: {error}"));
     let start = |address: &Address, answer| NullServer::start(address, cores, answer).map_err(failed);
     let (target, server) = match &options.target {
-        Target::Echo { address, size } => {
+        Target::Echo { address, size, .. } => {
             let server = start(address, Answer::Echo)?;
-            (Target::Echo { address: server.address.clone(), size: *size }, server)
+            (Target::Echo { address: server.address.clone(), size: *size, reuse: None }, server)
         }
         Target::Http(http) => {
             let (mut http, replies) = Replies::to(http, body).map_err(LoadError::Options)?;

@@ -44,7 +44,7 @@ fn get() -> Template {
 fn every_transport_has_a_ceiling_and_leaves_no_thread_behind() {
     let _alone = alone();
     for address in [nowhere().into(), Address::Unix("/nowhere".into())] {
-        let rate = ceiling(&load_on(Target::Echo { address, size: 100 }), &[], 0).unwrap();
+        let rate = ceiling(&load_on(Target::Echo { address, size: 100, reuse: None }), &[], 0).unwrap();
         // Not limited by the rate of the options, 1 per second; a busy machine may be slow.
         assert!(rate > 10.0, "{rate}");
     }

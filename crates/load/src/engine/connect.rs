@@ -135,7 +135,8 @@ pub async fn pause<P>(worker: &Worker<P>, index: u32, failures: &mut u32) -> boo
     goes_on
 }
 
-async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
+/// Makes one attempt to open connection `index` of this thread. An error is counted.
+pub(super) async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
     let limit = worker.shared.options.timeout;
     let opened = time::timeout(limit, dial(worker, index)).await;
     let opened = opened.unwrap_or_else(|time::Elapsed| Err(io::ErrorKind::TimedOut.into()));

@@ -1,6 +1,6 @@
 //! Protocols of one request out, one checked reply in: [`Exchange`] is all that such a protocol implements.
 //!
-//! A connection lives as long as the target keeps it, and is then replaced. It owns no buffer: its request is borrowed from
+//! A connection lives as long as the target keeps it, or for a number of requests, and is then replaced. It owns no buffer: its request is borrowed from
 //! the protocol, its reply is checked in the runtime's buffer.
 
 use super::conversation::{self, Conversation, Step};
@@ -39,6 +39,12 @@ pub trait Exchange: Sized + 'static {
     /// Checks the next bytes of the reply, at least one.
     fn check(&self, state: &mut Self::State, bytes: &[u8]) -> Reply;
 
+    /// Whether the connection carries no request after the current one.
+    #[inline(always)]
+    fn is_last(&self, _state: &Self::State) -> bool {
+        false
+    }
+
     /// Turns `reply`, the buffer with the last bytes of the reply before, into the whole request; false if it cannot be.
     /// Saves a copy where requests equal replies.
     #[inline]
@@ -59,12 +65,14 @@ impl<X: Exchange> Protocol for X {
     }
 }
 
-async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut stream: Option<Socket>) {
+async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut next: Option<Socket>) {
     worker.set_waker(index).await;
     let mut failures = 0;
-    let mut state = worker.core.borrow().protocol.state(worker.share.global(index as usize) as u32);
+    let state = worker.core.borrow().protocol.state(worker.share.global(index as usize) as u32);
+    let mut session =
+        Session { worker: &worker, index, state, written: 0, busy: false, answered: false, has_asked: false };
     loop {
-        let mut stream = match stream.take() {
+        let mut stream = match next.take() {
             Some(stream) => stream,
             // Boxed: rarely needed, and a million tasks would each reserve space for it.
             None => match Box::pin(connect::again(&worker, index, &mut failures)).await {
@@ -72,13 +80,24 @@ async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut stream: Option<
                 None => return,
             },
         };
-        let mut session = Session { worker: &worker, index, state, written: 0, busy: false, answered: false };
         session.open();
-        let failure = poll_fn(|cx| conversation::poll(&mut session, &worker, index, &mut stream, cx)).await;
-        worker.closed(index, failure);
-        state = session.state;
-        if session.answered {
+        let end = poll_fn(|cx| conversation::poll(&mut session, &worker, index, &mut stream, cx)).await;
+        if std::mem::take(&mut session.answered) {
             failures = 0;
+        }
+        drop(stream);
+        match end {
+            Some(failure) => {
+                worker.closed(index, failure);
+                session.reset();
+            }
+            None if worker.shared.is_closed() => {
+                worker.retired();
+                worker.core.borrow_mut().scheduler.suspend(index);
+                return worker.give_up(index);
+            }
+            // As rarely as above, unless that is what is measured.
+            None => next = Box::pin(session.replace()).await,
         }
     }
 }
@@ -90,15 +109,39 @@ struct Session<'w, X: Exchange> {
     written: usize,
     busy: bool,
     answered: bool,
+    /// Has asked for its next request, which it sends or waits for.
+    has_asked: bool,
 }
 
 impl<X: Exchange> Session<'_, X> {
+    /// Asks for a request on a new connection, unless that was done on the one before.
     fn open(&mut self) {
+        self.written = 0;
+        if std::mem::replace(&mut self.has_asked, true) {
+            return;
+        }
         let now = self.worker.clock.now();
         let core = &mut *self.worker.core.borrow_mut();
         if core.scheduler.request(self.index, now) == Action::Send {
             self.begin(core);
         }
+    }
+
+    /// Replaces a connection that has carried its last request. The time it takes belongs to the next request.
+    async fn replace(&mut self) -> Option<Socket> {
+        let worker = self.worker;
+        worker.retired();
+        let opened = connect::open(worker, self.index).await;
+        if opened.is_err() {
+            worker.core.borrow_mut().scheduler.lost(self.index, worker.clock.now(), Failure::Connect);
+            self.reset();
+        }
+        opened.ok()
+    }
+
+    /// The request is lost with its connection.
+    fn reset(&mut self) {
+        (self.busy, self.has_asked) = (false, false);
     }
 
     #[inline(always)]
@@ -122,7 +165,8 @@ impl<X: Exchange> Session<'_, X> {
 }
 
 impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
-    type End = Failure;
+    /// `None`: the connection has carried its last request.
+    type End = Option<Failure>;
     const CHECKS_IDLE_FIRST: bool = false;
 
     #[inline(always)]
@@ -164,23 +208,27 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
         cx: &mut Context<'_>,
         bytes: RecvBuf,
         now: u64,
-    ) -> Step<Failure> {
+    ) -> Step<Option<Failure>> {
         let reply = match core.protocol.check(&mut self.state, &bytes) {
             Reply::Incomplete => return Step::Receive,
             // A reply before the end of its request is wrong, even if it matches.
             Reply::Complete(reply) if self.written == core.protocol.request_len(&self.state) => reply,
             Reply::Complete(_) | Reply::Wrong => {
                 wrong_reply::note_protocol(&self.worker.shared, "the bytes that were sent", &bytes);
-                return Step::End(Failure::Protocol);
+                return Step::End(Some(Failure::Protocol));
             }
         };
         self.answered = true;
         if !core.scheduler.record_reply(self.index, now, reply, |_| ()) {
-            return Step::End(Failure::Timeout);
+            return Step::End(Some(Failure::Timeout));
         }
+        let last = core.protocol.is_last(&self.state);
         match core.scheduler.next_request(self.index, now) {
             Action::Send => {
                 self.begin(core);
+                if last {
+                    return Step::End(None);
+                }
                 match self.send_back(core, stream, cx, bytes) {
                     true => Step::Receive,
                     false => Step::Write,
@@ -188,17 +236,17 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
             }
             Action::Wait => {
                 self.busy = false;
-                Step::Write
+                if last { Step::End(None) } else { Step::Write }
             }
         }
     }
 
     #[cold]
-    fn end_of_stream(&mut self, _: &mut Core<X>, _: u64) -> Step<Failure> {
-        Step::End(Failure::Reset)
+    fn end_of_stream(&mut self, _: &mut Core<X>, _: u64) -> Step<Option<Failure>> {
+        Step::End(Some(Failure::Reset))
     }
 
-    fn closed_idle() -> Failure {
-        Failure::Reset
+    fn closed_idle() -> Option<Failure> {
+        Some(Failure::Reset)
     }
 }

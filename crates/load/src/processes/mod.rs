@@ -31,7 +31,11 @@ pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
         return Ok(vec![options.threads.clone()]);
     }
     let limit = fd_limit::hard();
-    let fits = |part: Part| part.connections.saturating_add(fd_limit::overhead(part.slots)) <= limit;
+    // A connection that is replaced is closed a little later.
+    let closing = if options.target.replaces_connections() { 32 } else { u64::MAX };
+    let fits = |part: Part| {
+        (part.connections + part.connections / closing).saturating_add(fd_limit::overhead(part.slots)) <= limit
+    };
     partition(&options.threads, options.connections as u64, fits).ok_or(LoadError::Descriptors {
         connections: options.connections,
         fit: limit.saturating_sub(fd_limit::overhead(options.threads.len() as u64)) as usize,

@@ -27,7 +27,8 @@ pub fn run_worker(parent: Parent) -> io::Result<()> {
 fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
     let Task { options, first, end, zero_ns } = task;
     let connections = |end| -> usize { (0..end).map(|thread| options.share(thread).own()).sum() };
-    make_room(connections(end) - connections(first), end - first, false)?;
+    let replaces = options.target.replaces_connections();
+    make_room(connections(end) - connections(first), end - first, replaces)?;
     let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
     let ordered = Arc::clone(&shared);
     let obey = move |order| match order {

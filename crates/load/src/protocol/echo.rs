@@ -12,12 +12,14 @@ pub struct Echo {
     size: usize,
     /// Whether replies are compared, or only counted.
     verify: bool,
+    /// Messages that a connection carries.
+    reuse: u64,
 }
 
 impl Echo {
-    pub fn new(size: usize, verify: bool, seed: u64) -> Self {
+    pub fn new(size: usize, reuse: Option<u64>, verify: bool, seed: u64) -> Self {
         let pattern = Pattern::new(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN), seed);
-        Self { size: pattern.size(), pattern, verify }
+        Self { size: pattern.size(), pattern, verify, reuse: reuse.unwrap_or(u64::MAX) }
     }
 }
 
@@ -61,6 +63,13 @@ impl Exchange for Echo {
             echo::Check::Complete => Reply::Complete(Ok(())),
             echo::Check::WrongByte { .. } | echo::Check::Excess { .. } => Reply::Wrong,
         }
+    }
+
+    #[inline(always)]
+    fn is_last(&self, state: &State) -> bool {
+        // The comparison spares the division where there is no limit.
+        let sent = u64::from(state.message.sequence);
+        sent >= self.reuse && sent.is_multiple_of(self.reuse)
     }
 
     /// A verified reply in one piece differs from the next request in its stamp alone.

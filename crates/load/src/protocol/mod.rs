@@ -23,8 +23,8 @@ pub(crate) fn run_thread(
 ) -> Option<Schedule> {
     let options = &shared.options;
     thread::run(share, core, channels, async || match &options.target {
-        Target::Echo { size, .. } => {
-            let echo = Echo::new(*size, options.verify, options.seed);
+        Target::Echo { size, reuse, .. } => {
+            let echo = Echo::new(*size, *reuse, options.verify, options.seed);
             work(Worker::new(shared, share, schedule, echo), channels).await
         }
         Target::Http(http) => match HttpProtocol::new(http, share, options.rate.is_some()) {

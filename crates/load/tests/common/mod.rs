@@ -42,7 +42,7 @@ pub fn options(address: impl Into<Address>) -> Options {
     let address = address.into();
     Options {
         url: format!("tcp://{address}"),
-        target: Target::Echo { address, size: SIZE },
+        target: Target::Echo { address, size: SIZE, reuse: None },
         connections: 2,
         threads: vec![None],
         group: None,

@@ -42,10 +42,10 @@ pub(super) struct Flags {
     #[arg(long, value_name = "N", help_heading = HEADING)]
     vary: Option<Count>,
     /// New connection for each request: same as --reuse 1
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long)]
     no_keepalive: bool,
-    /// Requests per connection, which is then closed and replaced [default: no limit]
-    #[arg(long, value_name = "N", help_heading = HEADING)]
+    /// Requests per connection, which is then closed and replaced; the next request waits for that [default: no limit]
+    #[arg(long, value_name = "N")]
     reuse: Option<Count>,
     /// Use HTTP/1.0, with `Connection: keep-alive` unless --no-keepalive
     #[arg(long = "http1.0", help_heading = HEADING)]
@@ -87,10 +87,23 @@ impl Flags {
             ("--weight", !self.weight.is_empty()),
             ("--pipeline", self.pipeline.is_some()),
             ("--vary", self.vary.is_some()),
-            ("--no-keepalive", self.no_keepalive),
-            ("--reuse", self.reuse.is_some()),
             ("--http1.0", self.http10),
         ])
+    }
+
+    /// The first given flag that limits the requests on a connection.
+    pub(super) fn limiting(&self) -> Option<&'static str> {
+        first_given(&[("--no-keepalive", self.no_keepalive), ("--reuse", self.reuse.is_some())])
+    }
+
+    /// Requests on a connection; `None` without a limit.
+    pub(super) fn reuse(&self) -> Result<Option<u64>, Error> {
+        match (self.no_keepalive, self.reuse) {
+            (true, Some(reuse)) => usage(format!("--no-keepalive and --reuse {reuse}: give one of them")),
+            (false, Some(Count(0))) => usage("--reuse 0: a connection carries at least 1 request"),
+            (true, None) => Ok(Some(1)),
+            (false, reuse) => Ok(reuse.map(|count| count.0)),
+        }
     }
 
     /// Method, headers and body as typed, as initial values for a script.
@@ -111,11 +124,7 @@ impl Flags {
         is_open: bool,
         seed: u64,
     ) -> Result<Target, Error> {
-        let reuse = match (self.no_keepalive, self.reuse) {
-            (true, Some(reuse)) => return usage(format!("--no-keepalive and --reuse {reuse}: give one of them")),
-            (true, None) => Some(1),
-            (false, reuse) => reuse.map(|count| count.0),
-        };
+        let reuse = self.reuse()?;
         let (host, fields) = self.fields()?;
         let hosts = self.by_host(urls, host.as_deref())?;
         let body = self.body.as_deref().map(body).transpose()?;

@@ -127,7 +127,7 @@ fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target,
                 }
                 Size(size) => size as usize,
             };
-            Ok(Target::Echo { address: url.address(args.timeout.0)?, size })
+            Ok(Target::Echo { address: url.address(args.timeout.0)?, size, reuse: args.http.reuse()? })
         }
     }
 }

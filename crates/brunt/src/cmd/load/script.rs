@@ -34,7 +34,7 @@ impl Scripting {
         let protocol = options.target.protocol();
         let no_http = format!("--script {name} means nothing with {protocol}://: load an http:// URL");
         let Target::Http(http) = &mut options.target else { return usage(no_http) };
-        if let Some(flag) = args.http.shaping() {
+        if let Some(flag) = args.http.shaping().or_else(|| args.http.limiting()) {
             return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
         }
         let [url] = &args.urls[..] else {
