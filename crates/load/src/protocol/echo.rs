@@ -12,7 +12,7 @@ pub struct Echo {
     size: usize,
     /// Whether replies are compared, or only counted.
     verify: bool,
-    /// Messages that a connection carries.
+    /// Messages that a connection carries, at least 1.
     reuse: u64,
 }
 
@@ -33,7 +33,9 @@ impl Exchange for Echo {
     type State = State;
 
     fn state(&self, number: u32) -> State {
-        State { message: MessageId { connection: number, sequence: 0 }, checker: Checker::default() }
+        // The first connections carry fewer messages, so that not all are replaced at the same time.
+        let carried = if self.reuse == u64::MAX { 0 } else { u64::from(number) % self.reuse };
+        State { message: MessageId { connection: number, sequence: carried as u32 }, checker: Checker::default() }
     }
 
     #[inline(always)]
