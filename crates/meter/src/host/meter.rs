@@ -29,6 +29,7 @@ struct Sample {
     traffic: Option<Traffic>,
     retransmits: Option<u64>,
     drops: Option<u64>,
+    zero_windows: Option<u64>,
     /// TCP sockets and bytes of their buffers.
     tcp: Option<(u64, u64)>,
     slab_bytes: Option<u64>,
@@ -50,6 +51,7 @@ impl Sample {
             traffic: Traffic::now(),
             retransmits: proc_net::snmp("Tcp", "RetransSegs"),
             drops: proc_net::netstat("TcpExt", "ListenDrops"),
+            zero_windows: proc_net::netstat("TcpExt", "TCPToZeroWindowAdv"),
             tcp: proc_net::tcp_in_use(),
             slab_bytes: slab_bytes(),
         }
@@ -161,6 +163,7 @@ impl HostMeter {
             interface_sent_bytes: traffic.map(|traffic| traffic.sent),
             retransmitted_segments: last.counted(&first, |sample| sample.retransmits),
             listen_drops: last.counted(&first, |sample| sample.drops),
+            zero_windows: last.counted(&first, |sample| sample.zero_windows),
             tcp_sockets: last.tcp.map(|(sockets, _)| sockets),
             tcp_memory_bytes: last.tcp.map(|(_, bytes)| bytes),
             slab_start_bytes: self.slab_start_bytes,
@@ -179,6 +182,7 @@ fn why(figure: &str) -> Option<&'static str> {
         "loopback_bytes" | "interface_received_bytes" | "interface_sent_bytes" => "/proc/net/dev could not be read",
         "retransmitted_segments" => "/proc/net/snmp has no RetransSegs",
         "listen_drops" => "/proc/net/netstat has no ListenDrops",
+        "zero_windows" => "/proc/net/netstat has no TCPToZeroWindowAdv",
         "tcp_sockets" | "tcp_memory_bytes" => "/proc/net/sockstat has no TCP line",
         "slab_start_bytes" | "slab_bytes" => "/proc/meminfo has no Slab line",
         "pressure_cpu_percent" | "pressure_memory_percent" | "pressure_io_percent" => {

@@ -250,7 +250,9 @@ fn kernel(result: &RunResult) -> Option<String> {
         let all = cores.iter().map(|core| core.softirq_percent).sum();
         format!("softirq {} of a core on the whole machine", percent(all))
     });
-    let parts: Vec<String> = [switches, faults, softirq].into_iter().flatten().collect();
+    let zero_windows = result.host.zero_windows.filter(|times| *times > 0);
+    let zero_windows = zero_windows.map(|times| format!("{} without room to receive", plural(times, "socket")));
+    let parts: Vec<String> = [switches, faults, zero_windows, softirq].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
