@@ -371,14 +371,13 @@ pub struct Host {
     pub retransmitted_segments: Option<u64>,
     /// Connections dropped by listeners, as for a full accept queue.
     pub listen_drops: Option<u64>,
-    /// Times that a TCP socket announced that it takes no more data: its reader is slow, or all TCP memory
-    /// (`net.ipv4.tcp_mem`) is in use.
+    /// Times that a TCP socket announced that it takes no more data: a slow reader, or `net.ipv4.tcp_mem` is in use.
     pub zero_windows: Option<u64>,
     /// TCP sockets in use at the end of the window.
     pub tcp_sockets: Option<u64>,
     /// Memory of all TCP buffers at the end of the window, in bytes.
     pub tcp_memory_bytes: Option<u64>,
-    /// Memory of kernel objects (slabs), sockets included, before the first connection, in bytes.
+    /// Memory of kernel objects (slabs, with sockets) before the first connection, in bytes.
     pub slab_start_bytes: Option<u64>,
     /// The same at the end of the window.
     pub slab_bytes: Option<u64>,
