@@ -4,7 +4,7 @@
 //!   ones for all (preforked), or its own ([`tcp`]). Those are opened within moments of each other, so no client meets
 //!   half a server; and the address is reserved, so no other process can take a share of it.
 //! - With listeners of its own (SO_REUSEPORT), a process gets connections by a hash of their addresses. Each has capacity
-//!   for more than the mean; see `DEVIATIONS`. Of several processes for a core, one is filled after the other; see [`fill`].
+//!   for more than the mean; see `DEVIATIONS`. Of several processes for a core, one is filled after the other; see `fill`.
 //! - If a process is lost, the server ends: the others could not hold its connections.
 
 mod fill;
