@@ -22,6 +22,7 @@ type options struct {
 	cores  []int // ascending, no duplicates, at least one
 	buffer int   // bytes of a connection's read buffer: longer than a message
 	http   bool  // answer HTTP instead of echoing
+	mute   bool  // answer nothing
 	work   work  // before each answer of the echo
 }
 
@@ -33,6 +34,7 @@ func parse(words []string) options {
 	buffer := flags.String("buffer", "16384", "`SIZE` of a connection's read buffer, in B or KiB")
 	message := flags.String("message", "0", "`SIZE` of the messages to come; smaller buffers are enlarged to hold one")
 	http := flags.Bool("http", false, "answer every HTTP request with a short text, by net/http")
+	mute := flags.Bool("discard", false, "read and answer nothing")
 	work := flags.String("work", "none", "`WORK` before each echo: none, sleep:10ms or sha256:12")
 	err := flags.Parse(words)
 	switch {
@@ -56,7 +58,7 @@ func parse(words []string) options {
 		// The next power of two above the message, as in common/args.rs.
 		size = max(size, 1<<bits.Len(uint(bytes("--message", *message))))
 	}
-	return options{*listen, coreList(*cores), size, *http, parseWork(*work)}
+	return options{*listen, coreList(*cores), size, *http, *mute, parseWork(*work)}
 }
 
 // coreList reads "1" or "0,2-3".

@@ -31,7 +31,7 @@ func main() {
 			continue
 		}
 		delay = 0
-		go echo(conn, options.buffer, options.work)
+		go serve(conn, options)
 	}
 }
 
@@ -53,17 +53,20 @@ func listen(address string) net.Listener {
 	}
 }
 
-// echo sends back what arrives. No io.Copy: between two sockets it splices through a pipe, which costs small messages
+// serve sends back what arrives, unless it is to answer nothing. No io.Copy: between two sockets it splices through a pipe, which costs small messages
 // more than the copy it saves.
-func echo(conn net.Conn, size int, work work) {
+func serve(conn net.Conn, options options) {
 	defer conn.Close()
-	buffer := make([]byte, size)
+	buffer := make([]byte, options.buffer)
 	for {
 		count, err := conn.Read(buffer)
 		if err != nil {
 			return
 		}
-		work.do()
+		if options.mute {
+			continue
+		}
+		options.work.do()
 		if _, err := conn.Write(buffer[:count]); err != nil {
 			return
 		}

@@ -79,6 +79,8 @@ impl Tester {
         let valued = [
             ("-c", Some(cell.connections().to_string())),
             ("--cores", Some(cell.placement.client.to_string())),
+            ("-t", settings.client_threads.map(|threads| threads.to_string())),
+            ("--backend", settings.client_backend.clone()),
             ("-d", Some(settings.duration.to_string())),
             ("-n", settings.requests.map(|requests| requests.to_string())),
             ("--warmup", Some(settings.warmup.to_string())),

@@ -348,3 +348,44 @@ fn hlog_line(histogram: &hdrhistogram::Histogram<u64>, start: f64) -> Vec<u8> {
         .unwrap();
     bytes
 }
+
+/// A plan may give a target a rate of its own, here one at which it is idle. The memory of its connections has parts, of which
+/// the kernel does not tell one.
+#[test]
+fn idle_connections_have_the_memory_of_their_parts_and_no_ratio() {
+    let home = tempfile::tempdir().unwrap();
+    let store = made_by_hand(home.path());
+    let mut experiment = store.experiment().unwrap().unwrap();
+    experiment.baseline = Some("epoll".into());
+    for cell in &mut experiment.cells.run {
+        if cell.target == "uring" {
+            cell.settings.set("rate", "0.001").unwrap();
+        }
+    }
+    store.begin(&experiment, PLAN).unwrap();
+    let name = "target=uring,size=1KiB,rate=max";
+    for repeat in 1..=3 {
+        let mut idle = trial(0.0, Some(0.001));
+        idle.connections.peak = 2000;
+        let host = &mut idle.host;
+        (host.slab_start_bytes, host.slab_bytes) = (Some(1 << 20), Some((1 << 20) + 22_000_000));
+        (host.slab_sockets_start_bytes, host.slab_sockets_bytes) = (Some(5), Some(14_000_005));
+        (host.slab_io_uring_start_bytes, host.slab_io_uring_bytes) = (Some(0), Some(1_074_000));
+        write(&store, name, repeat, &idle);
+        let directory = Directory::open(store.trial(name, repeat));
+        let mut env: Env = directory.read_env().unwrap();
+        env.absent.insert("host.slab_epoll_bytes".into(), "one cache for two".into());
+        directory.write_env(&env).unwrap();
+    }
+    let read = report::read(store.path()).unwrap();
+    let row = read.rows.iter().find(|row| row.cell.id() == name).unwrap();
+    assert_eq!(row.against_baseline, None);
+    assert_eq!(row.verdicts.keys().map(|kind| kind.word()).collect::<Vec<_>>(), ["ok"]);
+    let text = report::text(&read, Style::Plain, Width::Wide);
+    let line = text.lines().find(|line| ["11000", "7000", "537"].iter().all(|bytes| line.contains(bytes)));
+    assert!(line.is_some_and(|line| line.contains("uring")), "{text}");
+    assert!(
+        ["sockets", "io_uring", "No memory of epoll here: one cache for two."].iter().all(|w| text.contains(w)),
+        "{text}"
+    );
+}

@@ -178,6 +178,7 @@ pub mod tests {
             connect_rate: None,
             sources: None,
             verify: true,
+            backend: None,
             counts: None,
             seed: 1,
         }

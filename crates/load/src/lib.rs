@@ -25,7 +25,7 @@ pub use error::LoadError;
 pub use local_addrs::{LocalAddrs, LocalAddrsError};
 pub use measure::counter::Counting;
 pub use observer::{Observer, Silent};
-pub use options::{Options, Target};
+pub use options::{Backend, Options, Target};
 pub use report::Report;
 pub use run::run;
 pub use schedule::Arrival;

@@ -3,9 +3,34 @@
 use crate::measure::counter::Counting;
 use crate::schedule::{Arrival, Schedule, Share};
 use crate::{http::Http, local_addrs::LocalAddrs};
-use brunt_runtime::net::Address;
+use brunt_runtime::{BackendKind, net::Address};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// The kernel interface of the load threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Backend {
+    Uring,
+    Epoll,
+}
+
+impl From<Backend> for BackendKind {
+    fn from(backend: Backend) -> Self {
+        match backend {
+            Backend::Uring => Self::Uring,
+            Backend::Epoll => Self::Epoll,
+        }
+    }
+}
+
+impl From<BackendKind> for Backend {
+    fn from(kind: BackendKind) -> Self {
+        match kind {
+            BackendKind::Uring => Self::Uring,
+            BackendKind::Epoll => Self::Epoll,
+        }
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
@@ -92,6 +117,8 @@ pub struct Options {
     pub connections: usize,
     /// One load thread for each entry, pinned to that core unless it is `None`.
     pub threads: Vec<Option<usize>>,
+    /// `None`: io_uring if available, else epoll.
+    pub backend: Option<Backend>,
     /// Threads of a group; see [`Share`]. `None`: all of them are one.
     pub group: Option<usize>,
     /// Length of the measured window.

@@ -1,6 +1,7 @@
 //! What the kernel tells of the whole machine: processor time, pressure, frequency.
 
 mod meter;
+mod slabs;
 
 pub use meter::{HostMeter, all_absent};
 

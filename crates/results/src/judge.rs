@@ -115,15 +115,24 @@ fn samples(result: &RunResult) -> Option<ValidityIssue> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
     // External testers may report service times only; brunt never has more of them than response times.
     let count = result.latency.response.count.max(result.latency.service.count);
+    let requests = &result.requests;
     // More requests would not help.
-    let all_failed = result.requests.completed == 0 && result.failures() > 0;
-    (count < needed && !all_failed).then_some(ValidityIssue::TooFewSamples { count, needed, quantile: "p99" })
+    let all_failed = requests.completed == 0 && result.failures() > 0;
+    // Connections that were held idle: no request was due.
+    let none_was_due = requests.offered_rate.is_some_and(|rate| rate * result.load.measured_s < 1.0)
+        && requests.completed + requests.unanswered == 0;
+    (count < needed && !all_failed && !none_was_due).then_some(ValidityIssue::TooFewSamples {
+        count,
+        needed,
+        quantile: "p99",
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{latency::LatencySummary, result::Latency, verdict::Kind};
+    use crate::result::{Latency, Requests};
+    use crate::{latency::LatencySummary, verdict::Kind};
 
     fn good() -> RunResult {
         let latency = |us: f64| LatencySummary { count: 100_000, p99_us: Some(us), ..Default::default() };
@@ -187,6 +196,12 @@ mod tests {
         assert_verdict(Kind::Ok, |r| r.requests.rate = 9_850.0);
         assert_verdict(Kind::TooFewSamples, |r| counts(r, 999, 999));
         assert_verdict(Kind::Ok, |r| counts(r, 0, 1000));
+        for (rate, kind) in [(0.01, Kind::Ok), (1.0, Kind::TooFewSamples)] {
+            assert_verdict(kind, |r| {
+                counts(r, 0, 0);
+                r.requests = Requests { offered_rate: Some(rate), ..Requests::default() };
+            });
+        }
         assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));

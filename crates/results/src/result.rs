@@ -381,6 +381,24 @@ pub struct Host {
     pub slab_start_bytes: Option<u64>,
     /// The same at the end of the window.
     pub slab_bytes: Option<u64>,
+    /// The part of sockets and their files (`TCP`, `TCPv6`, `sock_inode_cache`, `filp`, `dentry`) before the first connection.
+    #[serde(default)]
+    pub slab_sockets_start_bytes: Option<u64>,
+    /// The same at the end of the window.
+    #[serde(default)]
+    pub slab_sockets_bytes: Option<u64>,
+    /// The part of requests of io_uring (`io_kiocb`) before the first connection.
+    #[serde(default)]
+    pub slab_io_uring_start_bytes: Option<u64>,
+    /// The same at the end of the window.
+    #[serde(default)]
+    pub slab_io_uring_bytes: Option<u64>,
+    /// The part of epoll's entries (`eventpoll_epi`, `eventpoll_pwq`) before the first connection.
+    #[serde(default)]
+    pub slab_epoll_start_bytes: Option<u64>,
+    /// The same at the end of the window.
+    #[serde(default)]
+    pub slab_epoll_bytes: Option<u64>,
 }
 
 /// Use of one processor inside the window.

@@ -53,12 +53,15 @@ pub struct Args {
     /// Connections per load thread, instead of -c
     #[arg(long, value_name = "N", help_heading = LOAD)]
     connections_per_core: Option<Count>,
-    /// Load threads, not pinned [default: 1, or one per core of --cores]
+    /// Load threads, not pinned without --cores, else as many on each core [default: 1, or one per core of --cores]
     #[arg(short, long, value_name = "N", help_heading = LOAD)]
     threads: Option<Count>,
-    /// Cores for the load threads, one pinned thread per core: 0,2-3
+    /// Cores for the load threads, one pinned thread per core without -t: 0,2-3
     #[arg(long, value_name = "LIST", help_heading = LOAD)]
     cores: Option<Cores>,
+    /// Kernel interface of the load threads [default: uring if available, else epoll]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = LOAD)]
+    backend: Option<options::Backend>,
     /// Length of the measured window [default: 10s; unlimited if only -n is given]
     #[arg(short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
     duration: Option<Span>,

@@ -138,7 +138,7 @@ pub const SERVE: &[Key] = &[
     optional("args", ValueType::Words, "Further arguments of brunt serve, with placeholders."),
 ];
 
-pub const SERVICES: &[&str] = &["echo", "http"];
+pub const SERVICES: &[&str] = &["echo", "discard", "http"];
 pub const MODELS: &[&str] = &[
     "uring",
     "epoll",

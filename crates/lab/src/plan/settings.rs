@@ -44,6 +44,12 @@ pub enum Amount<T> {
 pub struct Settings {
     pub server_cores: usize,
     pub client_cores: ClientCores,
+    /// Kernel interface of the generator's threads; `None` leaves it to the tester.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_backend: Option<String>,
+    /// Threads of the generator over its cores; `None` is one for each core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_threads: Option<u64>,
     /// Required in a valid plan.
     pub connections: Option<Amount<u64>>,
     pub size: Size,
@@ -87,6 +93,8 @@ impl Default for Settings {
         Self {
             server_cores: 1,
             client_cores: ClientCores::Fixed(1),
+            client_backend: None,
+            client_threads: None,
             connections: None,
             size: Size(100),
             rate: None,
@@ -145,6 +153,11 @@ impl Settings {
                 tester::EXTERNAL.iter().filter(|other| able(other)).map(|other| other.name).collect();
             format!("tester brunt or one of {}", names.join(", "))
         };
+        if self.client_backend.is_some() || self.client_threads.is_some() {
+            return Some(format!(
+                "{name} has threads of its own: remove client_backend and client_threads, or use tester brunt"
+            ));
+        }
         if self.path.is_none() {
             return Some(format!("{name} speaks HTTP: add path = \"/\" to the plan's [load], or use tester brunt"));
         }
@@ -236,6 +249,8 @@ mod tests {
             ("server_cores", "4", "4"),
             ("client_cores", "4x", "4x"),
             ("client_cores", "rest", "rest"),
+            ("client_backend", "epoll", "epoll"),
+            ("client_threads", "4", "4"),
             ("size", "1024", "1KiB"),
             ("connections", "2000", "2k"),
             ("connections_per_core", "80", "80"),
@@ -270,6 +285,8 @@ mod tests {
         for (name, texts) in [
             ("server_cores", &["0"][..]),
             ("client_cores", &["x"]),
+            ("client_backend", &["select"]),
+            ("client_threads", &["0", "2k"]),
             ("size", &["0"]),
             ("connections", &["0", "1.5"]),
             ("rate", &["fast"]),

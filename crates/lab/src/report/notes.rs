@@ -72,6 +72,7 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
     lines.extend(colocated(report));
     if wide {
         lines.extend(http_legend(&report.rows));
+        lines.extend(kernel_memory(report));
     }
     lines.extend(foreign_warmup(&report.rows));
     lines.extend(absent(report));
@@ -137,8 +138,7 @@ fn absent(report: &Report) -> Vec<String> {
             somewhere |= missing > 0;
         }
     }
-    let mut lines: Vec<String> =
-        reasons.into_iter().map(|(why, names)| format!("No {} here: {why}.", names.join(", no "))).collect();
+    let mut lines: Vec<String> = reasons.into_iter().map(without).collect();
     let percentiles = |figures: &&Figures| figures.p99_us.is_none() || figures.p999_us.is_none();
     if somewhere || (nowhere < METERED.len() && figures.iter().any(percentiles)) {
         let dash = "A dash: unavailable (see the trial's env.json), or too few requests for that percentile.";
@@ -146,6 +146,35 @@ fn absent(report: &Report) -> Vec<String> {
     }
     lines
 }
+
+fn without((why, names): (&str, Vec<&str>)) -> String {
+    format!("No {} here: {why}.", names.join(", no "))
+}
+
+/// What memory per connection is, and which parts of the kernel's are unknown for every connection.
+fn kernel_memory(report: &Report) -> Vec<String> {
+    let figures = report.rows.iter().map(|row| &row.figures);
+    let figures: Vec<&Figures> = figures.filter(|figures| figures.slab_per_connection_bytes.is_some()).collect();
+    if figures.is_empty() {
+        return Vec::new();
+    }
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, key, _) in KERNEL_PARTS.iter().filter(|(_, _, get)| figures.iter().all(|of| get(of).is_none())) {
+        if let Some(why) = report.envs.iter().find_map(|env| env.absent.get(*key)) {
+            reasons.entry(why).or_default().push(name);
+        }
+    }
+    [KERNEL_MEMORY.to_owned()].into_iter().chain(reasons.into_iter().map(without)).collect()
+}
+
+const KERNEL_MEMORY: &str = "Bytes per connection: growth of the server's anonymous memory; kernel: growth of slab memory for both ends, \
+     and what of it are sockets with their files, requests of io_uring, and entries of epoll sets.";
+
+const KERNEL_PARTS: &[Metered] = &[
+    ("memory of sockets", "host.slab_sockets_bytes", |f| f.slab_sockets_per_connection_bytes),
+    ("memory of io_uring", "host.slab_io_uring_bytes", |f| f.slab_io_uring_per_connection_bytes),
+    ("memory of epoll", "host.slab_epoll_bytes", |f| f.slab_epoll_per_connection_bytes),
+];
 
 /// Label, key in `env.json`, accessor.
 type Metered = (&'static str, &'static str, fn(&Figures) -> Option<f64>);

@@ -55,6 +55,10 @@ pub struct Figures {
     pub rss_per_connection_bytes: Option<f64>,
     /// Growth of kernel slab memory per connection, both ends if both are on this machine.
     pub slab_per_connection_bytes: Option<f64>,
+    /// The part of sockets, of requests of io_uring, and of epoll's entries.
+    pub slab_sockets_per_connection_bytes: Option<f64>,
+    pub slab_io_uring_per_connection_bytes: Option<f64>,
+    pub slab_epoll_per_connection_bytes: Option<f64>,
     /// Connections opened per second, from `ENOUGH_CONNECTIONS` on.
     pub connect_rate: Option<f64>,
     /// Connections with a good reply in the window, and Jain's index of their numbers, from `ENOUGH_CONNECTIONS` on.
@@ -194,7 +198,16 @@ impl Figures {
             cpu_percent: of(|r| r.server.cpu_percent()),
             rss_bytes: of(|r| r.server.rss_bytes.map(|bytes| bytes as f64)),
             rss_per_connection_bytes: of(rss_per_connection_bytes),
-            slab_per_connection_bytes: of(slab_per_connection_bytes),
+            slab_per_connection_bytes: of(|r| each_grew(r, r.host.slab_start_bytes?, r.host.slab_bytes?)),
+            slab_sockets_per_connection_bytes: of(|r| {
+                each_grew(r, r.host.slab_sockets_start_bytes?, r.host.slab_sockets_bytes?)
+            }),
+            slab_io_uring_per_connection_bytes: of(|r| {
+                each_grew(r, r.host.slab_io_uring_start_bytes?, r.host.slab_io_uring_bytes?)
+            }),
+            slab_epoll_per_connection_bytes: of(|r| {
+                each_grew(r, r.host.slab_epoll_start_bytes?, r.host.slab_epoll_bytes?)
+            }),
             connect_rate: of(|r| r.connections.connect_rate_per_s.filter(|_| has_enough_connections(r))),
             served_percent: of(|r| r.connections.served_percent.filter(|_| has_enough_connections(r))),
             jain_index: of(|r| r.connections.jain_index.filter(|_| has_enough_connections(r))),
@@ -259,10 +272,6 @@ fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
     each_grew(result, start, end)
 }
 
-fn slab_per_connection_bytes(result: &RunResult) -> Option<f64> {
-    each_grew(result, result.host.slab_start_bytes?, result.host.slab_bytes?)
-}
-
 fn has_enough_connections(result: &RunResult) -> bool {
     result.connections.peak >= ENOUGH_CONNECTIONS
 }
@@ -298,9 +307,11 @@ pub fn sort(rows: &mut Vec<Row>) {
 pub fn compare_to_baseline(rows: &mut [Row], baseline: &str) {
     let of_baseline = rows.iter().filter(|row| row.cell.target == baseline);
     let bases: BTreeMap<String, _> =
-        of_baseline.map(|row| (row.cell.combination().to_owned(), row.rates.clone())).collect();
+        of_baseline.map(|row| (row.cell.combination().to_owned(), (row.cell.rate(), row.rates.clone()))).collect();
     for row in rows {
-        let Some(base) = bases.get(row.cell.combination()) else { continue };
+        // A plan may give a target a rate of its own.
+        let base = bases.get(row.cell.combination()).filter(|(rate, _)| *rate == row.cell.rate());
+        let Some((_, base)) = base else { continue };
         let ratio = |(repeat, rate): (&u32, &f64)| base.get(repeat).map(|base| rate / base);
         row.against_baseline = spread(row.rates.iter().map(ratio));
     }

@@ -178,7 +178,7 @@ impl<'s> Coordinator<'s> {
         match message {
             Message::Ready { tid, backend, fallback } => {
                 self.tids[thread] = tid;
-                self.backend = backend;
+                self.backend = backend.into();
                 self.fallback = fallback;
             }
             Message::Failed(error) => return Err(error),

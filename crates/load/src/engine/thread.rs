@@ -4,6 +4,7 @@ use super::worker::{Protocol, Worker};
 use super::{commands::Drained, connect, dispatch};
 use crate::error::LoadError;
 use crate::measure::{counter::Part, interval::Interval, served::Served};
+use crate::options::Backend;
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 pub enum Message {
     Ready {
         tid: u32,
-        #[serde(with = "Backend")]
-        backend: BackendKind,
+        backend: Backend,
         /// Why the backend is not io_uring.
         fallback: Option<String>,
     },
@@ -43,13 +43,6 @@ pub enum Message {
     Exited,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "BackendKind")]
-enum Backend {
-    Uring,
-    Epoll,
-}
-
 pub struct Channels {
     /// To the coordinator, with the thread's number.
     pub out: Sender<(usize, Message)>,
@@ -61,10 +54,11 @@ pub struct Channels {
 pub fn run(
     share: Share,
     core: Option<usize>,
+    backend: Option<Backend>,
     channels: &Channels,
     work: impl AsyncFnOnce() -> Option<Schedule>,
 ) -> Option<Schedule> {
-    let runtime = match set_up(core) {
+    let runtime = match set_up(core, backend) {
         Ok(runtime) => runtime,
         Err(error) => {
             let thread = share.thread;
@@ -74,18 +68,18 @@ pub fn run(
     };
     let ready = Message::Ready {
         tid: rustix::thread::gettid().as_raw_nonzero().get() as u32,
-        backend: runtime.backend(),
+        backend: runtime.backend().into(),
         fallback: runtime.fallback_reason().map(str::to_owned),
     };
     channels.send(share.thread, ready);
     runtime.block_on(work())
 }
 
-fn set_up(core: Option<usize>) -> io::Result<Runtime> {
+fn set_up(core: Option<usize>, backend: Option<Backend>) -> io::Result<Runtime> {
     if let Some(core) = core {
         brunt_runtime::group::pin_to_core(core)?;
     }
-    Runtime::builder().env_prefix("BRUNT").build()
+    Runtime::builder().env_prefix("BRUNT").backend(backend.map(BackendKind::from)).build()
 }
 
 impl Channels {

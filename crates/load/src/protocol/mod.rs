@@ -22,7 +22,7 @@ pub(crate) fn run_thread(
     channels: &Channels,
 ) -> Option<Schedule> {
     let options = &shared.options;
-    thread::run(share, core, channels, async || match &options.target {
+    thread::run(share, core, options.backend, channels, async || match &options.target {
         Target::Echo { size, reuse, .. } => {
             let echo = Echo::new(*size, *reuse, options.verify, options.seed);
             work(Worker::new(shared, share, schedule, echo), channels).await

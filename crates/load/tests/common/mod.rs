@@ -55,6 +55,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         connect_rate: None,
         sources: None,
         verify: true,
+        backend: None,
         counts: None,
         seed: 7,
     }

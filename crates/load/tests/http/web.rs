@@ -164,6 +164,7 @@ pub fn short(http: Http) -> Options {
         connect_rate: None,
         sources: None,
         verify: true,
+        backend: None,
         counts: None,
         seed: 7,
     }

@@ -1,13 +1,13 @@
 //! The `host` part of a result: processors, interfaces and TCP of the whole machine inside the window. Context for a result;
 //! not attributed to the server.
 
+use super::slabs::{self, Slabs};
 use super::{CPUS, HostCpu, RESOURCES, mean_mhz, pressure_us};
 use crate::absent;
 use crate::proc_net::{self, Traffic};
 use crate::sampling_budget::SamplingBudget;
 use brunt_results::result::{Core, Host};
 use brunt_results::series::Second;
-use procfs::Current;
 use std::{collections::BTreeMap, fs, path::Path, time::Instant};
 
 #[derive(Debug)]
@@ -17,7 +17,8 @@ pub struct HostMeter {
     last_sample: Sample,
     frequencies: Vec<f64>,
     budget: SamplingBudget,
-    slab_start_bytes: Option<u64>,
+    slabs_at_start: Slabs,
+    slabs_at_end: Option<Slabs>,
 }
 
 #[derive(Debug, Clone)]
@@ -32,12 +33,6 @@ struct Sample {
     zero_windows: Option<u64>,
     /// TCP sockets and bytes of their buffers.
     tcp: Option<(u64, u64)>,
-    slab_bytes: Option<u64>,
-}
-
-/// Memory of kernel objects, in bytes.
-fn slab_bytes() -> Option<u64> {
-    procfs::Meminfo::current().ok().map(|memory| memory.slab)
 }
 
 impl Sample {
@@ -53,7 +48,6 @@ impl Sample {
             drops: proc_net::netstat("TcpExt", "ListenDrops"),
             zero_windows: proc_net::netstat("TcpExt", "TCPToZeroWindowAdv"),
             tcp: proc_net::tcp_in_use(),
-            slab_bytes: slab_bytes(),
         }
     }
 
@@ -101,8 +95,8 @@ impl Sample {
 impl HostMeter {
     pub fn attach() -> Self {
         let last_sample = Sample::now();
-        let (frequencies, budget) = (Vec::new(), SamplingBudget::default());
-        Self { first: None, last: None, last_sample, frequencies, budget, slab_start_bytes: slab_bytes() }
+        let (frequencies, budget, slabs_at_start) = (Vec::new(), SamplingBudget::default(), Slabs::now());
+        Self { first: None, last: None, last_sample, frequencies, budget, slabs_at_start, slabs_at_end: None }
     }
 
     /// Opens the measured window now; opening again restarts it.
@@ -110,7 +104,7 @@ impl HostMeter {
         let now = Sample::now();
         self.last_sample = now.clone();
         self.first = Some(now);
-        self.last = None;
+        (self.last, self.slabs_at_end) = (None, None);
         self.frequencies = mean_mhz(Path::new(CPUS)).into_iter().collect();
     }
 
@@ -139,6 +133,7 @@ impl HostMeter {
     /// Ends the measured window now. Without it, `close` ends it.
     pub fn stop(&mut self) {
         self.last = Some(Sample::now());
+        self.slabs_at_end = Some(Slabs::now());
     }
 
     /// The figures of the window, and the reasons for absent ones by name (`host.frequency_mhz`).
@@ -147,6 +142,8 @@ impl HostMeter {
             return (Host::default(), all_absent("the measured window never opened"));
         };
         let last = self.last.take().unwrap_or_else(Sample::now);
+        let (start, end) = (self.slabs_at_start, self.slabs_at_end.unwrap_or_else(Slabs::now));
+        let bytes = |part: &slabs::Part| part.as_ref().ok().copied();
         let traffic = last.traffic.zip(first.traffic).map(|(last, first)| last.since(&first));
         let [pressure_cpu_percent, pressure_memory_percent, pressure_io_percent] = last.pressure_percent(&first);
         let mean = self.frequencies.iter().sum::<f64>() / self.frequencies.len() as f64;
@@ -166,10 +163,19 @@ impl HostMeter {
             zero_windows: last.counted(&first, |sample| sample.zero_windows),
             tcp_sockets: last.tcp.map(|(sockets, _)| sockets),
             tcp_memory_bytes: last.tcp.map(|(_, bytes)| bytes),
-            slab_start_bytes: self.slab_start_bytes,
-            slab_bytes: last.slab_bytes,
+            slab_start_bytes: start.all,
+            slab_bytes: end.all,
+            slab_sockets_start_bytes: bytes(&start.sockets),
+            slab_sockets_bytes: bytes(&end.sockets),
+            slab_io_uring_start_bytes: bytes(&start.io_uring),
+            slab_io_uring_bytes: bytes(&end.io_uring),
+            slab_epoll_start_bytes: bytes(&start.epoll),
+            slab_epoll_bytes: bytes(&end.epoll),
         };
-        let absent = absent::reasons("host", &host, |figure| why(figure).map(str::to_owned));
+        let absent = absent::reasons("host", &host, |figure| match figure.starts_with("slab_") {
+            true => [&start, &end].into_iter().find_map(|slabs| slabs.why(figure)),
+            false => why(figure).map(str::to_owned),
+        });
         (host, absent)
     }
 }
@@ -184,7 +190,6 @@ fn why(figure: &str) -> Option<&'static str> {
         "listen_drops" => "/proc/net/netstat has no ListenDrops",
         "zero_windows" => "/proc/net/netstat has no TCPToZeroWindowAdv",
         "tcp_sockets" | "tcp_memory_bytes" => "/proc/net/sockstat has no TCP line",
-        "slab_start_bytes" | "slab_bytes" => "/proc/meminfo has no Slab line",
         "pressure_cpu_percent" | "pressure_memory_percent" | "pressure_io_percent" => {
             "the kernel does not account for pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)"
         }

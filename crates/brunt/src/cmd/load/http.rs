@@ -42,10 +42,10 @@ pub(super) struct Flags {
     #[arg(long, value_name = "N", help_heading = HEADING)]
     vary: Option<Count>,
     /// New connection for each request: same as --reuse 1
-    #[arg(long)]
+    #[arg(long, help_heading = super::LOAD)]
     no_keepalive: bool,
     /// Requests per connection, which is then closed and replaced; the next request waits for that [default: no limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = super::LOAD)]
     reuse: Option<Count>,
     /// Use HTTP/1.0, with `Connection: keep-alive` unless --no-keepalive
     #[arg(long = "http1.0", help_heading = HEADING)]

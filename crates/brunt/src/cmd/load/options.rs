@@ -13,6 +13,12 @@ use brunt_results::{Cores, Count, Rate, Size, Span};
 use brunt_runtime::net::Address;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Backend {
+    Uring,
+    Epoll,
+}
+
 /// Default number of connections, as in wrk.
 const CONNECTIONS: u64 = 10;
 /// Default measured window, as in wrk.
@@ -58,6 +64,10 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         target,
         connections: connections as usize,
         threads,
+        backend: args.backend.map(|backend| match backend {
+            Backend::Uring => brunt_load::Backend::Uring,
+            Backend::Epoll => brunt_load::Backend::Epoll,
+        }),
         group: None,
         duration,
         warmup,
@@ -151,15 +161,16 @@ fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Err
     match (args.threads, &args.cores) {
         (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
         (Some(count), _) if count.0 > MOST_THREADS => usage(format!("-t {count}: at most {MOST_THREADS} threads")),
-        (Some(count), Some(cores)) if count.0 != cores.count() as u64 => usage(format!(
-            "-t {count} and --cores {cores}, which names {}: one thread is pinned to each core; leave -t out",
+        (Some(count), Some(cores)) if !count.0.is_multiple_of(cores.count() as u64) => usage(format!(
+            "-t {count} and --cores {cores}, which names {}: each core gets as many threads; leave -t out for one",
             cores.count()
         )),
-        (_, Some(cores)) => {
+        (count, Some(cores)) => {
+            let each = count.map_or(1, |count| count.0 as usize / cores.count());
             let allowed: Option<Cores> = allowed.and_then(|list| list.parse().ok());
             match allowed.filter(|allowed| cores.0.iter().any(|core| !allowed.0.contains(core))) {
                 Some(allowed) => usage(format!("--cores {cores}: this process may run on {allowed} only")),
-                None => Ok(cores.0.iter().copied().map(Some).collect()),
+                None => Ok(cores.0.iter().copied().map(Some).collect::<Vec<_>>().repeat(each)),
             }
         }
         (Some(count), None) => Ok(vec![None; count.0 as usize]),
@@ -260,6 +271,9 @@ mod tests {
         let pinned = parsed("--cores 1,3 --rate-per-core 2k --connections-per-core 50").unwrap();
         assert_eq!(pinned.threads, [Some(1), Some(3)]);
         assert_eq!((pinned.rate, pinned.connections), (Some(4000.0), 100));
+        let several = parsed("--cores 1,3 -t 4 --backend epoll").unwrap();
+        assert_eq!(several.threads, [Some(1), Some(3), Some(1), Some(3)]);
+        assert_eq!((several.backend, plain.backend), (Some(brunt_load::Backend::Epoll), None));
         assert_eq!(parsed("-t 16").unwrap().connections, 16);
         for letter in ["-R", "-q", "--qps", "--rate"] {
             assert_eq!(parsed(&format!("{letter} 20k")).unwrap().rate, Some(20_000.0), "{letter}");

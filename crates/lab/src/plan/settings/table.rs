@@ -46,6 +46,33 @@ pub const TABLE: &[Setting] = &[
         get: |settings| Some(settings.client_cores.to_string()),
     },
     Setting {
+        key: optional(
+            "client_backend",
+            ValueType::OneOf(BACKENDS),
+            "Kernel interface of the generator. Default uring if available, else epoll.",
+        ),
+        set: |settings, text| {
+            if !BACKENDS.contains(&text) {
+                return Err(format!("'{text}' is not a backend: uring or epoll"));
+            }
+            store_some(&mut settings.client_backend, text.to_owned())
+        },
+        get: |settings| settings.client_backend.clone(),
+    },
+    Setting {
+        key: optional(
+            "client_threads",
+            ValueType::Count,
+            "Threads of the generator, as many on each of its cores. Default one for each core.",
+        ),
+        set: |settings, text| {
+            let count = count(text, MOST_THREADS)?;
+            settings.client_threads = Some(count.0);
+            Ok(count.to_string())
+        },
+        get: |settings| settings.client_threads.map(|threads| Count(threads).to_string()),
+    },
+    Setting {
         key: optional("path", ValueType::Path, "Path of HTTP requests, as /bytes/{size}; without it ping-pong."),
         set: |settings, text| store_some(&mut settings.path, path(text)?),
         get: |settings| settings.path.clone(),
@@ -160,6 +187,7 @@ pub const TABLE: &[Setting] = &[
     },
 ];
 
+const BACKENDS: &[&str] = &["uring", "epoll"];
 const ARRIVALS: &[&str] = &["constant", "poisson"];
 
 pub const NAMES: &[&str] = &{
@@ -237,6 +265,9 @@ fn client_cores(text: &str) -> Result<ClientCores, String> {
         (number, None) => cores(number).map(ClientCores::Fixed).map_err(hint),
     }
 }
+
+/// The most that `brunt load -t` takes.
+const MOST_THREADS: Count = Count(1024);
 
 /// Connections that the addresses and ports of one machine allow.
 const MOST_CONNECTIONS: Count = Count(1_000_000_000);

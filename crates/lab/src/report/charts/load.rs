@@ -45,6 +45,8 @@ pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
             ClientCores::PerServerCore(n) => format!("{} a server core", plural(n, "generator core")),
             ClientCores::Rest => "generator on all other cores".to_owned(),
         },
+        "client_backend" => format!("generator on {}", settings.client_backend.as_ref()?),
+        "client_threads" => plural(settings.client_threads? as usize, "generator thread"),
         "tester" => format!("tester {}", settings.get(name)?),
         "path" => format!("GET {}", settings.path.as_ref()?),
         "keepalive" if !settings.keeps_alive() => "one connection a request".to_owned(),

@@ -39,6 +39,9 @@ const FIGURES: &[Shown] = &[
     ("server", "MiB", 7, |f| format::mebibytes(f.rss_bytes)),
     ("bytes", "per conn", 6, |f| format::number(f.rss_per_connection_bytes, 0)),
     ("kernel", "per conn", 6, |f| format::number(f.slab_per_connection_bytes, 0)),
+    ("sockets", "per conn", 6, |f| format::number(f.slab_sockets_per_connection_bytes, 0)),
+    ("io_uring", "per conn", 6, |f| format::number(f.slab_io_uring_per_connection_bytes, 0)),
+    ("epoll", "per conn", 6, |f| format::number(f.slab_epoll_per_connection_bytes, 0)),
     ("", "conn/s", 6, |f| format::number(f.connect_rate, 0)),
     ("conn.", "served %", 6, |f| format::number(f.served_percent, 1)),
     ("Jain's", "index", 6, |f| format::number(f.jain_index, 3)),
@@ -229,6 +232,8 @@ pub fn header(name: &str) -> (&str, &str) {
     match name {
         "server_cores" => ("server", "cores"),
         "client_cores" => ("gen.", "cores"),
+        "client_backend" => ("gen.", "backend"),
+        "client_threads" => ("gen.", "threads"),
         "connections" => ("connec-", "tions"),
         "rate" => ("offered", "req/s"),
         "keepalive" => ("keep-", "alive"),

@@ -46,12 +46,14 @@ pub fn compact(selection: &Selection) -> RenderedTable {
 
 /// The load of each group in words; as planned if words do not tell the groups apart.
 fn headings(rows: &[&Row], groups: &[usize], settings: &[String]) -> Vec<String> {
-    let firsts: Vec<&Row> = grouped(groups.iter().copied().zip(rows)).into_iter().map(|(_, rows)| *rows[0]).collect();
-    let words: Vec<String> = firsts.iter().map(|row| phrases(&[row], settings)).collect();
-    if distinct(&words).len() == firsts.len() && words.iter().all(|words| !words.is_empty()) {
+    let groups: Vec<Vec<&Row>> =
+        grouped(groups.iter().copied().zip(rows.iter().copied())).into_iter().map(|(_, rows)| rows).collect();
+    // A plan may give a target a setting of its own, which is not that of its group.
+    let words: Vec<String> = groups.iter().map(|rows| phrases(rows, settings)).collect();
+    if distinct(&words).len() == groups.len() && words.iter().all(|words| !words.is_empty()) {
         return words;
     }
-    firsts.iter().map(|row| row.cell.combination().replace(',', ", ")).collect()
+    groups.iter().map(|rows| rows[0].cell.combination().replace(',', ", ")).collect()
 }
 
 fn columns_of(rows: &[&Row], settings: &[String], with_target: bool) -> Vec<Column> {

@@ -102,14 +102,14 @@ impl<'a> TrialContext<'a> {
     }
 }
 
-/// Tells `brunt serve echo` how many connections to expect, if one process cannot hold them.
+/// Tells `brunt serve echo` and `discard` how many connections to expect, if one process cannot hold them.
 fn processes(group: &TrialGroup, service: &str, args: &[String]) -> Vec<String> {
     let flag = "--connections";
     let connections = group.max_connections();
     let files = group.target.limits.open_files(environment::open_files().1);
     let is_set = args.iter().any(|word| word.split('=').next() == Some(flag));
     match service {
-        "echo" if connections.saturating_add(OTHER_FILES) > files && !is_set => {
+        "echo" | "discard" if connections.saturating_add(OTHER_FILES) > files && !is_set => {
             vec![flag.to_owned(), connections.to_string()]
         }
         _ => Vec::new(),
