@@ -147,9 +147,6 @@ impl Io {
     pub fn turn(&mut self, timeout: Option<Duration>) {
         self.metrics.turns += 1;
         let before = self.metrics.events;
-        if let Some(active) = &mut self.active {
-            active.begin_turn(self.metrics.turns);
-        }
         if !self.replenisher.is_idle() {
             self.replenish();
         }
