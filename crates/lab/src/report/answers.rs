@@ -3,8 +3,8 @@
 use super::tables::columns::varying;
 use super::{Report, Row, charts::load::phrases};
 use crate::format::{self, plural};
-use crate::slices::LoadComparison;
 use crate::slices::analysis::sentence;
+use crate::slices::{Figure, LoadComparison};
 use std::collections::BTreeSet;
 
 /// One sentence for each load, with the load if there are several.
@@ -50,6 +50,18 @@ pub fn basis(report: &Report) -> Option<String> {
     let sources = sources.into_iter().collect::<Vec<_>>().join(", ");
     let cpu = if sources.is_empty() { String::new() } else { format!("; CPU time from {sources}") };
     Some(format!("{}{cpu}", words.join(", ")))
+}
+
+/// How many comparisons have an answer: "answered: rate 19 of 20, CPU time a request 20 of 20"; `None` without slices.
+pub fn answered(report: &Report) -> Option<String> {
+    let of = |figure: Figure| {
+        let targets = report.comparisons.iter().flat_map(|load| &load.targets);
+        let verdicts: Vec<_> = targets.filter_map(|target| target.ratio(figure)).map(|ratio| &ratio.verdict).collect();
+        let known = verdicts.iter().filter(|verdict| verdict.is_answer()).count();
+        (!verdicts.is_empty()).then(|| format!("{} {known} of {}", figure.name(), verdicts.len()))
+    };
+    let figures: Vec<String> = [Figure::Rate, Figure::Cost].into_iter().filter_map(of).collect();
+    (!figures.is_empty()).then(|| format!("answered: {}", figures.join(", ")))
 }
 
 /// How to read the comparisons.

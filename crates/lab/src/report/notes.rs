@@ -38,7 +38,8 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
 
 /// What the figures of a table mean; of the default table if not `wide`.
 pub fn legend(report: &Report, wide: bool) -> Vec<String> {
-    let mut lines: Vec<String> = answers::basis(report).into_iter().chain(answers::legend(report)).collect();
+    let mut lines: Vec<String> =
+        [answers::basis(report), answers::answered(report), answers::legend(report)].into_iter().flatten().collect();
     let is_sliced = !report.comparisons.is_empty();
     if is_sliced {
         lines.push("Other figures: median over the starts. Percentiles are never averaged.".to_owned());

@@ -24,7 +24,7 @@ pub use sentence::sentence;
 
 use super::comparison::{Figure, LoadComparison, Ratio};
 use super::record::Slice;
-use crate::stats::ratio::holm;
+use crate::stats::ratio::benjamini_hochberg;
 use alarms::Strictness;
 use between::Between;
 use differences::{Readings, Series};
@@ -75,7 +75,7 @@ pub fn compare(
     }
     let ps: Vec<f64> = analyses.iter().flat_map(|a| &a.compared).map(|one| one.ratio.p).collect();
     let ratios = analyses.iter_mut().flat_map(|a| &mut a.compared).map(|one| &mut one.ratio);
-    for (ratio, p) in ratios.zip(holm(&ps)) {
+    for (ratio, p) in ratios.zip(benjamini_hochberg(&ps)) {
         ratio.p_adjusted = p;
     }
     let strictness = Strictness::of(analyses.iter().map(Analysis::tests).sum());

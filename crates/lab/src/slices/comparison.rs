@@ -54,7 +54,7 @@ pub struct Ratio {
     pub high: f64,
     /// Wilcoxon's signed-rank test over the rounds, or that of the interval with the spread between starts, whichever is larger.
     pub p: f64,
-    /// The same, adjusted for all comparisons of the table (Holm).
+    /// The same, adjusted for all comparisons of the table (Benjamini and Hochberg).
     pub p_adjusted: f64,
     /// Rounds, or groups of rounds, that it rests on.
     pub rounds: usize,

@@ -45,6 +45,7 @@ fn the_default_table_is_narrow_and_the_answer_stands_right_below_it() {
     assert!(below.iter().any(|line| line.starts_with("20k req/s offered: uring ")), "{text}");
     let basis = "41 rounds a load, 3 starts, 2 void, 37 s of load; CPU time from task clock (perf events)";
     assert!(below.contains(&basis), "{text}");
+    assert!(below.contains(&"answered: rate 3 of 3, CPU time a request 6 of 6"), "{text}");
 
     let narrow = report::text(&read, Style::Plain, Width::Within(Some(72)));
     assert!(["x baseline", "[95 %]", "verdict", "uring"].iter().all(|word| narrow.contains(word)), "{narrow}");
