@@ -93,7 +93,11 @@ impl Tester {
             ("--server-pid", Some(server_pid.to_string())),
             ("--out", Some(out.display().to_string())),
         ];
-        let flags = [("--no-keepalive", is_http && !settings.keeps_alive()), ("--insecure", settings.uses_tls())];
+        let flags = [
+            ("--steady", settings.steady == Some(true)),
+            ("--no-keepalive", is_http && !settings.keeps_alive()),
+            ("--insecure", settings.uses_tls()),
+        ];
         let mut args: Vec<String> = self.lead.iter().cloned().chain([cell.url(port)?]).collect();
         args.extend(valued.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten());
         args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned()));

@@ -2,6 +2,7 @@
 
 use crate::options::{Options, Target};
 use crate::{engine::coordinator::port_range, error::LoadError, http::Pipeline, local_addrs::LocalAddrs};
+use brunt_results::drift::MIN_STEADY;
 use brunt_runtime::net::Address;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -31,7 +32,7 @@ macro_rules! ensure {
 
 /// Rejects options that contradict each other or are out of range, naming the value and the remedy.
 pub fn options(options: &Options) -> Result<(), LoadError> {
-    let Options { connections, threads, duration, warmup, timeout, requests, .. } = options;
+    let Options { connections, threads, duration, warmup, steady, timeout, requests, .. } = options;
     ensure!(
         (1..=MAX_CONNECTIONS).contains(connections),
         "{connections} connections cannot be opened: give -c a number from 1 to {MAX_CONNECTIONS}"
@@ -46,6 +47,10 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     ensure!(
         !duration.is_zero() && *duration <= MAX_RUN && *warmup <= MAX_RUN,
         "a run of {duration:?} after {warmup:?} of warm-up cannot be made: give -d and --warmup a time up to a year, and -d more than 0s"
+    );
+    ensure!(
+        !steady || *warmup >= MIN_STEADY,
+        "a warm-up of at most {warmup:?} is too short to be judged: give --warmup at least {MIN_STEADY:?}, or leave out --steady"
     );
     ensure!(
         (Duration::from_millis(1)..=MAX_TIMEOUT).contains(timeout),
@@ -171,6 +176,7 @@ pub mod tests {
             group: None,
             duration: Duration::from_secs(1),
             warmup: Duration::ZERO,
+            steady: false,
             requests: None,
             rate: None,
             arrival: Arrival::Constant,

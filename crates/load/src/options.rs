@@ -125,6 +125,8 @@ pub struct Options {
     pub duration: Duration,
     /// Unmeasured load before the window.
     pub warmup: Duration,
+    /// The warm-up ends as soon as its figures have no drift, at the latest after `warmup`.
+    pub steady: bool,
     /// Completed requests after which the window ends, if that is before `duration`.
     pub requests: Option<u64>,
     /// Requests per second over all connections; `None` makes a closed loop.

@@ -116,6 +116,43 @@ fn the_observer_is_called_in_each_phase_on_the_callers_thread() {
 }
 
 #[test]
+fn a_warm_up_ends_once_the_load_is_steady_and_the_window_has_its_length() {
+    let _turn = alone();
+    let options = Options {
+        steady: true,
+        warmup: Duration::from_secs(30),
+        rate: Some(500.0),
+        threads: vec![None, None],
+        ..options(target(echo))
+    };
+    let mut notes = Notes::new(None);
+    let report = brunt_load::run(&options, &mut notes).unwrap();
+    let names: Vec<&str> = notes.calls.iter().map(|call| call.0).collect();
+    assert_eq!(names, ["started", "opened", "closed"]);
+    let (warm, window): (Vec<&Second>, Vec<&Second>) = report.seconds.iter().partition(|second| second.warmup);
+    let times = |seconds: &[&Second]| -> Vec<f64> { seconds.iter().map(|second| second.at_s).collect() };
+    assert!((8..30).contains(&warm.len()), "{}", warm.len());
+    assert_eq!(times(&warm), (1..=warm.len()).map(|second| second as f64).collect::<Vec<_>>());
+    assert_eq!(times(&window), [(warm.len() + 1) as f64]);
+    let load = &report.result.load;
+    assert_eq!((load.warmup_s, load.measured_s), (warm.len() as f64, 1.0));
+    assert_eq!(report.result.latency.response.count, 500);
+}
+
+#[test]
+fn a_stop_in_a_warm_up_that_would_end_by_rule_ends_the_run_without_a_window() {
+    let warmup = Duration::from_secs(60);
+    let options = Options { steady: true, warmup, threads: vec![None, None], ..options(target(echo)) };
+    let mut notes = Notes::new(Some(Duration::from_millis(400)));
+    notes.since = Some(Instant::now());
+    let report = brunt_load::run(&options, &mut notes).unwrap();
+    let load = &report.result.load;
+    assert!(report.result.interrupted);
+    assert_eq!((load.measured_s, report.result.requests.completed), (0.0, 0));
+    assert!((0.1..PATIENCE.as_secs_f64()).contains(&load.warmup_s), "{}", load.warmup_s);
+}
+
+#[test]
 fn a_stop_ends_the_run_early_and_keeps_what_was_measured() {
     let options = Options { duration: Duration::from_secs(60), threads: vec![None, None], ..options(target(echo)) };
     let mut notes = Notes::new(Some(Duration::from_millis(400)));

@@ -28,6 +28,19 @@ pub fn find(address: impl ToString) -> Result<Listeners, String> {
     }
 }
 
+/// The processes to meter of a server with these addresses. All or none: a subset would give a wrong sum.
+pub fn roots_of<A: ToString>(addresses: &[A]) -> Result<Vec<u32>, String> {
+    let mut pids = Vec::new();
+    for address in addresses {
+        for pid in find(address.to_string())?.roots {
+            if !pids.contains(&pid) {
+                pids.push(pid);
+            }
+        }
+    }
+    Ok(pids)
+}
+
 fn find_tcp(address: SocketAddr) -> Result<Listeners, String> {
     if !is_local(address.ip()) {
         return Err(format!("{address} is not an address of this machine, so its server cannot be metered from here"));

@@ -10,9 +10,12 @@ pub use trend::{Trend, trend};
 pub use warmup::warmup;
 
 use crate::{series::Second, verdict::ValidityIssue};
+use std::time::Duration;
 
 /// Shortest window that is judged, in whole seconds.
 pub const MIN_SECONDS: usize = 8;
+/// Shortest limit of a warm-up that ends by rule: the seconds that are judged, and two to decide in.
+pub const MIN_STEADY: Duration = Duration::from_secs(MIN_SECONDS as u64 + 2);
 /// Minimum drift reported, first second to last, as a share of the median.
 pub const DRIFT_SHARE: f64 = 0.1;
 /// Minimum z score of a trend: two-sided p = 0.005 for each of two figures, 0.01 for both.
@@ -29,13 +32,22 @@ pub fn check(seconds: &[Second]) -> Option<ValidityIssue> {
     if whole.len() < MIN_SECONDS {
         return None;
     }
-    let rates: Vec<f64> = whole.iter().map(|second| second.completed as f64).collect();
-    let medians: Option<Vec<f64>> = whole.iter().map(|second| second.p50_us).collect();
-    let evidence: Vec<String> = [("throughput", Some(rates)), ("the median response time", medians)]
+    let evidence = evidence(&whole);
+    (!evidence.is_empty()).then(|| ValidityIssue::NotStationary { evidence: evidence.join("; ") })
+}
+
+/// Whether these whole seconds, of a warm-up as well, are enough to be judged and have no drift.
+pub fn is_steady(seconds: &[Second]) -> bool {
+    seconds.len() >= MIN_SECONDS && evidence(&seconds.iter().collect::<Vec<_>>()).is_empty()
+}
+
+fn evidence(seconds: &[&Second]) -> Vec<String> {
+    let rates = seconds.iter().map(|second| second.completed as f64).collect();
+    let medians: Option<Vec<f64>> = seconds.iter().map(|second| second.p50_us).collect();
+    [("throughput", Some(rates)), ("the median response time", medians)]
         .into_iter()
         .filter_map(|(what, values)| drift(what, &values?))
-        .collect();
-    (!evidence.is_empty()).then(|| ValidityIssue::NotStationary { evidence: evidence.join("; ") })
+        .collect()
 }
 
 /// The whole seconds of the measured window.

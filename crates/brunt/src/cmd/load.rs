@@ -23,11 +23,10 @@ mod tls;
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
 use super::stdout;
 use brunt_lab::Error;
-use brunt_meter::ServerMeter;
+use brunt_meter::{ServerMeter, listener};
 use brunt_results::acceptance::Acceptance;
 use brunt_results::verdict::{Kind, ValidityIssue, Verdict};
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, drift, env::Env, judge};
-use brunt_runtime::net::Address;
 use clap::{Parser, ValueEnum};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -87,6 +86,10 @@ pub struct Args {
     /// Load before the measured window [default: 1s, at most a fifth of the duration]
     #[arg(long, value_name = "TIME", help_heading = LOAD)]
     warmup: Option<Span>,
+    /// End the warm-up as soon as rate and median are steady and every connection of a closed loop has had its turn;
+    /// --warmup is then the longest [default: 60s]
+    #[arg(long, help_heading = LOAD)]
+    steady: bool,
     /// Connections opened per second [default: as fast as the target accepts]
     #[arg(long, value_name = "RATE", help_heading = LOAD)]
     connect_rate: Option<Rate>,
@@ -216,7 +219,7 @@ pub(super) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
     Ok(match line.args.server_pid {
         _ if line.args.no_meter => None,
         Some(pid) => Some(pid),
-        None => listeners(&options.target.addresses()).ok().and_then(|pids| pids.first().copied()),
+        None => listener::roots_of(&options.target.addresses()).ok().and_then(|pids| pids.first().copied()),
     })
 }
 
@@ -338,7 +341,7 @@ impl Args {
                 Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listeners(&target.addresses()).and_then(|pids| ServerMeter::attach_all(&pids)),
+            None => listener::roots_of(&target.addresses()).and_then(|pids| ServerMeter::attach_all(&pids)),
         })
     }
 
@@ -376,19 +379,6 @@ fn verdict(
     }
     issues.extend(server_exit);
     Verdict::of(issues)
-}
-
-/// Processes that listen on the addresses. All or none: a subset would give a wrong sum.
-fn listeners(addresses: &[Address]) -> Result<Vec<u32>, String> {
-    let mut pids = Vec::new();
-    for address in addresses {
-        for pid in brunt_meter::listener::find(address)?.roots {
-            if !pids.contains(&pid) {
-                pids.push(pid);
-            }
-        }
-    }
-    Ok(pids)
 }
 
 /// Text summary of a stored result.

@@ -53,6 +53,20 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
 }
 
 #[test]
+fn the_window_begins_at_the_same_time_in_all_processes_if_a_rule_ends_the_warm_up() {
+    let _alone = alone();
+    let server = Server::start(brunt(&format!("serve echo --listen 127.0.0.1:{} --connections 300", free_port())));
+    let flags = "-c 300 -R 500 -d 3s --steady --warmup 30s -T 30s --json - --quiet --allow-untrusted";
+    let output = Load::start(&format!("tcp://{} {flags}", server.address())).end();
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let warmup = number(&result, "load.warmup_s");
+    assert!((8.0..=30.0).contains(&warmup) && warmup.fract() == 0.0, "{warmup}");
+    assert_eq!(number(&result, "load.measured_s"), 3.0);
+    assert_eq!(number(&result, "latency.response.count"), 1500.0, "{}", told(&output));
+}
+
+#[test]
 fn connections_fill_one_process_after_the_other() {
     if !with_descriptors(13_000, "together::connections_fill_one_process_after_the_other") {
         return;

@@ -7,7 +7,7 @@ mod table;
 
 use super::policy::ALONE;
 use super::tester::{self, Capabilities};
-use brunt_results::{Size, Span};
+use brunt_results::{Size, Span, drift::MIN_STEADY};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -58,6 +58,9 @@ pub struct Settings {
     pub arrival: Option<String>,
     pub duration: Span,
     pub warmup: Span,
+    /// Whether the warm-up ends as soon as the load is steady, at the latest after `warmup`; `None` is no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<bool>,
     /// Number of requests after which the load ends, before `duration`; `None` is no such number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
@@ -101,6 +104,7 @@ impl Default for Settings {
             arrival: None,
             duration: Span(Duration::from_secs(3)),
             warmup: Span(Duration::from_millis(500)),
+            steady: None,
             requests: None,
             timeout: None,
             tester: None,
@@ -145,6 +149,13 @@ impl Settings {
     /// Why the tester cannot make this load, if it cannot.
     pub fn tester_limitation(&self) -> Option<String> {
         let Some(tester) = self.external_tester() else {
+            let least = Span(MIN_STEADY);
+            if self.steady == Some(true) && self.warmup < least {
+                return Some(format!(
+                    "a warm-up of {} is too short to be steady: warmup = \"{least}\" or longer",
+                    self.warmup
+                ));
+            }
             return (self.vary.is_some() && self.path.is_none()).then(|| VARY_WITHOUT_PATH.to_owned());
         };
         let name = tester.name;
@@ -173,6 +184,9 @@ impl Settings {
         if self.requests.is_some() && !tester.supports_requests {
             let others = others(|other| other.supports_requests);
             return Some(format!("{name} cannot end after a number of requests: remove requests, or {others}"));
+        }
+        if self.steady == Some(true) {
+            return Some(format!("{name} has no warm-up of its own to end: remove steady, or use tester brunt"));
         }
         if self.vary.is_some() {
             return Some(format!("{name} sends equal requests: vary = 1, or tester brunt"));
@@ -244,6 +258,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_warm_up_that_ends_by_rule_has_room_for_the_seconds_that_are_judged() {
+        let limitation = |warmup: &str| {
+            let mut settings = Settings::default();
+            settings.set("steady", "true").unwrap();
+            settings.set("warmup", warmup).unwrap();
+            settings.tester_limitation()
+        };
+        assert!(limitation("9s").unwrap().ends_with("warmup = \"10s\" or longer"));
+        assert_eq!(limitation("10s"), None);
+    }
+
+    #[test]
     fn every_setting_round_trips_in_normal_form() {
         for (name, text, normal) in [
             ("server_cores", "4", "4"),
@@ -268,6 +294,7 @@ mod tests {
             ("keepalive", "false", "false"),
             ("vary", "4000", "4k"),
             ("requests", "1000000", "1M"),
+            ("steady", "true", "true"),
             ("tls", "true", "true"),
             ("co_runner", "memory", "memory"),
             ("policy", "static=0.50", "static=0.5"),
@@ -299,6 +326,7 @@ mod tests {
             ("keepalive", &["no"]),
             ("vary", &["0", "2M"]),
             ("requests", &["0", "all"]),
+            ("steady", &["soon"]),
             ("tls", &["yes"]),
             ("co_runner", &["a,b", ""]),
             ("policy", &["static", "static=-1", "heracles/0", "Graded"]),

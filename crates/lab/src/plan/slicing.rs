@@ -1,5 +1,6 @@
 //! How the targets of a plan take turns, and how sure their comparison has to be.
 
+use super::phase::Override;
 use super::source::{Source, Table, Value};
 use super::{Plan, PlanError};
 use crate::plan::settings::Amount;
@@ -71,6 +72,13 @@ impl Plan {
         }
         if self.load.requests.is_some() || axes().any(|axis| axis.name == "requests") {
             return Some("a load ends after a number of requests, and slices after a time".to_owned());
+        }
+        let sets_steady = |overridden: &Override| overridden.set.iter().any(|(name, _)| name == "steady");
+        if self.load.steady.is_some()
+            || axes().any(|axis| axis.name == "steady")
+            || self.overrides.iter().any(sets_steady)
+        {
+            return Some("its warm-up ends by rule, and that of slices after a time".to_owned());
         }
         if per_core || most.is_some_and(|most| most > MOST_CONNECTIONS) {
             return Some(format!("a load has more than {MOST_CONNECTIONS} connections"));

@@ -54,6 +54,7 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
         target,
         duration: WINDOW,
         warmup: WARMUP,
+        steady: false,
         requests: None,
         rate: None,
         connect_rate: None,

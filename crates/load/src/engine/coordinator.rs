@@ -3,6 +3,7 @@
 
 use super::shared::Shared;
 use super::thread::Message;
+use super::warmup::Warmup;
 use crate::measure::collector::Collector;
 use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
@@ -44,6 +45,11 @@ pub enum Order {
         open: u64,
         close: u64,
     },
+    /// Sets the window in the warm-up, where it was left open.
+    Open {
+        open: u64,
+        close: u64,
+    },
     /// Ends the window early.
     Close(u64),
     Release,
@@ -67,6 +73,8 @@ pub struct Coordinator<'s> {
     connecting: usize,
     connect_rate: Option<f64>,
     served: Served,
+    /// While its end is not decided.
+    warmup: Option<Warmup>,
     /// Exit reason of a process that was lost during the load.
     lost: Option<String>,
 }
@@ -102,6 +110,7 @@ impl<'s> Coordinator<'s> {
             connecting: 0,
             connect_rate: None,
             served: Served::default(),
+            warmup: None,
             lost: None,
         }
     }
@@ -238,8 +247,10 @@ impl<'s> Coordinator<'s> {
         observer.started(&self.tids);
         let start_delay = self.notice();
         let start = shared.clock.now() + start_delay.as_nanos() as u64;
-        let open = start + shared.options.warmup.as_nanos() as u64;
-        let close = if self.interrupted { start } else { open + shared.options.duration.as_nanos() as u64 };
+        self.warmup = Warmup::new(&shared.options, start);
+        let duration = shared.options.duration.as_nanos() as u64;
+        let open = if self.warmup.is_some() { u64::MAX } else { start + shared.options.warmup.as_nanos() as u64 };
+        let close = if self.interrupted { start } else { open.saturating_add(duration) };
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
         let mut collector = Collector::new(self.tids.len(), start, SystemTime::now() + start_delay, schedules);
@@ -247,7 +258,16 @@ impl<'s> Coordinator<'s> {
         let mut lines = shared.options.counts.map(|counting| Lines::new(&counting, self.tids.len(), start, zero_ns));
         let (mut opened, mut closed, mut ends_early) = (false, false, false);
         loop {
-            let (now, close) = (shared.clock.now(), shared.close.load(Relaxed));
+            let now = shared.clock.now();
+            // Threads look for the start in each second, so they have to know it before the one that ends there.
+            let notice = 4 * self.notice();
+            if let Some(open) = self.warmup.as_ref().filter(|_| !closed && !ends_early).and_then(|w| w.end(now, notice))
+            {
+                self.warmup = None;
+                shared.open_at(open, open + duration);
+                self.order(Order::Open { open, close: open + duration });
+            }
+            let (open, close) = (shared.open.load(Relaxed), shared.close.load(Relaxed));
             if !opened && now >= open && open < close {
                 opened = true;
                 observer.window_opened();
@@ -297,6 +317,7 @@ impl<'s> Coordinator<'s> {
                 let _ = self.spares.get(thread).map(|spare| spare.send(interval));
                 while let Some(mut second) = collector.next_second(false) {
                     observer.second(&mut second);
+                    self.warmup.iter_mut().for_each(|warmup| warmup.add(&second));
                     collector.keep(second);
                 }
             }
@@ -330,6 +351,8 @@ impl<'s> Coordinator<'s> {
         let totals = collector.finish(unsent, open, close);
         let measured = Duration::from_nanos(close.saturating_sub(open));
         let mut result = report::result(&shared.options, measured, &totals);
+        result.load.warmup_s =
+            Duration::from_nanos(open.min(close).saturating_sub(shared.start.load(Relaxed))).as_secs_f64();
         result.interrupted = self.interrupted || self.lost.is_some();
         result.first_wrong_reply = shared.wrong_reply.get().cloned();
         let (opened, peak) = shared.connecting.counts();

@@ -13,5 +13,6 @@ pub(crate) mod shared;
 pub(crate) mod slices;
 pub(crate) mod thread;
 pub(crate) mod transport;
+mod warmup;
 pub(crate) mod worker;
 pub(crate) mod wrong_reply;

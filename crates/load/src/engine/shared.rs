@@ -3,7 +3,7 @@
 //! Written rarely: the only thing that every request reads is the end of the window.
 
 use super::{commands::Commands, hosts::Hosts};
-use crate::measure::{handshakes::Handshakes, recorder::Budget};
+use crate::measure::{handshakes::Handshakes, links::Budget};
 use crate::options::Options;
 use brunt_results::WrongReply;
 use brunt_runtime::CancellationToken;
@@ -234,8 +234,8 @@ pub struct Shared {
     /// Start of the load.
     pub start: AtomicU64,
     /// Start of the window.
-    pub open: AtomicU64,
-    /// End of the window; `u64::MAX` until it is set.
+    pub open: Arc<AtomicU64>,
+    /// End of the window; as `open`, `u64::MAX` until it is set.
     pub close: Arc<AtomicU64>,
     pub budget: Option<Arc<Budget>>,
     /// Those of a session; `None` of a single load.
@@ -262,7 +262,7 @@ impl Shared {
             connecting: Connecting::new(hosts.addresses.len()),
             hosts,
             start: AtomicU64::new(0),
-            open: AtomicU64::new(0),
+            open: Arc::new(AtomicU64::new(u64::MAX)),
             close: Arc::new(AtomicU64::new(u64::MAX)),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
             commands: None,
@@ -291,6 +291,12 @@ impl Shared {
         self.open.store(open_ns, Relaxed);
         self.close_at(close_ns);
         self.go.cancel();
+    }
+
+    /// Sets start and end of the window, in a warm-up whose end was not set.
+    pub fn open_at(&self, open_ns: u64, close_ns: u64) {
+        self.open.store(open_ns, Relaxed);
+        self.close_at(close_ns);
     }
 
     /// The handshakes of all threads; a lock costs little beside a handshake.

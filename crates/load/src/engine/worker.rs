@@ -2,7 +2,8 @@
 
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
-use crate::measure::recorder::{Failure, Links, Recorder};
+use crate::measure::links::Links;
+use crate::measure::recorder::{Failure, Recorder};
 use crate::measure::{counter::Counter, interval::Usage};
 use crate::{http::Http, schedule::Schedule, schedule::Share};
 use brunt_runtime::net::Address;
@@ -65,6 +66,7 @@ impl<P> Worker<P> {
         let options = &shared.options;
         let spin_ns = Rc::new(Cell::new(0));
         let links = Links {
+            open: Arc::clone(&shared.open),
             close: Arc::clone(&shared.close),
             budget: shared.budget.clone(),
             meter: meter(shared.clock, Rc::clone(&spin_ns)),

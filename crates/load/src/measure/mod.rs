@@ -7,5 +7,6 @@ pub(crate) mod counts;
 pub(crate) mod handshakes;
 pub(crate) mod histogram;
 pub(crate) mod interval;
+pub(crate) mod links;
 pub(crate) mod recorder;
 pub(crate) mod served;

@@ -13,9 +13,10 @@
 //! event after it comes later.
 
 use crate::measure::counter::Counter;
-use crate::measure::interval::{Counters, Interval, Phase, Usage};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::{collections::VecDeque, mem, sync::Arc, task::Waker};
+use crate::measure::interval::{Counters, Interval, Phase};
+use crate::measure::links::Links;
+use std::sync::atomic::Ordering::Relaxed;
+use std::{collections::VecDeque, mem, task::Waker};
 
 /// Length of an interval, and of a line of the series.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -31,33 +32,11 @@ pub enum Failure {
     Mismatch,
 }
 
-/// Limit of completions over all threads, which ends the window.
-#[derive(Debug)]
-pub struct Budget {
-    limit: u64,
-    done: AtomicU64,
-}
-
-impl Budget {
-    pub fn new(limit: u64) -> Self {
-        Self { limit, done: AtomicU64::new(0) }
-    }
-}
-
-/// What a recorder shares with the rest of the run.
-pub struct Links {
-    /// End of the window, in nanoseconds of the run's clock; set to an earlier time to end a run early.
-    pub close: Arc<AtomicU64>,
-    pub budget: Option<Arc<Budget>>,
-    /// Reads this thread's CPU usage.
-    pub meter: Box<dyn Fn() -> Usage>,
-}
-
 pub struct Recorder {
     current: Box<Interval>,
     /// End of the current interval unless `links.close` comes first.
     next_ns: u64,
-    /// Start of the window.
+    /// Start of the window; `u64::MAX` if it is not set yet, and then that of `links` is looked at in each second.
     pub open_ns: u64,
     /// Latencies are kept of requests intended at or after this time.
     from_ns: u64,
@@ -366,6 +345,9 @@ impl Recorder {
             let end_ns = self.next_ns.min(close_ns);
             if now_ns < end_ns {
                 return;
+            }
+            if self.open_ns == u64::MAX {
+                self.open_ns = self.links.open.load(Relaxed);
             }
             if end_ns == close_ns {
                 self.current.counters.unanswered += self.outstanding;

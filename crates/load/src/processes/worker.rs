@@ -35,6 +35,7 @@ fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
         Order::Connect { threads } if threads > first => ordered.connect.cancel(),
         Order::Connect { .. } => (),
         Order::Begin { start, open, close } => ordered.begin(start, open, close),
+        Order::Open { open, close } => ordered.open_at(open, close),
         Order::Close(at) => ordered.close_at(at),
         Order::Release => ordered.release.cancel(),
     };

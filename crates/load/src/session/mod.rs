@@ -94,8 +94,14 @@ impl Session {
     /// # Errors
     /// As [`crate::run`], or [`LoadError::Interrupted`].
     pub fn open(options: &Options, stop: &AtomicBool) -> Result<Self, LoadError> {
-        let options =
-            Options { duration: PATIENCE, warmup: Duration::ZERO, requests: None, counts: None, ..options.clone() };
+        let options = Options {
+            duration: PATIENCE,
+            warmup: Duration::ZERO,
+            steady: false,
+            requests: None,
+            counts: None,
+            ..options.clone()
+        };
         check::options(&options)?;
         make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
         let shared = Arc::new(Shared::of_session(&options, Clock::start()));

@@ -48,6 +48,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         group: None,
         duration: Duration::from_secs(1),
         warmup: Duration::ZERO,
+        steady: false,
         requests: None,
         rate: None,
         arrival: Arrival::Constant,

@@ -157,6 +157,7 @@ pub fn short(http: Http) -> Options {
         group: None,
         duration: Duration::from_millis(400),
         warmup: Duration::ZERO,
+        steady: false,
         requests: None,
         rate: None,
         arrival: Arrival::Constant,

@@ -1,6 +1,6 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::{Args, listeners, options, session::Sessions, usage};
+use super::{Args, options, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::{status_line::StatusLine, stdout};
 use brunt_lab::Error;
@@ -9,7 +9,7 @@ use brunt_lab::slices::analysis::{self, Progress, SlicedLoad};
 use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
 use brunt_lab::slices::{Slice, record, text};
-use brunt_meter::slice::ServerCpu;
+use brunt_meter::{listener, slice::ServerCpu};
 use brunt_results::{ExitCode, Span, directory::Directory};
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -43,6 +43,7 @@ const HEADING: &str = "Comparison";
 fn unused(args: &Args) -> Option<&'static str> {
     super::first_given(&[
         ("-n", args.requests.is_some()),
+        ("--steady", args.steady),
         ("--server-pid", args.server_pid.is_some()),
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
@@ -132,7 +133,7 @@ impl Args {
 
 /// The CPU meter of the local process that listens on the addresses.
 fn server(addresses: &[brunt_runtime::net::Address]) -> Option<ServerCpu> {
-    ServerCpu::attach(*listeners(addresses).ok()?.first()?).ok()
+    ServerCpu::attach(*listener::roots_of(addresses).ok()?.first()?).ok()
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

@@ -9,7 +9,7 @@ use super::{Args, Arrival, first_given, usage};
 use brunt_lab::Error;
 use brunt_load::{Options, Target};
 use brunt_meter::doctor::{self, Facts};
-use brunt_results::{Cores, Count, Rate, Size, Span};
+use brunt_results::{Cores, Count, Rate, Size, Span, drift};
 use brunt_runtime::net::Address;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -29,6 +29,8 @@ const MOST_THREADS: u64 = 1024;
 const MOST_CONNECTIONS: u64 = 100_000_000;
 /// No machine sends or connects faster.
 const MOST_RATE: Rate = Rate(10e6);
+/// Longest warm-up with --steady.
+const STEADY_LIMIT: Duration = Duration::from_secs(60);
 const MESSAGE: Size = Size(100);
 const LARGEST_MESSAGE: Size = Size(1 << 30);
 
@@ -71,6 +73,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         group: None,
         duration,
         warmup,
+        steady: args.steady,
         requests: args.requests.map(|count| count.0),
         rate,
         arrival: match args.arrival {
@@ -224,9 +227,18 @@ fn times(args: &Args) -> Result<(Duration, Duration), Error> {
         (None, Some(_)) => LONGEST,
         (None, None) => DURATION,
     };
-    let warmup = args.warmup.map_or_else(|| (duration / 5).min(Duration::from_secs(1)), |warmup| warmup.0);
-    for (flag, time, least_ms) in [("-d", duration, 10), ("-T", args.timeout.0, 1), ("--warmup", warmup, 0)] {
-        let (time, least, most) = (Span(time), Span(Duration::from_millis(least_ms)), Span(LONGEST));
+    let warmup = match args.warmup {
+        Some(warmup) => warmup.0,
+        None if args.steady => STEADY_LIMIT,
+        None => (duration / 5).min(Duration::from_secs(1)),
+    };
+    let (warmup_flag, least_warmup) =
+        if args.steady { ("--steady --warmup", drift::MIN_STEADY) } else { ("--warmup", Duration::ZERO) };
+    let ms = Duration::from_millis;
+    for (flag, time, least) in
+        [("-d", duration, ms(10)), ("-T", args.timeout.0, ms(1)), (warmup_flag, warmup, least_warmup)]
+    {
+        let (time, least, most) = (Span(time), Span(least), Span(LONGEST));
         if time < least {
             return usage(format!("{flag} {time}: it must be at least {least}"));
         }

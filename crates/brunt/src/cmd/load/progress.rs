@@ -28,7 +28,8 @@ impl Progress {
         let warmup_s = options.warmup.as_secs_f64();
         Self {
             line,
-            total_s: options.requests.is_none().then_some(warmup_s + options.duration.as_secs_f64()),
+            total_s: (options.requests.is_none() && !options.steady)
+                .then_some(warmup_s + options.duration.as_secs_f64()),
             warmup_s,
             last_s: 0.0,
             errors: 0,
@@ -105,9 +106,10 @@ fn announcement(options: &Options, processes: usize) -> String {
         more => format!("in {more} processes"),
     };
     format!(
-        "{}: {}{messages} {threads}, {rate}; {} of warm-up, then {end}",
+        "{}: {}{messages} {threads}, {rate}; {}{} of warm-up, then {end}",
         options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         format::plural(options.connections as u64, "connection"),
+        if options.steady { "at most " } else { "" },
         Span(options.warmup),
     )
 }

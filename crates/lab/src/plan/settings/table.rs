@@ -167,6 +167,15 @@ pub const TABLE: &[Setting] = &[
         get: |settings| Some(settings.warmup.to_string()),
     },
     Setting {
+        key: optional(
+            "steady",
+            ValueType::Truth,
+            "The warm-up ends as soon as the load is steady, at the latest after `warmup`. Default false.",
+        ),
+        set: |settings, text| store_some(&mut settings.steady, truth(text)?),
+        get: |settings| settings.steady.map(|steady| steady.to_string()),
+    },
+    Setting {
         key: optional("timeout", ValueType::Span, "Time limit of a request. Default: the tester's own."),
         set: |settings, text| store_some(&mut settings.timeout, span(text, 1)?),
         get: |settings| settings.timeout.map(|timeout| timeout.to_string()),

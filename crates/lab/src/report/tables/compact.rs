@@ -44,8 +44,11 @@ pub fn compact(selection: &Selection) -> RenderedTable {
     }
 }
 
-/// The load of each group in words; as planned if words do not tell the groups apart.
+/// The load of each group in words; as planned if words do not tell the groups apart. None for the only load.
 fn headings(rows: &[&Row], groups: &[usize], settings: &[String]) -> Vec<String> {
+    if settings.is_empty() {
+        return Vec::new();
+    }
     let groups: Vec<Vec<&Row>> =
         grouped(groups.iter().copied().zip(rows.iter().copied())).into_iter().map(|(_, rows)| rows).collect();
     // A plan may give a target a setting of its own, which is not that of its group.

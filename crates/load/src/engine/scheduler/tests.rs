@@ -3,7 +3,7 @@
 use super::*;
 use crate::measure::histogram::{RawHistogram, tests::millis};
 use crate::measure::interval::{Counters, Interval, Usage};
-use crate::measure::recorder::{Links, Recorder};
+use crate::measure::{links::Links, recorder::Recorder};
 use crate::schedule::{Arrival, Share};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
@@ -35,7 +35,12 @@ pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u
         let share = Share { thread: 0, threads: 1, connections, group: 1 };
         Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
     });
-    let links = Links { close: Arc::new(AtomicU64::new(CLOSE)), budget: None, meter: Box::new(Usage::default) };
+    let links = Links {
+        open: Arc::default(),
+        close: Arc::new(AtomicU64::new(CLOSE)),
+        budget: None,
+        meter: Box::new(Usage::default),
+    };
     let mut recorder = Recorder::new(schedule.is_none(), links, None);
     recorder.begin(START, START);
     let mut scheduler = Scheduler::new(connections, depth, schedule, timeout_ms * MS, recorder);

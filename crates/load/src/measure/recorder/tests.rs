@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::measure::histogram::tests::millis;
+use crate::measure::interval::Usage;
+use crate::measure::links::Budget;
 use brunt_results::result::Errors;
+use std::sync::{Arc, atomic::AtomicU64};
 
 const S: u64 = SECOND_NS;
 const MS: u64 = S / 1000;
@@ -18,6 +21,7 @@ impl Run {
     fn new(closed_loop: bool, budget: Option<u64>) -> Self {
         let close = Arc::new(AtomicU64::new(u64::MAX));
         let links = Links {
+            open: Arc::default(),
             close: Arc::clone(&close),
             budget: budget.map(|limit| Arc::new(Budget::new(limit))),
             meter: Box::new(Usage::default),
