@@ -13,6 +13,7 @@ mod live;
 mod markdown;
 mod multi_run;
 mod notes;
+mod published;
 mod row;
 mod svg;
 mod tables;
@@ -41,6 +42,7 @@ pub use html::{page, page_of_runs};
 pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};
+pub use published::Published;
 pub use row::{Figures, Row};
 pub(crate) use svg::knee::{Knee, KneePoint, Mark};
 pub use terminal::{Width, text, width};
@@ -62,6 +64,8 @@ pub struct Report {
     pub envs: Vec<Env>,
     /// Of one trial with best-effort jobs, where a controller's audit log has it.
     pub timeline: Option<Timeline>,
+    /// Figures of others that charts show beside the run's; the caller sets them.
+    pub published: Vec<Published>,
 }
 
 pub fn read(dir: &Path) -> io::Result<Report> {
@@ -104,7 +108,18 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
     let timeline = timeline::read(&rows, &store);
-    Ok(Report { experiment, rows, comparisons, by_trials, differences, not_run, skipped, envs, timeline })
+    Ok(Report {
+        experiment,
+        rows,
+        comparisons,
+        by_trials,
+        differences,
+        not_run,
+        skipped,
+        envs,
+        timeline,
+        published: Vec::new(),
+    })
 }
 
 /// The results of a cell.

@@ -3,7 +3,7 @@
 use super::{load, stdout};
 use brunt_lab::Error;
 use brunt_lab::plan::Style;
-use brunt_lab::report::{self, Report, Run};
+use brunt_lab::report::{self, Published, Report, Run};
 use brunt_lab::run_directory::RunDirectory;
 use brunt_results::{ExitCode, directory::Directory};
 use std::fs;
@@ -34,6 +34,10 @@ pub struct Args {
     /// Also write report.md, report.html and charts into the run directories
     #[arg(long)]
     write: bool,
+    /// Figures that others published, for charts that show them beside those of the run; may be repeated. The guide describes the
+    /// file (docs/guide/report.md)
+    #[arg(long, value_name = "FILE")]
+    published: Vec<PathBuf>,
 }
 
 impl Args {
@@ -54,7 +58,7 @@ impl Args {
         let read = |dir: &PathBuf| {
             let store = RunDirectory::at(dir);
             if store.experiment()?.is_some() {
-                return Ok((report::read(dir)?, store));
+                return Ok((self.read(dir)?, store));
             }
             if !Directory::open(dir).is_complete() {
                 return Err(no_results(dir));
@@ -79,10 +83,17 @@ impl Args {
         Ok(())
     }
 
+    /// The run with the published figures.
+    fn read(&self, dir: &Path) -> Result<Report, Error> {
+        let mut report = report::read(dir)?;
+        report.published = self.published.iter().map(|file| Published::read(file)).collect::<Result<_, _>>()?;
+        Ok(report)
+    }
+
     fn page(&self, dir: &Path) -> Result<String, Error> {
         let store = RunDirectory::at(dir);
         if store.experiment()?.is_some() {
-            let report = report::read(dir)?;
+            let report = self.read(dir)?;
             if self.write {
                 let place = report::write(&report, &store)?;
                 let _ = writeln!(io::stderr(), "report: {}", place.display());

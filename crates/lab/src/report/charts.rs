@@ -52,6 +52,9 @@ pub fn charts(report: &Report) -> Vec<Chart> {
         let subtitle = format!("{}: {load}", report.experiment.name);
         charts.push(Chart { table: 0, file, rows: Vec::new(), body, title, load, subtitle, footer: footer.clone() });
     }
+    for chart in report.published.iter().flat_map(|published| published.charts(report)) {
+        charts.push(Chart { file: free_file(&mut files, &chart.title), ..chart });
+    }
     if report.is_colocated() {
         charts.extend(colocated(report, &footer));
         return charts;
@@ -62,9 +65,7 @@ pub fn charts(report: &Report) -> Vec<Chart> {
             let load = under(&part.rows, part.over, &choice);
             let subtitle = format!("{}: {load}", report.experiment.name);
             let title = title(&part.rows, part.over, &choice);
-            let slug = slug(&title);
-            let names = (1..).map(|n| if n == 1 { format!("{slug}.svg") } else { format!("{slug}-{n}.svg") });
-            let file = names.into_iter().find(|name| files.insert(name.clone())).unwrap_or_default();
+            let file = free_file(&mut files, &title);
             let rows = choice.rows.iter().map(|row| report.index_of(row)).collect();
             let footer = footer.clone();
             charts.push(Chart { table, file, rows, body: choice.body, title, load, subtitle, footer });
@@ -143,7 +144,7 @@ fn repeats(choice: &ChartSelection) -> Option<String> {
     let has_ranges = match &choice.body {
         Body::Lines(lines) => lines.points().any(|point| point.range.is_some()),
         Body::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
-        Body::Ratios(_) | Body::Heat(_) | Body::Timeline(_) => false,
+        Body::Published(_) | Body::Ratios(_) | Body::Heat(_) | Body::Timeline(_) => false,
     };
     let figure = if has_ranges { "median and range" } else { "median" };
     match high {
@@ -156,7 +157,7 @@ fn repeats(choice: &ChartSelection) -> Option<String> {
 impl Body {
     fn is_of(&self, metric: Metric) -> bool {
         match self {
-            Self::Lines(lines) => lines.metric == metric,
+            Self::Lines(lines) | Self::Published(lines) => lines.metric == metric,
             Self::Bars(bars) => bars.metric == metric,
             Self::Ratios(_) | Self::Heat(_) | Self::Timeline(_) => false,
         }
@@ -165,7 +166,7 @@ impl Body {
     /// Text alternative: one sentence per line or bar.
     pub(super) fn description(&self) -> String {
         match self {
-            Self::Lines(lines) => lines.description(),
+            Self::Lines(lines) | Self::Published(lines) => lines.description(),
             Self::Bars(bars) => bars.description(),
             Self::Ratios(ratios) => ratios.description(),
             Self::Heat(heat) => heat.description(),
@@ -174,7 +175,7 @@ impl Body {
     }
 }
 
-fn footer(report: &Report) -> String {
+pub(super) fn footer(report: &Report) -> String {
     let machines: BTreeSet<String> = report.envs.iter().map(notes::machine).collect();
     let mut machines = machines.into_iter();
     match (machines.next(), machines.len()) {
@@ -182,6 +183,13 @@ fn footer(report: &Report) -> String {
         (Some(one), 0) => one,
         (Some(_), others) => format!("{} different environments, see the report", others + 1),
     }
+}
+
+/// A file name after the title that no other chart has.
+fn free_file(files: &mut BTreeSet<String>, title: &str) -> String {
+    let slug = slug(title);
+    let mut names = (1..).map(|n| if n == 1 { format!("{slug}.svg") } else { format!("{slug}-{n}.svg") });
+    names.find(|name| files.insert(name.clone())).unwrap_or_default()
 }
 
 fn slug(title: &str) -> String {

@@ -51,7 +51,9 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     let not_run = runs.iter().map(|run| run.report.not_run).sum();
     let envs = runs.iter().flat_map(|run| run.report.envs.clone()).collect();
     let (skipped, timeline) = (Vec::new(), None);
-    Report { experiment, rows: all, comparisons, by_trials, differences, not_run, skipped, envs, timeline }
+    // The same for all.
+    let published = runs[0].report.published.clone();
+    Report { experiment, rows: all, comparisons, by_trials, differences, not_run, skipped, envs, timeline, published }
 }
 
 /// The comparison with target names prefixed.

@@ -110,7 +110,9 @@ impl Chart {
             description: self.body.description(),
         };
         match &self.body {
-            Body::Lines(lines) => frame(&titles, lines::height(lines), |area, top| lines::draw(lines, area, top)),
+            Body::Lines(lines) | Body::Published(lines) => {
+                frame(&titles, lines::height(lines), |area, top| lines::draw(lines, area, top))
+            }
             Body::Ratios(of) => frame(&titles, ratios::height(of), |area, top| ratios::draw(of, area, top)),
             Body::Heat(heat) => frame(&titles, heat::height(heat), |area, top| heat::draw(heat, area, top)),
             Body::Timeline(of) => frame(&titles, timeline::height(), |area, top| timeline::draw(of, area, top)),

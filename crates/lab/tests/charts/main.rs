@@ -203,6 +203,80 @@ fn outdated_charts_are_removed() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "only what is not ours is left");
 }
 
+const PUBLISHED: &str = "
+source = 'A document'
+machine = 'another machine'
+[[table]]
+title = '1 KiB'
+load = { server_cores = 1, size = '1KiB' }
+axis = 'connections'
+figures = ['requests', 'latency_us', 'cpu_percent']
+series = [
+    { name = 'Theirs', target = 'epoll', rows = [[10, 5000, 210.5, 40], [80, 9000, nan, 99.5]] },
+    { name = 'Another', rows = [[10, 4000, 400, 50]] },
+]
+[[table]]
+title = 'eight cores'
+load = { server_cores = 8 }
+axis = 'connections'
+figures = ['requests']
+series = [{ name = 'Theirs', rows = [[10, 5000], [80, 9000]] }]
+";
+
+#[test]
+fn published_figures_stand_beside_those_of_the_same_load() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("document.toml");
+    let with = |text: &str| {
+        fs::write(&file, text).unwrap();
+        report::Published::read(&file)
+    };
+    let plan = plan("[sweep]\nconnections = [10, 80]\nsize = [\"100B\", \"1KiB\"]", &["uring", "epoll"]);
+    let mut report = run(&plan, 2);
+    report.published = vec![with(PUBLISHED).unwrap()];
+    let drawn = drawn(&report);
+    let added: Vec<_> = drawn.iter().filter(|(title, ..)| title.contains("published and here")).collect();
+    let added_titles: Vec<&str> = added.iter().map(|(title, ..)| title.as_str()).collect();
+    assert_eq!(
+        added_titles,
+        [
+            "Throughput by connections, published and here: 1 KiB",
+            "Response time by connections, published and here: 1 KiB",
+            "Server CPU by connections, published and here: 1 KiB",
+            "Throughput by connections, published and here: eight cores"
+        ]
+    );
+    for (title, texts, svg) in &added {
+        let is_measured = title.ends_with("1 KiB");
+        let has = |word: &str| texts.iter().any(|text| text.contains(word));
+        assert!(has("published") && has("Theirs") && has("A document, another machine"), "{title}: {texts:?}");
+        assert_eq!(
+            (has("this run"), has("uring")),
+            (is_measured || has("no such load"), is_measured),
+            "{title}: {texts:?}"
+        );
+        assert_eq!(has("no such load"), !is_measured, "{title}: {texts:?}");
+        assert!(svg.len() < 30_000);
+    }
+    // The published line has the colour of the target that it names, in legend and plot.
+    let epoll = added[0].2.matches("#D55E00").count();
+    assert!(epoll >= 4, "{}", added[0].2);
+    assert_eq!(report::markdown(&report, Style::Plain).matches("-published-and-here-").count(), 4);
+
+    let why = |from: &str, to: &str| with(&PUBLISHED.replacen(from, to, 1)).unwrap_err().to_string();
+    for (from, to, expected) in [
+        ("[10, 4000, 400, 50]", "[10, 4000]", "table '1 KiB', series 'Another': [10.0, 4000.0] has to be 4 numbers"),
+        ("axis = 'connections'", "axis = 'time'", "unknown variant `time`"),
+        ("machine = ", "computer = ", "unknown field `computer`"),
+        ("[[table]]", "[[table", "line 4"),
+    ] {
+        let why = why(from, to);
+        assert!(why.starts_with(file.to_str().unwrap()) && why.contains(expected), "{why}");
+    }
+    fs::remove_file(&file).unwrap();
+    assert!(report::Published::read(&file).unwrap_err().to_string().contains("No such file"));
+}
+
 /// Arbitrary rows.
 fn odd_rows() -> impl Strategy<Value = Vec<Row>> {
     let number = prop_oneof![

@@ -90,6 +90,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         skipped: Vec::new(),
         envs: vec![env()],
         timeline: None,
+        published: Vec::new(),
     }
 }
 

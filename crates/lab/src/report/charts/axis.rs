@@ -2,8 +2,10 @@
 
 use crate::report::Row;
 use brunt_results::{Count, Rate};
+use serde::Deserialize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// Requests per second over all connections; closed loops have none.
     Rate,

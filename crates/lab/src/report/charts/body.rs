@@ -7,6 +7,8 @@ use crate::report::timeline::Timeline;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     Lines(Lines),
+    /// Lines of others' figures in one plot and of the run's in the next.
+    Published(Lines),
     Bars(Bars),
     Ratios(Ratios),
     Heat(Heat),

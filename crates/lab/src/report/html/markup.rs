@@ -104,7 +104,7 @@ fn cards(charts: &[Chart], views: &[View]) -> io::Result<String> {
         if let Body::Bars(body) = &chart.body {
             out.push_str(&bar_card(chart, body));
         }
-        if let Body::Heat(_) | Body::Timeline(_) = &chart.body {
+        if let Body::Published(_) | Body::Heat(_) | Body::Timeline(_) = &chart.body {
             let _ = writeln!(out, "<figure class=\"whole still\">{}</figure>", compact(&chart.svg()?));
         }
         for (place, view) in views.iter().enumerate().filter(|(_, view)| view.chart == number) {

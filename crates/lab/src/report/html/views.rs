@@ -30,7 +30,7 @@ pub struct View {
 pub fn views(report: &Report, charts: &[Chart]) -> Vec<View> {
     let of_chart = |(number, chart): (usize, &Chart)| match &chart.body {
         Body::Lines(lines) => of_lines(report, number, chart, lines),
-        Body::Bars(_) | Body::Ratios(_) | Body::Heat(_) | Body::Timeline(_) => Vec::new(),
+        _ => Vec::new(),
     };
     charts.iter().enumerate().flat_map(of_chart).collect()
 }
