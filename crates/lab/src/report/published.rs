@@ -68,14 +68,6 @@ impl Figure {
         }
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Requests => "Throughput",
-            Self::LatencyUs => "Response time",
-            Self::CpuPercent => "Server CPU",
-        }
-    }
-
     fn headings(self) -> [&'static str; 2] {
         match self {
             Self::LatencyUs => ["published", "this run, p50"],
@@ -131,7 +123,8 @@ impl Published {
         ];
         let missing = if plots[1].series.is_empty() { "; this run has no such load" } else { "" };
         let load = format!("{}, {}{missing}", self.source, self.machine);
-        let title = format!("{} by {}, published and here: {}", figure.name(), table.axis.title(), table.title);
+        let title =
+            format!("{} by {}, published and here: {}", figure.metric().name(), table.axis.title(), table.title);
         let plots = plots.into_iter().filter(|plot| !plot.series.is_empty()).collect();
         let body = Body::Published(Lines { axis: table.axis, metric: figure.metric(), plots, shows_offered: false });
         let subtitle = format!("published: {load}");

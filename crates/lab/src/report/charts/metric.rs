@@ -15,6 +15,16 @@ pub enum Metric {
 }
 
 impl Metric {
+    /// As titles begin.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "Throughput",
+            Self::Response => "Response time",
+            Self::Cpu => "Server CPU",
+            Self::Cost => "CPU time per request",
+        }
+    }
+
     pub fn scale(self, values: &[f64]) -> Scale {
         match self {
             Self::Response => Scale::fitting(values),

@@ -181,12 +181,7 @@ fn bar(row: &Row, metric: Metric, over: Option<&str>, targets: &[String]) -> Bar
 }
 
 fn what(metric: Metric, over: Option<&str>) -> String {
-    let name = match metric {
-        Metric::Throughput => "Throughput",
-        Metric::Response => "Response time",
-        Metric::Cpu => "Server CPU",
-        Metric::Cost => "CPU time per request",
-    };
+    let name = metric.name();
     match (over, metric) {
         (None, _) => name.to_owned(),
         (Some(over), Metric::Throughput) => format!("Best throughput over {over},"),
