@@ -73,8 +73,9 @@ impl Plan {
         if self.load.requests.is_some() || axes().any(|axis| axis.name == "requests") {
             return Some("a load ends after a number of requests, and slices after a time".to_owned());
         }
-        let sets_steady = |overridden: &Override| overridden.set.iter().any(|(name, _)| name == "steady");
-        if self.load.steady.is_some()
+        let sets_steady =
+            |overridden: &Override| overridden.set.iter().any(|(name, value)| name == "steady" && value == "true");
+        if self.load.steady == Some(true)
             || axes().any(|axis| axis.name == "steady")
             || self.overrides.iter().any(sets_steady)
         {
