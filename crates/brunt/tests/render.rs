@@ -74,6 +74,13 @@ fn a_run_leaves_a_page_that_can_be_rendered_elsewhere() {
     assert!(!plain.contains("echo: 1 server core"), "{plain}");
     let (_, stderr) = told(&brunt(home.path(), &["report", "made", "--html", "mine.html"]), 2);
     assert!(stderr.contains("made holds the result of one load"), "{stderr}");
+    for flags in [&["--markdown"][..], &["--wide"], &["--style", "plain"], &["--write"], &["--published", "none.toml"]]
+    {
+        let (stdout, stderr) = told(&brunt(home.path(), &[&["report", "made"], flags].concat()), 2);
+        let expected =
+            format!("error: made holds the result of one load: {} needs the directory of brunt run", flags[0]);
+        assert!(stdout.is_empty() && stderr.contains(&expected), "{stderr}");
+    }
     let (_, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "--html", "no/such/folder.html"]), 1);
     assert!(stderr.starts_with("error: --html no/such/folder.html: "), "{stderr}");
 }
@@ -128,6 +135,38 @@ fn pythons_csv_reader_finds_every_trial_and_key() {
     // A result of brunt load has no cell but still a line.
     let (stdout, _) = told(&brunt(home.path(), &["export", "--to", "csv", "made"]), 0);
     assert_eq!(stdout.lines().count(), 2, "{stdout}");
+}
+
+#[test]
+fn pythons_csv_reader_finds_every_slice_of_a_published_run() {
+    let home = tempfile::tempdir().unwrap();
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/quick");
+    let run = run.to_str().unwrap();
+    let (text, _) = told(&brunt(home.path(), &["export", "--to", "slices", run]), 0);
+    fs::write(home.path().join("slices.csv"), text).unwrap();
+    let script = "import csv, glob, json, sys\n\
+        found = {}\n\
+        for row in csv.DictReader(open('slices.csv', newline='')):\n\
+        \x20   found[row['rate'], row['start'], row['round'], row['target']] = row\n\
+        files = glob.glob(sys.argv[1] + '/slices/*/slices.jsonl')\n\
+        assert len(files) == 2, files\n\
+        for file in files:\n\
+        \x20   rate = file.split('/')[-2].split('=')[1]\n\
+        \x20   for slice in map(json.loads, open(file)):\n\
+        \x20       row = found.pop((rate, str(slice['start']), str(slice['round']), slice['target']))\n\
+        \x20       assert int(row['completed']) == slice['completed'] and int(row['replies']) == slice['replies'], row\n\
+        \x20       assert abs(float(row['server_cpu_us']) - slice['server_cpu_us']) < 1e-3, row\n\
+        \x20       assert float(row['latency.p99_us']) == slice['latency']['p99_us'] and 'response' not in row, row\n\
+        assert not found, found\n";
+    let mut command = Command::new("python3");
+    let reader = command.args(["-", run]).current_dir(home.path()).stdin(Stdio::piped()).spawn();
+    let Ok(mut reader) = reader else {
+        return println!("skipped: python3 is not here");
+    };
+    reader.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    assert!(reader.wait().unwrap().success());
+    let (_, stderr) = told(&brunt(home.path(), &["export", "--to", "slices", "."]), 2);
+    assert!(stderr.starts_with("error: . holds no slices"), "{stderr}");
 }
 
 #[test]

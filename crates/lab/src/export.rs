@@ -7,6 +7,7 @@ mod hyperfine;
 mod k6;
 mod prometheus;
 mod single_trial;
+mod slices;
 mod trials;
 mod vegeta;
 
@@ -23,6 +24,12 @@ pub const FIGURES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "max", "co
 /// `result.json` by path, as `latency.response.p99_us`. `null` is empty.
 pub fn csv(dir: &Path) -> Result<String, Error> {
     csv::text(&Trials::read(dir)?)
+}
+
+/// Slices as comma-separated values, one per line in the order they were made: the settings of the load, then what
+/// `slices.jsonl` holds but for the distributions.
+pub fn slices(dir: &Path) -> Result<String, Error> {
+    slices::text(dir)
 }
 
 /// One distribution of a trial in HdrHistogram's percentile format (`.hgrm`), in milliseconds, as wrk2 prints it.

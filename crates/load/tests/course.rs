@@ -55,6 +55,10 @@ impl Notes {
     fn note(&mut self, call: &'static str) {
         self.calls.push((call, Instant::now(), thread::current().id()));
     }
+
+    fn phases(&self) -> Vec<&'static str> {
+        self.calls.iter().map(|call| call.0).collect()
+    }
 }
 
 impl Observer for Notes {
@@ -94,8 +98,7 @@ fn the_observer_is_called_in_each_phase_on_the_callers_thread() {
     };
     let mut notes = Notes::new(None);
     let report = brunt_load::run(&options, &mut notes).unwrap();
-    let names: Vec<&str> = notes.calls.iter().map(|call| call.0).collect();
-    assert_eq!(names, ["started", "opened", "closed"]);
+    assert_eq!(notes.phases(), ["started", "opened", "closed"]);
     assert!(notes.calls.iter().all(|call| call.2 == thread::current().id()));
     // Both may be late on a busy machine.
     let window = notes.calls[2].1 - notes.calls[1].1;
@@ -127,8 +130,7 @@ fn a_warm_up_ends_once_the_load_is_steady_and_the_window_has_its_length() {
     };
     let mut notes = Notes::new(None);
     let report = brunt_load::run(&options, &mut notes).unwrap();
-    let names: Vec<&str> = notes.calls.iter().map(|call| call.0).collect();
-    assert_eq!(names, ["started", "opened", "closed"]);
+    assert_eq!(notes.phases(), ["started", "opened", "closed"]);
     let (warm, window): (Vec<&Second>, Vec<&Second>) = report.seconds.iter().partition(|second| second.warmup);
     let times = |seconds: &[&Second]| -> Vec<f64> { seconds.iter().map(|second| second.at_s).collect() };
     assert!((8..30).contains(&warm.len()), "{}", warm.len());

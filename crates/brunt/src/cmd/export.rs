@@ -12,6 +12,7 @@ A run, or one result:
   csv         one line per trial: its cell, then every key of result.json by its path
   hyperfine   format of hyperfine --export-json: cells as commands, --figure of repeats as times; seconds
   prometheus  text exposition format: distributions in seconds, and all other figures
+  slices      of a run by slices, CSV: one line per slice, its load, then its counts, CPU times and percentiles
 
 One result (DIR of brunt load --out, or runs/NAME/trials/CELL/REPEAT), one distribution (--tag):
   fortio      input of fortio report: seconds, every bucket of the histogram
@@ -51,6 +52,7 @@ enum Format {
     Hyperfine,
     K6,
     Prometheus,
+    Slices,
     Vegeta,
 }
 
@@ -63,6 +65,7 @@ impl Args {
             Format::Hyperfine => export::hyperfine(&self.dir, &self.tag, &self.figure)?,
             Format::K6 => export::k6(&self.dir, &self.tag)?,
             Format::Prometheus => export::prometheus(&self.dir)?,
+            Format::Slices => export::slices(&self.dir)?,
             Format::Vegeta => export::vegeta(&self.dir, &self.tag)?,
         };
         match &self.out {

@@ -108,7 +108,24 @@ impl Args {
         if !directory.is_complete() {
             return Err(no_results(dir));
         }
+        if let Some(flag) = self.flag_of_runs() {
+            let message =
+                format!("{} holds the result of one load: {flag} needs the directory of brunt run", dir.display());
+            return Err(Error::Usage(message));
+        }
         Ok(load::page(&directory.read_result()?, &directory.read_env()?))
+    }
+
+    /// The first flag given that has no meaning for the result of one load.
+    fn flag_of_runs(&self) -> Option<&'static str> {
+        let flags = [
+            ("--markdown", self.markdown),
+            ("--wide", self.wide),
+            ("--style", self.style.is_some()),
+            ("--write", self.write),
+            ("--published", !self.published.is_empty()),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 }
 

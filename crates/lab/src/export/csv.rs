@@ -3,7 +3,6 @@
 
 use super::trials::Trials;
 use crate::Error;
-use brunt_results::RunResult;
 use std::collections::BTreeMap;
 
 pub(super) fn text(trials: &Trials) -> Result<String, Error> {
@@ -13,34 +12,38 @@ pub(super) fn text(trials: &Trials) -> Result<String, Error> {
         for trial in &group.trials {
             // Single results have no cell and no repeat.
             let repeat = group.cell.as_ref().map(|_| ("repeat".to_owned(), trial.repeat.to_string()));
-            table.add(values.iter().cloned().chain(repeat), &trial.result)?;
+            table.add(values.iter().cloned().chain(repeat), &json(&trial.result)?);
         }
     }
     Ok(table.text())
 }
 
+pub(super) fn json(value: &impl serde::Serialize) -> Result<serde_json::Value, Error> {
+    serde_json::to_value(value).map_err(|e| Error::Failed(e.to_string()))
+}
+
+/// Lines, and a column for each name in any of them, in the order in which names first occur.
 #[derive(Debug, Default)]
-struct Table {
+pub(super) struct Table {
     columns: Vec<String>,
     lines: Vec<BTreeMap<String, String>>,
 }
 
 impl Table {
-    fn add(&mut self, lead: impl IntoIterator<Item = (String, String)>, result: &RunResult) -> Result<(), Error> {
-        let result = serde_json::to_value(result).map_err(|e| Error::Failed(e.to_string()))?;
-        let (mut line, mut rest) = (BTreeMap::new(), BTreeMap::new());
-        flat("", &result, &mut rest);
-        for (name, value) in lead.into_iter().chain(rest) {
+    /// Adds a line: `lead`, then every key of `rest` by its path, sorted.
+    pub(super) fn add(&mut self, lead: impl IntoIterator<Item = (String, String)>, rest: &serde_json::Value) {
+        let (mut line, mut flattened) = (BTreeMap::new(), BTreeMap::new());
+        flat("", rest, &mut flattened);
+        for (name, value) in lead.into_iter().chain(flattened) {
             if !self.columns.contains(&name) {
                 self.columns.push(name.clone());
             }
             line.insert(name, value);
         }
         self.lines.push(line);
-        Ok(())
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let line = |fields: Vec<String>| format!("{}\r\n", fields.join(","));
         let mut text = line(self.columns.iter().map(|name| quoted(name)).collect());
         for values in &self.lines {
@@ -86,14 +89,15 @@ fn plain(value: &serde_json::Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_results::RunResult;
 
     #[test]
     fn fields_that_would_break_a_line_are_quoted_and_lines_may_have_columns_of_their_own() {
         let mut table = Table::default();
         let mut result = RunResult::new("a \"tester\", or two");
         result.requests.rate = 12.5;
-        table.add([("target".to_owned(), "x".to_owned())], &result).unwrap();
-        table.add([("backlog".to_owned(), "8".to_owned())], &RunResult::new("t")).unwrap();
+        table.add([("target".to_owned(), "x".to_owned())], &json(&result).unwrap());
+        table.add([("backlog".to_owned(), "8".to_owned())], &json(&RunResult::new("t")).unwrap());
         let text = table.text();
         let lines: Vec<&str> = text.split("\r\n").collect();
         assert!(lines[0].starts_with("target,bytes.received,") && lines[0].ends_with(",backlog"), "{text}");

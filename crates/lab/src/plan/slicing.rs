@@ -143,6 +143,8 @@ mod tests {
             (format!("{load}\npath = '/'\ntester = 'wrk'"), 2, true),
             (format!("{load}\npath = '/'\n[sweep]\ntester = ['brunt', 'wrk']"), 2, true),
             (format!("{load}\n[[phase]]\nname = 'a'"), 2, false),
+            (format!("{load}\nwarmup = '10s'\nsteady = true"), 2, false),
+            (format!("{load}\nsteady = false"), 2, true),
             ("[load]\nconnections = '10k'".to_owned(), 2, false),
             ("[sweep]\nconnections = [1, '10k']".to_owned(), 2, false),
         ] {

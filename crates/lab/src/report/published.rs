@@ -42,7 +42,7 @@ enum Setting {
 #[serde(deny_unknown_fields)]
 struct Line {
     name: String,
-    /// The target of the run with the same colour.
+    /// The target of the run that has the same colour, and gives the series its name.
     target: Option<String>,
     /// `nan` is a figure that was not published.
     rows: Vec<Vec<f64>>,
@@ -151,14 +151,13 @@ impl Table {
         })
     }
 
+    /// A series that is a target of the run has its name, so that the legend has one entry for both.
     fn published(&self, index: usize, targets: &[String]) -> Vec<Series> {
-        let number = |(place, line): (usize, &Line)| {
-            let own = line.target.as_ref().and_then(|name| targets.iter().position(|target| target == name));
-            own.unwrap_or(targets.len() + place)
-        };
         let of = |(place, line): (usize, &Line)| {
             let points = line.rows.iter().map(|row| point(row[0], Some(row[index + 1]), true)).collect();
-            Series { number: number((place, line)), name: line.name.clone(), points }
+            let own = targets.iter().position(|target| Some(target) == line.target.as_ref());
+            let name = own.map_or(&line.name, |own| &targets[own]).clone();
+            Series { number: own.unwrap_or(targets.len() + place), name, points }
         };
         self.series.iter().enumerate().map(of).collect()
     }
