@@ -114,6 +114,17 @@ fn runs_share_a_page_with_series_named_by_run() {
     assert!(!home.path().join("no.html").exists());
 }
 
+/// Whether a Python script ends well, or there is no Python.
+fn python_accepts(home: &Path, script: &str, argument: &str) -> bool {
+    let python = Command::new("python3").args(["-", argument]).current_dir(home).stdin(Stdio::piped()).spawn();
+    let Ok(mut python) = python else {
+        println!("skipped: python3 is not here");
+        return true;
+    };
+    python.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    python.wait().unwrap().success()
+}
+
 #[test]
 fn pythons_csv_reader_finds_every_trial_and_key() {
     let home = scene();
@@ -126,12 +137,7 @@ fn pythons_csv_reader_finds_every_trial_and_key() {
         assert [row['repeat'] for row in rows] == ['1', '2'] and rows[0]['target'] == 'echo'\n\
         assert rows[0]['tester'] == 'a \"script\", no more' and float(rows[1]['requests.rate']) == 1234.5\n\
         assert rows[0]['latency.response.p99_us'] == '' and rows[0]['connections'] == '2'\n";
-    let reader = Command::new("python3").args(["-", "all.csv"]).current_dir(home.path()).stdin(Stdio::piped()).spawn();
-    let Ok(mut reader) = reader else {
-        return println!("skipped: python3 is not here");
-    };
-    reader.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-    assert!(reader.wait().unwrap().success(), "{text}");
+    assert!(python_accepts(home.path(), script, "all.csv"), "{text}");
     // A result of brunt load has no cell but still a line.
     let (stdout, _) = told(&brunt(home.path(), &["export", "--to", "csv", "made"]), 0);
     assert_eq!(stdout.lines().count(), 2, "{stdout}");
@@ -158,13 +164,7 @@ fn pythons_csv_reader_finds_every_slice_of_a_published_run() {
         \x20       assert abs(float(row['server_cpu_us']) - slice['server_cpu_us']) < 1e-3, row\n\
         \x20       assert float(row['latency.p99_us']) == slice['latency']['p99_us'] and 'response' not in row, row\n\
         assert not found, found\n";
-    let mut command = Command::new("python3");
-    let reader = command.args(["-", run]).current_dir(home.path()).stdin(Stdio::piped()).spawn();
-    let Ok(mut reader) = reader else {
-        return println!("skipped: python3 is not here");
-    };
-    reader.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-    assert!(reader.wait().unwrap().success());
+    assert!(python_accepts(home.path(), script, run));
     let (_, stderr) = told(&brunt(home.path(), &["export", "--to", "slices", "."]), 2);
     assert!(stderr.starts_with("error: . holds no slices"), "{stderr}");
 }

@@ -27,7 +27,7 @@ pub fn csv(dir: &Path) -> Result<String, Error> {
 }
 
 /// Slices as comma-separated values, one per line in the order they were made: the settings of the load, then what
-/// `slices.jsonl` holds but for the distributions.
+/// `slices.jsonl` holds but for distributions and lists.
 pub fn slices(dir: &Path) -> Result<String, Error> {
     slices::text(dir)
 }

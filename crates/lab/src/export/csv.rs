@@ -77,7 +77,8 @@ fn flat(path: &str, value: &serde_json::Value, columns: &mut BTreeMap<String, St
     }
 }
 
-fn plain(value: &serde_json::Value) -> String {
+/// A value in one field.
+pub(super) fn plain(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Null => String::new(),
         serde_json::Value::String(text) => text.clone(),

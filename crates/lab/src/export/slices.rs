@@ -4,9 +4,11 @@ use super::csv::{self, Table};
 use crate::Error;
 use crate::run_directory::RunDirectory;
 use crate::schedule::pairs;
-use crate::slices::record::Slice;
+use serde_json::Value;
 use std::path::Path;
 
+/// What tells the slices of a load apart.
+const KEY: [&str; 4] = ["start", "round", "position", "target"];
 /// Compressed distributions, and lists of pairs.
 const LEFT_OUT: [&str; 5] = ["response", "service", "lag", "idle_cpu_us", "statuses"];
 
@@ -24,37 +26,25 @@ pub(super) fn text(dir: &Path) -> Result<String, Error> {
         let settings: Vec<(String, String)> =
             pairs(&load.load).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         for slice in &load.slices {
-            table.add(settings.iter().cloned().chain(key(slice)), &rest(slice)?);
+            let mut fields = csv::json(slice)?;
+            LEFT_OUT.iter().for_each(|name| drop(take(&mut fields, name)));
+            let key = KEY.map(|name| (name.to_owned(), csv::plain(&take(&mut fields, name))));
+            round(&mut fields);
+            table.add(settings.iter().cloned().chain(key), &fields);
         }
     }
     Ok(table.text())
 }
 
-fn key(slice: &Slice) -> [(String, String); 4] {
-    [
-        ("start".to_owned(), slice.start.to_string()),
-        ("round".to_owned(), slice.round.to_string()),
-        ("position".to_owned(), slice.position.to_string()),
-        ("target".to_owned(), slice.target.clone()),
-    ]
+/// Removes a field; null if there is none.
+fn take(fields: &mut Value, name: &str) -> Value {
+    fields.as_object_mut().and_then(|fields| fields.remove(name)).unwrap_or_default()
 }
 
-fn rest(slice: &Slice) -> Result<serde_json::Value, Error> {
-    let mut value = csv::json(slice)?;
-    if let Some(fields) = value.as_object_mut() {
-        LEFT_OUT.iter().chain(&["start", "round", "position", "target"]).for_each(|name| {
-            fields.remove(*name);
-        });
-        // Times of microseconds with more digits than a clock has.
-        fields.values_mut().for_each(round);
-    }
-    Ok(value)
-}
-
-/// Rounds to a nanosecond or a thousandth of a percent.
-fn round(value: &mut serde_json::Value) {
+/// Rounds to a nanosecond or a thousandth of a percent: a clock has no more digits.
+fn round(value: &mut Value) {
     match value {
-        serde_json::Value::Object(fields) => fields.values_mut().for_each(round),
+        Value::Object(fields) => fields.values_mut().for_each(round),
         value => {
             if let Some(number) = value.as_f64().filter(|_| !value.is_u64()) {
                 *value = ((number * 1e3).round() / 1e3).into();
