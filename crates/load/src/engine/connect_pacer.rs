@@ -19,7 +19,9 @@ pub struct ConnectPacer {
     gap_ns: f64,
     last_ns: u64,
     first_ns: Option<u64>,
-    ended: u64,
+    /// Attempts that were not dropped, and when the last of them ended.
+    fast: u64,
+    fast_until_ns: u64,
     grace_ns: u64,
 }
 
@@ -33,17 +35,23 @@ impl ConnectPacer {
     }
 
     pub fn ended(&mut self, now_ns: u64, took_ns: u64) {
-        self.ended += 1;
         if took_ns < DROPPED_NS {
+            (self.fast, self.fast_until_ns) = (self.fast + 1, now_ns);
             self.gap_ns *= EASING;
             if self.gap_ns < MIN_GAP_NS {
                 self.gap_ns = 0.0;
             }
         } else if now_ns >= self.grace_ns {
             self.grace_ns = now_ns + GRACE_NS;
-            let mean_ns = (now_ns - self.first_ns.unwrap_or(now_ns)) as f64 / self.ended as f64;
-            self.gap_ns = (2.0 * if self.gap_ns > 0.0 { self.gap_ns } else { mean_ns }).min(MAX_GAP_NS);
+            self.gap_ns = (2.0 * if self.gap_ns > 0.0 { self.gap_ns } else { self.mean_ns() }).min(MAX_GAP_NS);
         }
+    }
+
+    /// Mean time between attempts that were not dropped, until the last of them: without the second in which all attempts
+    /// waited because they were dropped, which says nothing about the target's rate. Zero if there were none.
+    fn mean_ns(&self) -> f64 {
+        let took_ns = self.fast_until_ns.saturating_sub(self.first_ns.unwrap_or(self.fast_until_ns));
+        took_ns as f64 / self.fast.max(1) as f64
     }
 }
 
@@ -90,9 +98,35 @@ mod tests {
         assert_eq!(gap(&mut pacer, later + 1000 * MS), 0);
     }
 
+    /// All attempts of a thread wait a second for a target that had paused; the target is as fast as before.
+    #[test]
+    fn a_pause_of_the_target_delays_the_attempts_after_it_by_a_moment() {
+        for fast in [0, 1, 1000] {
+            let mut pacer = ConnectPacer::default();
+            let mut now = 5_000 * MS;
+            for _ in 0..fast {
+                assert_eq!(pacer.due(now), None);
+                now += MS / 20;
+                pacer.ended(now, MS);
+            }
+            pacer.due(now);
+            now += 1000 * MS;
+            (0..128).for_each(|_| pacer.ended(now, 1000 * MS));
+            let began = now;
+            for _ in 0..10_000 {
+                now = now.max(pacer.due(now).unwrap_or(now)) + MS / 20;
+                pacer.ended(now, MS);
+            }
+            let took = (now - began) / MS;
+            assert!(took < 650, "{fast} fast attempts, then 10,000 in {took} ms");
+        }
+    }
+
     #[test]
     fn the_gap_has_an_upper_bound() {
         let mut pacer = ConnectPacer::default();
+        pacer.due(0);
+        pacer.ended(MS, MS);
         for second in 1..200 {
             pacer.due(second * 1000 * MS);
             pacer.ended(second * 1000 * MS, 1000 * MS);
