@@ -1,4 +1,5 @@
-//! Which sockets of a SO_REUSEPORT group get new connections: some at random, instead of one by a hash of the addresses.
+//! Which sockets of a SO_REUSEPORT group get new connections: some at random, instead of one by a hash of the addresses. And
+//! how many wait in one.
 //!
 //! The group's program is classic BPF (socket(7), `SO_ATTACH_REUSEPORT_CBPF`, Linux 4.5), which needs no privilege. It returns
 //! a position in the order of listening. Connections that are established already stay where they are.
@@ -27,6 +28,23 @@ pub fn direct_to(listener: &impl AsFd, positions: &[u32]) -> io::Result<()> {
     }
     let described = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     set(listener, libc::SO_ATTACH_REUSEPORT_CBPF, &described)
+}
+
+/// Connections that wait in the queue of `listener` until they are accepted.
+///
+/// # Errors
+/// It is no TCP socket.
+pub fn queued(listener: &impl AsFd) -> io::Result<u32> {
+    // SAFETY: numbers only, for which zero is valid.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    let (fd, level) = (listener.as_fd().as_raw_fd(), libc::IPPROTO_TCP);
+    // SAFETY: the descriptor is open while it is borrowed; the kernel writes at most `length` bytes.
+    match unsafe { libc::getsockopt(fd, level, libc::TCP_INFO, (&raw mut info).cast(), &mut length) } {
+        // Of a listening socket it is the length of the queue (tcp_get_info of the kernel).
+        0 => Ok(info.tcpi_unacked),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn set<T>(listener: &impl AsFd, option: i32, value: &T) -> io::Result<()> {
@@ -76,6 +94,18 @@ mod tests {
         direct_to(&group[3], &[1, 3]).unwrap();
         let both = spread(&group);
         assert!(both[0] + both[2] == 0 && both[1] > 8 && both[3] > 8 && both[1] + both[3] == 64, "{both:?}");
+    }
+
+    #[test]
+    fn connections_that_wait_are_counted() {
+        let listener = &group(1)[0];
+        assert_eq!(queued(listener).unwrap(), 0);
+        let address = listener.local_addr().unwrap();
+        let _clients: Vec<_> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
+        assert_eq!(queued(listener).unwrap(), 3);
+        listener.accept().unwrap();
+        assert_eq!(queued(listener).unwrap(), 2);
+        assert!(queued(&std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).is_err());
     }
 
     #[test]

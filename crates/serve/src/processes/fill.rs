@@ -3,7 +3,8 @@
 //! Connections that are opened one after another have their kernel memory side by side. If they are in the same process, a
 //! process that works through its messages walks through neighbouring memory; spread over all processes by a hash, every
 //! message is a cache miss (docs/guide/million.md has the cost). The rest of the shares is filled at random among the
-//! processes with room, since connections go on to a process until its fullness is noticed.
+//! processes with room, since connections go on to a process until its fullness is noticed. Those in its accept queue count:
+//! a process that does not get its core for a tenth of a second has thousands there.
 
 use brunt_runtime::net::reuse_port;
 use std::net::TcpListener;
@@ -19,9 +20,7 @@ const SOON: Duration = Duration::from_millis(5);
 const LATER: Duration = Duration::from_millis(50);
 
 pub(crate) struct Fill {
-    /// A listener of each group, one group for each address.
-    listeners: Vec<TcpListener>,
-    /// In the order of their listeners.
+    /// In the order of their listeners, which is their position in each group.
     processes: Vec<Process>,
     shares: Shares,
     /// Processes that get the new connections.
@@ -30,8 +29,18 @@ pub(crate) struct Fill {
 
 struct Process {
     pid: u32,
+    /// One for each address; each address is a group.
+    listeners: Vec<TcpListener>,
     /// Open files without connections.
     base: u64,
+}
+
+impl Process {
+    /// Accepted and waiting.
+    fn connections(&self) -> u64 {
+        let queued = |listener| u64::from(reuse_port::queued(listener).unwrap_or(0));
+        open_files(self.pid).saturating_sub(self.base) + self.listeners.iter().map(queued).sum::<u64>()
+    }
 }
 
 /// Zero if the kernel does not tell (before Linux 6.2).
@@ -40,13 +49,14 @@ fn open_files(pid: u32) -> u64 {
 }
 
 impl Fill {
-    /// Starts with the first processes. `None` if shares are small, or the kernel cannot do it or tells no number of open
-    /// files: connections are then distributed by hash.
-    pub fn start(listeners: Vec<TcpListener>, pids: &[u32], abreast: usize, share: u64) -> Option<Self> {
-        let processes: Vec<_> = pids.iter().map(|pid| Process { pid: *pid, base: open_files(*pid) }).collect();
+    /// Starts with the first processes. `listeners` are those of each process. `None` if shares are small, or the kernel cannot
+    /// do it or tells no number of open files: connections are then distributed by hash.
+    pub fn start(listeners: Vec<Vec<TcpListener>>, pids: &[u32], abreast: usize, share: u64) -> Option<Self> {
+        let process = |(listeners, pid): (_, &u32)| Process { pid: *pid, listeners, base: open_files(*pid) };
+        let processes: Vec<_> = listeners.into_iter().zip(pids).map(process).collect();
         let possible = share >= LEAST_SHARE && processes.iter().all(|process| process.base > 0);
         let shares = Shares { connections: vec![0; pids.len()], abreast, share, in_order: true };
-        let mut fill = Self { listeners, processes, shares, chosen: Vec::new() };
+        let mut fill = Self { processes, shares, chosen: Vec::new() };
         (possible && fill.direct()).then_some(fill)
     }
 
@@ -63,8 +73,7 @@ impl Fill {
     /// Returns whether a number of connections has changed.
     fn update(&mut self, processes: impl IntoIterator<Item = u32>) -> bool {
         processes.into_iter().fold(false, |changed, process| {
-            let Process { pid, base } = self.processes[process as usize];
-            let now = open_files(pid).saturating_sub(base);
+            let now = self.processes[process as usize].connections();
             changed | (std::mem::replace(&mut self.shares.connections[process as usize], now) != now)
         })
     }
@@ -75,7 +84,7 @@ impl Fill {
             return true;
         }
         self.chosen = next;
-        self.listeners.iter().all(|listener| reuse_port::direct_to(listener, &self.chosen).is_ok())
+        self.processes[0].listeners.iter().all(|listener| reuse_port::direct_to(listener, &self.chosen).is_ok())
     }
 }
 
@@ -107,6 +116,7 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listen;
     use proptest::prelude::*;
     use proptest::sample::Index;
 
@@ -142,6 +152,33 @@ mod tests {
             prop_assert_eq!(shares.connections.iter().sum::<u64>(), share * count as u64);
             prop_assert!(shares.connections.iter().all(|one| *one <= share + 200), "{:?}", shares.connections);
         }
+    }
+
+    /// As one that is stopped does: only its queue shows how many connections it got.
+    #[test]
+    fn a_process_that_accepts_none_gets_no_more_than_its_part() {
+        let reserved = listen::reserve(&["127.0.0.1:0".parse().unwrap()], true).unwrap();
+        let address = reserved[0].address;
+        let mut idle = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let process = |_| {
+            let listeners = vec![reserved[0].listener().unwrap()];
+            listeners[0].set_nonblocking(true).unwrap();
+            Process { pid: idle.id(), listeners, base: open_files(idle.id()) }
+        };
+        let processes: Vec<_> = (0..2).map(process).collect();
+        let shares = Shares { connections: vec![0; 2], abreast: 1, share: 100, in_order: true };
+        let mut fill = Fill { processes, shares, chosen: Vec::new() };
+        assert!(fill.direct());
+        let _clients: Vec<_> = std::iter::repeat_with(|| {
+            let client = std::net::TcpStream::connect(address).unwrap();
+            fill.look();
+            client
+        })
+        .take(150)
+        .collect();
+        let waiting: Vec<_> = fill.processes.iter().map(Process::connections).collect();
+        idle.kill().and_then(|()| idle.wait()).unwrap();
+        assert_eq!(waiting, [75, 75]);
     }
 
     #[test]

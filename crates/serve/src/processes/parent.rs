@@ -29,11 +29,12 @@ pub fn tcp(
     let reserved = listen::reserve(&addresses, true)?;
     let own = |_| reserved.iter().map(listen::Reserved::listener).collect();
     let listeners: Vec<Vec<TcpListener>> = layout.iter().map(own).collect::<Result<_, _>>()?;
-    let ours: Vec<_> = listeners[0].iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
+    let several_a_core = layout.len() > options.workers.len();
+    let clones = |listeners: &Vec<TcpListener>| listeners.iter().map(TcpListener::try_clone).collect();
+    let ours: Vec<Vec<_>> = listeners.iter().filter(|_| several_a_core).map(clones).collect::<io::Result<_>>()?;
     let Some(backend) = processes.listen(&reserved, listeners, stop)? else { return Ok(Counts::default()) };
     let addresses = reserved.iter().map(|reserved| reserved.address.into()).collect();
     let each = connections.div_ceil(layout.len() as u64);
-    let several_a_core = layout.len() > options.workers.len();
     let fill =
         several_a_core.then(|| Fill::start(ours, &processes.workers.pids(), options.workers.len(), each)).flatten();
     let backend = format!("{backend}; {} processes for {each} connections each", layout.len());
