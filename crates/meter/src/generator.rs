@@ -4,11 +4,13 @@
 //! processes.
 
 use crate::counters::{Counters, Event, Reading};
+use crate::packet_threads::PacketTime;
+use crate::process::allowed_cores;
 use crate::threads::{self, ThreadTimes};
 use crate::{absent, proc};
 use brunt_results::{result::Generator, series::Second};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[derive(Debug)]
 pub struct GeneratorMeter {
@@ -25,6 +27,7 @@ struct Sample {
     at: Instant,
     counted: Reading,
     times: ThreadTimes,
+    packets: PacketTime,
     /// Of each process; `None` if one could not be read.
     stats: Option<Vec<proc::Stat>>,
 }
@@ -49,7 +52,8 @@ impl GeneratorMeter {
     fn sample_now(&mut self) -> Sample {
         // /proc/TID works for a thread id as well.
         let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(*tid, *tid)?))).collect();
-        Sample { at: Instant::now(), counted: self.counters.read(), times, stats: self.stats() }
+        let packets = PacketTime::now();
+        Sample { at: Instant::now(), counted: self.counters.read(), times, packets, stats: self.stats() }
     }
 
     fn stats(&self) -> Option<Vec<proc::Stat>> {
@@ -103,11 +107,14 @@ fn sum(stats: &Option<Vec<proc::Stat>>, of: fn(&proc::Stat) -> u64) -> Option<u6
 }
 
 impl Sample {
-    /// Longest time that one thread was runnable without a core, in percent of the window; `None` if not accounted for.
+    /// Longest time that one thread was runnable without a core, less that of packet threads on it, in percent of the window;
+    /// `None` if not accounted for.
     fn run_queue_wait_percent(&self, first: &Self) -> Option<f64> {
-        let waits = threads::used(&first.times, &self.times).map(|(_, times)| times.wait);
+        let packets = |tid| self.packets.since(&first.packets, &allowed_cores(&[tid]).unwrap_or_default());
+        let waits = threads::used(&first.times, &self.times)
+            .map(|(tid, times)| Some(Duration::from_nanos(times.wait?).saturating_sub(packets(tid))));
         let longest = waits.collect::<Option<Vec<_>>>()?.into_iter().max()?;
-        Some(longest as f64 / self.at.duration_since(first.at).as_nanos().max(1) as f64 * 100.0)
+        Some(longest.as_secs_f64() / self.at.duration_since(first.at).as_secs_f64().max(1e-9) * 100.0)
     }
 }
 

@@ -21,6 +21,7 @@ pub mod host;
 pub mod listener;
 pub mod marked;
 mod network;
+mod packet_threads;
 mod per_core;
 pub mod poll;
 mod proc;

@@ -6,6 +6,7 @@
 //! are known in ticks. Without IRQ_TIME_ACCOUNTING, the kernel bills interrupt and softirq time, including packet receive,
 //! to the thread that was running.
 
+use crate::packet_threads::PacketTime;
 use crate::proc;
 use crate::process_tree::Used;
 use crate::sampling_budget::SamplingBudget;
@@ -162,8 +163,8 @@ pub struct Usage {
     pub cpu: CpuTime,
     /// CPU of its busiest thread, in percent of one core; absent with more than 10 000 threads.
     pub busiest_thread_percent: Option<f64>,
-    /// Time that its busiest thread was runnable without a core, in percent of the window. Absent without scheduler
-    /// statistics, and if more threads worked than there were cores, as those wait for each other.
+    /// Time that its busiest thread was runnable without a core, less that of packet threads on it, in percent of the window.
+    /// Absent without scheduler statistics, and if more threads worked than there were cores, as those wait for each other.
     pub run_queue_wait_percent: Option<f64>,
     pub faults: Faults,
     /// Context switches; absent with more than 10 000 threads, and if a thread was seen to have ended. Misses threads that
@@ -186,6 +187,7 @@ pub struct Window {
     threads_at: Instant,
     threads_first: Option<ThreadTimes>,
     threads_newest: ThreadTimes,
+    packets_first: PacketTime,
     budget: SamplingBudget,
 }
 
@@ -196,7 +198,7 @@ impl Window {
         let mut budget = SamplingBudget::default();
         let threads_first = budget.spend(|| tree.thread_times(first.threads));
         let threads_newest = threads_first.clone().unwrap_or_default();
-        Self { first, threads_at, threads_first, threads_newest, budget }
+        Self { first, threads_at, threads_first, threads_newest, packets_first: PacketTime::now(), budget }
     }
 
     /// Samples the threads, so that those that end before the window closes are known, and returns their context switches since
@@ -219,18 +221,22 @@ impl Window {
         self.threads_newest.extend(newest);
         let first = self.threads_first.unwrap_or_default();
         let used: Vec<_> = threads::used(&first, &self.threads_newest).collect();
-        let busiest = used.iter().map(|(_, times)| *times).max_by_key(|times| times.cpu).filter(|_| complete);
+        let busiest = used.iter().max_by_key(|(_, times)| times.cpu).filter(|_| complete);
         let of_wall = |nanos: u64| percent(Duration::from_nanos(nanos), threads_wall);
         let workers = working_threads(tree, &used);
         let cores = allowed_cores(&workers);
         let alone = cores.as_ref().is_some_and(|cores| workers.len() <= cores.len());
+        let wait = busiest.filter(|_| alone).and_then(|(tid, times)| {
+            let packets = PacketTime::now().since(&self.packets_first, &allowed_cores(&[*tid])?);
+            Some(percent(Duration::from_nanos(times.wait?).saturating_sub(packets), threads_wall))
+        });
         let peaks = tree.memory("VmHWM");
         Usage {
             cpu: last.since(&self.first),
             faults: last.faults_since(&self.first),
             switches: threads::switches(&first, &self.threads_newest).filter(|_| complete && all_live),
-            busiest_thread_percent: busiest.map(|times| of_wall(times.cpu)),
-            run_queue_wait_percent: busiest.filter(|_| alone).and_then(|times| times.wait).map(of_wall),
+            busiest_thread_percent: busiest.map(|(_, times)| of_wall(times.cpu)),
+            run_queue_wait_percent: wait,
             rss_bytes: last.rss_bytes,
             rss_peak_bytes: peaks.map(|sum| sum.max(last.rss_bytes)),
             rss_anon_bytes: tree.rss_anon_bytes(),
@@ -250,7 +256,7 @@ fn working_threads(tree: &Tree, used: &[(u32, Times)]) -> Vec<u32> {
 }
 
 /// The union of the cores allowed to each of these threads.
-fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
+pub(crate) fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
     let mut cores = BTreeSet::new();
     for tid in threads {
         // /proc/TID works for a thread id as well, though it is not listed.

@@ -3,6 +3,7 @@
 
 use super::gaps::Gaps;
 use crate::host::HostCpu;
+use crate::packet_threads;
 use crate::sampling_budget::SamplingBudget;
 use crate::schedstat::scheduled;
 use rustix::thread::{Pid, sched_getaffinity};
@@ -17,6 +18,8 @@ const SLEEP: Duration = Duration::from_millis(2);
 pub struct LostTime {
     /// `schedstat` of each thread of the generator; none if its threads wait for each other or for the server.
     threads: Vec<File>,
+    /// On which they run.
+    cores: Vec<usize>,
     steal: [Steal; 2],
     gaps: Gaps,
     last: Parts,
@@ -27,6 +30,8 @@ pub struct LostTime {
 #[derive(Debug, Clone, Copy, Default)]
 struct Parts {
     waited: Duration,
+    /// Of the kernel's packet threads on the generator's cores, for which it waits as well.
+    packets: Duration,
     /// Of the generator's and of the server's cores.
     stolen: [Duration; 2],
     gaps: Duration,
@@ -55,7 +60,8 @@ impl LostTime {
         let schedstat = |tid: &u32| File::open(format!("/proc/{tid}/schedstat")).ok();
         let mut lost = Self {
             threads: threads.iter().filter(|_| alone).filter_map(schedstat).collect(),
-            steal: [Steal::of(cores.into_iter().collect()), Steal::of(server_cores.to_vec())],
+            steal: [Steal::of(cores.iter().copied().collect()), Steal::of(server_cores.to_vec())],
+            cores: cores.into_iter().collect(),
             gaps: Gaps::watch(threads.first().copied(), SLEEP),
             last: Parts::default(),
             total: Duration::ZERO,
@@ -64,21 +70,23 @@ impl LostTime {
         lost
     }
 
-    /// Since the attachment: mean wait of the generator's threads, plus steal (of the generator's or the server's cores,
+    /// Since the attachment: mean wait of the generator's threads, less packet threads, plus steal (of the generator's or the server's cores,
     /// whichever lost more, as a mean) or gaps, whichever is more, as one pause shows in both.
     pub fn read(&mut self) -> Duration {
         let now = self.parts();
         let last = std::mem::replace(&mut self.last, now);
         let since = |part: fn(&Parts) -> Duration| part(&now).saturating_sub(part(&last));
         let stolen = since(|parts| parts.stolen[0]).max(since(|parts| parts.stolen[1]));
-        self.total += since(|parts| parts.waited) + stolen.max(since(|parts| parts.gaps));
+        let waited = since(|parts| parts.waited).saturating_sub(since(|parts| parts.packets));
+        self.total += waited + stolen.max(since(|parts| parts.gaps));
         self.total
     }
 
     fn parts(&mut self) -> Parts {
         let waits: Duration = self.threads.iter().filter_map(run_queue_wait).sum();
         let waited = waits / self.threads.len().max(1) as u32;
-        Parts { waited, stolen: self.steal.each_mut().map(Steal::read), gaps: self.gaps.read() }
+        let packets = packet_threads::mean(&self.cores);
+        Parts { waited, packets, stolen: self.steal.each_mut().map(Steal::read), gaps: self.gaps.read() }
     }
 }
 
