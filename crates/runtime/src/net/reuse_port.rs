@@ -30,19 +30,28 @@ pub fn direct_to(listener: &impl AsFd, positions: &[u32]) -> io::Result<()> {
     set(listener, libc::SO_ATTACH_REUSEPORT_CBPF, &described)
 }
 
-/// Connections that wait in the queue of `listener` until they are accepted.
+/// The queue of a listener, in connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// Not accepted yet.
+    pub waiting: u32,
+    /// Beyond it, the kernel drops attempts.
+    pub limit: u32,
+}
+
+/// The queue of `listener`.
 ///
 /// # Errors
 /// It is no TCP socket.
-pub fn queued(listener: &impl AsFd) -> io::Result<u32> {
+pub fn queue(listener: &impl AsFd) -> io::Result<Queue> {
     // SAFETY: numbers only, for which zero is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of_val(&info) as libc::socklen_t;
     let (fd, level) = (listener.as_fd().as_raw_fd(), libc::IPPROTO_TCP);
     // SAFETY: the descriptor is open while it is borrowed; the kernel writes at most `length` bytes.
     match unsafe { libc::getsockopt(fd, level, libc::TCP_INFO, (&raw mut info).cast(), &mut length) } {
-        // Of a listening socket it is the length of the queue (tcp_get_info of the kernel).
-        0 => Ok(info.tcpi_unacked),
+        // The kernel's tcp_get_info gives these two fields of a listening socket another meaning.
+        0 => Ok(Queue { waiting: info.tcpi_unacked, limit: info.tcpi_sacked }),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -99,13 +108,14 @@ mod tests {
     #[test]
     fn connections_that_wait_are_counted() {
         let listener = &group(1)[0];
-        assert_eq!(queued(listener).unwrap(), 0);
+        let with = |waiting| Queue { waiting, limit: 64 };
+        assert_eq!(queue(listener).unwrap(), with(0));
         let address = listener.local_addr().unwrap();
         let _clients: Vec<_> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
-        assert_eq!(queued(listener).unwrap(), 3);
+        assert_eq!(queue(listener).unwrap(), with(3));
         listener.accept().unwrap();
-        assert_eq!(queued(listener).unwrap(), 2);
-        assert!(queued(&std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).is_err());
+        assert_eq!(queue(listener).unwrap(), with(2));
+        assert!(queue(&std::net::UdpSocket::bind("127.0.0.1:0").unwrap()).is_err());
     }
 
     #[test]

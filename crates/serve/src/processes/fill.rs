@@ -4,9 +4,12 @@
 //! process that works through its messages walks through neighbouring memory; spread over all processes by a hash, every
 //! message is a cache miss (docs/guide/million.md has the cost). The rest of the shares is filled at random among the
 //! processes with room, since connections go on to a process until its fullness is noticed. Those in its accept queue count:
-//! a process that does not get its core for a tenth of a second has thousands there.
+//! a process that does not get its core for a tenth of a second has thousands there. The queue holds no more than the rest of
+//! the share: if this process stands still as well, connections beyond it are dropped and repeated, and go elsewhere. One more
+//! than a process may open files would wait in its queue for good.
 
 use brunt_runtime::net::reuse_port;
+use rustix::net::listen;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -38,7 +41,7 @@ struct Process {
 impl Process {
     /// Accepted and waiting.
     fn connections(&self) -> u64 {
-        let queued = |listener| u64::from(reuse_port::queued(listener).unwrap_or(0));
+        let queued = |listener| reuse_port::queue(listener).map_or(0, |queue| u64::from(queue.waiting));
         open_files(self.pid).saturating_sub(self.base) + self.listeners.iter().map(queued).sum::<u64>()
     }
 }
@@ -54,7 +57,9 @@ impl Fill {
     pub fn start(listeners: Vec<Vec<TcpListener>>, pids: &[u32], abreast: usize, share: u64) -> Option<Self> {
         let process = |(listeners, pid): (_, &u32)| Process { pid: *pid, listeners, base: open_files(*pid) };
         let processes: Vec<_> = listeners.into_iter().zip(pids).map(process).collect();
-        let possible = share >= LEAST_SHARE && processes.iter().all(|process| process.base > 0);
+        let backlog = (share as f64 * (1.0 - IN_ORDER)) as i32;
+        let limited = |process: &Process| process.listeners.iter().all(|one| listen(one, backlog).is_ok());
+        let possible = share >= LEAST_SHARE && processes.iter().all(|process| process.base > 0 && limited(process));
         let shares = Shares { connections: vec![0; pids.len()], abreast, share, in_order: true };
         let mut fill = Self { processes, shares, chosen: Vec::new() };
         (possible && fill.direct()).then_some(fill)
@@ -169,6 +174,10 @@ mod tests {
         let shares = Shares { connections: vec![0; 2], abreast: 1, share: 100, in_order: true };
         let mut fill = Fill { processes, shares, chosen: Vec::new() };
         assert!(fill.direct());
+        // The queue, as far as the kernel lets it, holds the last quarter of a share.
+        let listeners = fill.processes.iter().map(|one| vec![one.listeners[0].try_clone().unwrap()]).collect();
+        Fill::start(listeners, &[idle.id(); 2], 1, LEAST_SHARE).unwrap();
+        assert!(reuse_port::queue(&fill.processes[1].listeners[0]).unwrap().limit <= LEAST_SHARE as u32 / 4);
         let _clients: Vec<_> = std::iter::repeat_with(|| {
             let client = std::net::TcpStream::connect(address).unwrap();
             fill.look();
