@@ -5,12 +5,11 @@
 
 use crate::counters::{Counters, Event, Reading};
 use crate::packet_threads::PacketTime;
-use crate::process::allowed_cores;
 use crate::threads::{self, ThreadTimes};
 use crate::{absent, proc};
 use brunt_results::{result::Generator, series::Second};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[derive(Debug)]
 pub struct GeneratorMeter {
@@ -110,9 +109,8 @@ impl Sample {
     /// Longest time that one thread was runnable without a core, less that of packet threads on it, in percent of the window;
     /// `None` if not accounted for.
     fn run_queue_wait_percent(&self, first: &Self) -> Option<f64> {
-        let packets = |tid| self.packets.since(&first.packets, &allowed_cores(&[tid]).unwrap_or_default());
         let waits = threads::used(&first.times, &self.times)
-            .map(|(tid, times)| Some(Duration::from_nanos(times.wait?).saturating_sub(packets(tid))));
+            .map(|(tid, used)| self.packets.wait_for_others(&first.packets, tid, &used));
         let longest = waits.collect::<Option<Vec<_>>>()?.into_iter().max()?;
         Some(longest.as_secs_f64() / self.at.duration_since(first.at).as_secs_f64().max(1e-9) * 100.0)
     }

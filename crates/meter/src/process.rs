@@ -10,8 +10,7 @@ use crate::packet_threads::PacketTime;
 use crate::proc;
 use crate::process_tree::Used;
 use crate::sampling_budget::SamplingBudget;
-use crate::threads::{self, ThreadTimes, Times};
-use std::collections::BTreeSet;
+use crate::threads::{self, ThreadTimes, Times, allowed_cores};
 use std::time::{Duration, Instant};
 
 pub use crate::{process_tree::ProcessTree as Tree, threads::Switches};
@@ -227,8 +226,7 @@ impl Window {
         let cores = allowed_cores(&workers);
         let alone = cores.as_ref().is_some_and(|cores| workers.len() <= cores.len());
         let wait = busiest.filter(|_| alone).and_then(|(tid, times)| {
-            let packets = PacketTime::now().since(&self.packets_first, &allowed_cores(&[*tid])?);
-            Some(percent(Duration::from_nanos(times.wait?).saturating_sub(packets), threads_wall))
+            Some(percent(PacketTime::now().wait_for_others(&self.packets_first, *tid, times)?, threads_wall))
         });
         let peaks = tree.memory("VmHWM");
         Usage {
@@ -253,15 +251,4 @@ fn working_threads(tree: &Tree, used: &[(u32, Times)]) -> Vec<u32> {
     let all: u64 = used.iter().map(|(_, times)| times.cpu).sum();
     let workers: Vec<u32> = used.iter().filter(|(_, times)| times.cpu * 100 > all).map(|(tid, _)| *tid).collect();
     if workers.is_empty() { tree.pids() } else { workers }
-}
-
-/// The union of the cores allowed to each of these threads.
-pub(crate) fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
-    let mut cores = BTreeSet::new();
-    for tid in threads {
-        // /proc/TID works for a thread id as well, though it is not listed.
-        let allowed = proc::status_line(&format!("/proc/{tid}/status"), "Cpus_allowed_list");
-        cores.extend(allowed.and_then(|list| list.parse::<brunt_results::Cores>().ok()).into_iter().flat_map(|c| c.0));
-    }
-    (!cores.is_empty()).then(|| cores.into_iter().collect())
 }

@@ -5,7 +5,8 @@
 //! absent if a thread is seen to have ended.
 
 use crate::proc;
-use std::{collections::HashMap, fs};
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
 
 pub(crate) const MAX_THREADS: u64 = 10_000;
 
@@ -92,6 +93,17 @@ pub(crate) fn switches(first: &ThreadTimes, newest: &ThreadTimes) -> Option<Swit
         let more = times.switches?;
         Some(Switches { voluntary: sum.voluntary + more.voluntary, involuntary: sum.involuntary + more.involuntary })
     })
+}
+
+/// The union of the cores allowed to each of these threads.
+pub(crate) fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
+    let mut cores = BTreeSet::new();
+    for tid in threads {
+        // /proc/TID works for a thread id as well, though it is not listed.
+        let allowed = proc::status_line(&format!("/proc/{tid}/status"), "Cpus_allowed_list");
+        cores.extend(allowed.and_then(|list| list.parse::<brunt_results::Cores>().ok()).into_iter().flat_map(|c| c.0));
+    }
+    (!cores.is_empty()).then(|| cores.into_iter().collect())
 }
 
 #[cfg(test)]

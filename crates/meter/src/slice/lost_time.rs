@@ -18,8 +18,7 @@ const SLEEP: Duration = Duration::from_millis(2);
 pub struct LostTime {
     /// `schedstat` of each thread of the generator; none if its threads wait for each other or for the server.
     threads: Vec<File>,
-    /// On which they run.
-    cores: Vec<usize>,
+    /// Of the generator's cores and of the server's.
     steal: [Steal; 2],
     gaps: Gaps,
     last: Parts,
@@ -60,8 +59,7 @@ impl LostTime {
         let schedstat = |tid: &u32| File::open(format!("/proc/{tid}/schedstat")).ok();
         let mut lost = Self {
             threads: threads.iter().filter(|_| alone).filter_map(schedstat).collect(),
-            steal: [Steal::of(cores.iter().copied().collect()), Steal::of(server_cores.to_vec())],
-            cores: cores.into_iter().collect(),
+            steal: [Steal::of(cores.into_iter().collect()), Steal::of(server_cores.to_vec())],
             gaps: Gaps::watch(threads.first().copied(), SLEEP),
             last: Parts::default(),
             total: Duration::ZERO,
@@ -70,8 +68,8 @@ impl LostTime {
         lost
     }
 
-    /// Since the attachment: mean wait of the generator's threads, less packet threads, plus steal (of the generator's or the server's cores,
-    /// whichever lost more, as a mean) or gaps, whichever is more, as one pause shows in both.
+    /// Since the attachment: mean wait of the generator's threads, less packet threads, plus steal (of the generator's or
+    /// the server's cores, whichever lost more, as a mean) or gaps, whichever is more, as one pause shows in both.
     pub fn read(&mut self) -> Duration {
         let now = self.parts();
         let last = std::mem::replace(&mut self.last, now);
@@ -85,7 +83,7 @@ impl LostTime {
     fn parts(&mut self) -> Parts {
         let waits: Duration = self.threads.iter().filter_map(run_queue_wait).sum();
         let waited = waits / self.threads.len().max(1) as u32;
-        let packets = packet_threads::mean(&self.cores);
+        let packets = packet_threads::mean(&self.steal[0].cores);
         Parts { waited, packets, stolen: self.steal.each_mut().map(Steal::read), gaps: self.gaps.read() }
     }
 }

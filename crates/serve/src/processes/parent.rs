@@ -6,7 +6,7 @@ use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 use brunt_runtime::{CancellationToken, net::Address};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use std::{io, net::TcpListener, os::fd::AsFd};
+use std::{net::TcpListener, os::fd::AsFd};
 
 /// Interval at which `stop` is checked.
 const POLL: Duration = Duration::from_millis(50);
@@ -29,14 +29,12 @@ pub fn tcp(
     let reserved = listen::reserve(&addresses, true)?;
     let own = |_| reserved.iter().map(listen::Reserved::listener).collect();
     let listeners: Vec<Vec<TcpListener>> = layout.iter().map(own).collect::<Result<_, _>>()?;
-    let several_a_core = layout.len() > options.workers.len();
-    let clones = |listeners: &Vec<TcpListener>| listeners.iter().map(TcpListener::try_clone).collect();
-    let ours: Vec<Vec<_>> = listeners.iter().filter(|_| several_a_core).map(clones).collect::<io::Result<_>>()?;
-    let Some(backend) = processes.listen(&reserved, listeners, stop)? else { return Ok(Counts::default()) };
+    let Some(backend) = processes.listen(&reserved, &listeners, stop)? else { return Ok(Counts::default()) };
     let addresses = reserved.iter().map(|reserved| reserved.address.into()).collect();
     let each = connections.div_ceil(layout.len() as u64);
-    let fill =
-        several_a_core.then(|| Fill::start(ours, &processes.workers.pids(), options.workers.len(), each)).flatten();
+    let (pids, abreast) = (processes.workers.pids(), options.workers.len());
+    // This process keeps listeners only to fill: without, it would go on to accept connections after the stop.
+    let fill = (layout.len() > abreast).then(move || Fill::start(listeners, &pids, abreast, each)).flatten();
     let backend = format!("{backend}; {} processes for {each} connections each", layout.len());
     let _ = notices.send(Notice::Listening { addresses, backend });
     processes.serve(fill, stop, notices)
@@ -87,10 +85,10 @@ impl Processes {
     pub(crate) fn listen(
         &self,
         reserved: &[listen::Reserved],
-        listeners: Vec<Vec<TcpListener>>,
+        listeners: &[Vec<TcpListener>],
         stop: &CancellationToken,
     ) -> Result<Option<String>, ServeError> {
-        for (process, listeners) in listeners.into_iter().enumerate() {
+        for (process, listeners) in listeners.iter().enumerate() {
             for (reserved, listener) in reserved.iter().zip(listeners) {
                 let order = Order::Listener { address: reserved.address, only_v6: reserved.only_v6() };
                 self.workers.send(process, &order, Some(listener.as_fd()))?;

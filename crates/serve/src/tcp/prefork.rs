@@ -26,9 +26,10 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     let shared = context.listeners()?;
     let same = |_| shared.iter().map(TcpListener::try_clone).collect();
     let listeners = layout.iter().map(same).collect::<io::Result<Vec<_>>>()?;
+    let backend = processes.listen(&context.reserved, &listeners, context.stop)?;
     // With a listener left open here, the kernel would go on to accept connections after the stop.
-    drop(shared);
-    if processes.listen(&context.reserved, listeners, context.stop)?.is_none() {
+    drop((shared, listeners));
+    if backend.is_none() {
         return Ok(Counts::default());
     }
     context.listening(format_args!("{} process{}", layout.len(), if layout.len() == 1 { "" } else { "es" }));
