@@ -27,6 +27,9 @@ struct Sample {
     counted: Reading,
     times: ThreadTimes,
     packets: PacketTime,
+    /// Cores of each thread. Read while it lives: what is in `/proc` of a thread that has just ended can block its reader for
+    /// good (Linux 6.18, `d_invalidate` of a directory that the exit is removing).
+    cores: BTreeMap<u32, Vec<usize>>,
     /// Of each process; `None` if one could not be read.
     stats: Option<Vec<proc::Stat>>,
 }
@@ -52,7 +55,8 @@ impl GeneratorMeter {
         // /proc/TID works for a thread id as well.
         let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(*tid, *tid)?))).collect();
         let packets = PacketTime::now();
-        Sample { at: Instant::now(), counted: self.counters.read(), times, packets, stats: self.stats() }
+        let cores = self.threads.iter().filter_map(|tid| Some((*tid, threads::allowed_cores(&[*tid])?))).collect();
+        Sample { at: Instant::now(), counted: self.counters.read(), times, packets, cores, stats: self.stats() }
     }
 
     fn stats(&self) -> Option<Vec<proc::Stat>> {
@@ -110,7 +114,7 @@ impl Sample {
     /// `None` if not accounted for.
     fn run_queue_wait_percent(&self, first: &Self) -> Option<f64> {
         let waits = threads::used(&first.times, &self.times)
-            .map(|(tid, used)| self.packets.wait_for_others(&first.packets, tid, &used));
+            .map(|(tid, used)| self.packets.wait_for_others(&first.packets, self.cores.get(&tid)?, &used));
         let longest = waits.collect::<Option<Vec<_>>>()?.into_iter().max()?;
         Some(longest.as_secs_f64() / self.at.duration_since(first.at).as_secs_f64().max(1e-9) * 100.0)
     }
@@ -125,4 +129,40 @@ fn all_absent_in(generator: &Generator, why: &str) -> BTreeMap<String, String> {
 /// The reasons for a generator that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
     all_absent_in(&Generator::default(), why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::mpsc, thread};
+
+    /// The load threads end when the window is over, and the meter is closed after that.
+    #[test]
+    fn figures_of_threads_that_have_ended_are_those_of_their_last_sample() {
+        let (go_on, wait) = mpsc::channel::<()>();
+        let (told, tid) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            told.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            let _ = wait.recv();
+        });
+        let tid = tid.recv().unwrap();
+        let mut meter = GeneratorMeter::attach(&[tid]);
+        meter.open();
+        meter.stop();
+        let cores = meter.last.as_ref().unwrap().cores.clone();
+        assert_eq!(cores.get(&tid).cloned(), threads::allowed_cores(&[tid]));
+        assert!(!cores[&tid].is_empty());
+        drop(go_on);
+        thread.join().unwrap();
+        let mut generator = Generator::default();
+        let absent = meter.close(1, &mut generator);
+        assert_eq!(
+            generator.run_queue_wait_percent.is_some(),
+            !absent.contains_key("generator.run_queue_wait_percent")
+        );
+        assert!(
+            generator.run_queue_wait_percent.is_none_or(|percent| (0.0..=100.0).contains(&percent)),
+            "{generator:?}"
+        );
+    }
 }

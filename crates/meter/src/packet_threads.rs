@@ -6,7 +6,7 @@
 
 use crate::proc;
 use crate::schedstat::scheduled;
-use crate::threads::{Times, allowed_cores};
+use crate::threads::Times;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::sync::OnceLock;
@@ -36,10 +36,9 @@ impl PacketTime {
         Self(threads().iter().filter_map(|(core, file)| Some((*core, scheduled(file)?.cpu))).collect())
     }
 
-    /// The run queue wait of thread `tid` since `earlier`, less packet threads on its cores; `None` if its wait is unknown.
-    pub fn wait_for_others(&self, earlier: &Self, tid: u32, used: &Times) -> Option<Duration> {
-        let cores = allowed_cores(&[tid]).unwrap_or_default();
-        Some(Duration::from_nanos(used.wait?).saturating_sub(self.since(earlier, &cores)))
+    /// The run queue wait of a thread since `earlier`, less packet threads on its `cores`; `None` if its wait is unknown.
+    pub fn wait_for_others(&self, earlier: &Self, cores: &[usize], used: &Times) -> Option<Duration> {
+        Some(Duration::from_nanos(used.wait?).saturating_sub(self.since(earlier, cores)))
     }
 
     /// The most that the packet thread of one of `cores` has used since `earlier`: a thread waits for one at a time.

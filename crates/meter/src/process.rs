@@ -226,7 +226,8 @@ impl Window {
         let cores = allowed_cores(&workers);
         let alone = cores.as_ref().is_some_and(|cores| workers.len() <= cores.len());
         let wait = busiest.filter(|_| alone).and_then(|(tid, times)| {
-            Some(percent(PacketTime::now().wait_for_others(&self.packets_first, *tid, times)?, threads_wall))
+            let cores = allowed_cores(&[*tid])?;
+            Some(percent(PacketTime::now().wait_for_others(&self.packets_first, &cores, times)?, threads_wall))
         });
         let peaks = tree.memory("VmHWM");
         Usage {
