@@ -14,6 +14,8 @@ use std::time::Instant;
 #[derive(Debug)]
 pub struct GeneratorMeter {
     threads: Vec<u32>,
+    /// Cores of each thread, as pinned before the load: the threads end before the meter is closed.
+    cores: BTreeMap<u32, Vec<usize>>,
     /// This process and those of the threads.
     processes: BTreeSet<u32>,
     counters: Counters,
@@ -27,9 +29,6 @@ struct Sample {
     counted: Reading,
     times: ThreadTimes,
     packets: PacketTime,
-    /// Cores of each thread. Read while it lives: what is in `/proc` of a thread that has just ended can block its reader for
-    /// good (Linux 6.18, `d_invalidate` of a directory that the exit is removing).
-    cores: BTreeMap<u32, Vec<usize>>,
     /// Of each process; `None` if one could not be read.
     stats: Option<Vec<proc::Stat>>,
 }
@@ -39,7 +38,8 @@ impl GeneratorMeter {
         let counters = Counters::attach_threads(threads, &[Event::InstructionsUser]);
         let owner = |tid: &u32| proc::status_line(&format!("/proc/{tid}/status"), "Tgid")?.parse().ok();
         let processes = threads.iter().filter_map(owner).chain([std::process::id()]).collect();
-        Self { threads: threads.to_vec(), processes, counters, first: None, last: None }
+        let cores = threads.iter().filter_map(|tid| Some((*tid, threads::allowed_cores(&[*tid])?))).collect();
+        Self { threads: threads.to_vec(), cores, processes, counters, first: None, last: None }
     }
 
     pub fn open(&mut self) {
@@ -55,8 +55,7 @@ impl GeneratorMeter {
         // /proc/TID works for a thread id as well.
         let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(*tid, *tid)?))).collect();
         let packets = PacketTime::now();
-        let cores = self.threads.iter().filter_map(|tid| Some((*tid, threads::allowed_cores(&[*tid])?))).collect();
-        Sample { at: Instant::now(), counted: self.counters.read(), times, packets, cores, stats: self.stats() }
+        Sample { at: Instant::now(), counted: self.counters.read(), times, packets, stats: self.stats() }
     }
 
     fn stats(&self) -> Option<Vec<proc::Stat>> {
@@ -80,7 +79,7 @@ impl GeneratorMeter {
         generator.instructions_user_per_request = instructions.as_ref().ok().copied();
         // Several processes of the generator wait for each other.
         let is_alone = self.processes.len() == 1;
-        generator.run_queue_wait_percent = last.run_queue_wait_percent(first).filter(|_| is_alone);
+        generator.run_queue_wait_percent = last.run_queue_wait_percent(first, &self.cores).filter(|_| is_alone);
         let all_live = self.threads.iter().all(|tid| last.times.contains_key(tid));
         let switches = threads::switches(&first.times, &last.times).filter(|_| all_live);
         generator.voluntary_switches = switches.map(|switches| switches.voluntary);
@@ -112,9 +111,9 @@ fn sum(stats: &Option<Vec<proc::Stat>>, of: fn(&proc::Stat) -> u64) -> Option<u6
 impl Sample {
     /// Longest time that one thread was runnable without a core, less that of packet threads on it, in percent of the window;
     /// `None` if not accounted for.
-    fn run_queue_wait_percent(&self, first: &Self) -> Option<f64> {
+    fn run_queue_wait_percent(&self, first: &Self, cores: &BTreeMap<u32, Vec<usize>>) -> Option<f64> {
         let waits = threads::used(&first.times, &self.times)
-            .map(|(tid, used)| self.packets.wait_for_others(&first.packets, self.cores.get(&tid)?, &used));
+            .map(|(tid, used)| self.packets.wait_for_others(&first.packets, cores.get(&tid)?, &used));
         let longest = waits.collect::<Option<Vec<_>>>()?.into_iter().max()?;
         Some(longest.as_secs_f64() / self.at.duration_since(first.at).as_secs_f64().max(1e-9) * 100.0)
     }
@@ -149,9 +148,8 @@ mod tests {
         let mut meter = GeneratorMeter::attach(&[tid]);
         meter.open();
         meter.stop();
-        let cores = meter.last.as_ref().unwrap().cores.clone();
-        assert_eq!(cores.get(&tid).cloned(), threads::allowed_cores(&[tid]));
-        assert!(!cores[&tid].is_empty());
+        assert_eq!(meter.cores.get(&tid).cloned(), threads::allowed_cores(&[tid]));
+        assert!(!meter.cores[&tid].is_empty());
         drop(go_on);
         thread.join().unwrap();
         let mut generator = Generator::default();

@@ -215,25 +215,30 @@ impl Window {
         let threads_wall = self.threads_at.elapsed();
         let newest = tree.thread_times(last.threads);
         let complete = self.threads_first.is_some() && newest.is_some();
-        let newest = newest.unwrap_or_default();
-        let all_live = self.threads_newest.keys().all(|tid| newest.contains_key(tid));
-        self.threads_newest.extend(newest);
+        let known = self.threads_newest.keys().copied();
+        let ended: Vec<u32> =
+            newest.iter().flat_map(|live| known.clone().filter(|tid| !live.contains_key(tid))).collect();
+        self.threads_newest.extend(newest.unwrap_or_default());
         let first = self.threads_first.unwrap_or_default();
         let used: Vec<_> = threads::used(&first, &self.threads_newest).collect();
         let busiest = used.iter().max_by_key(|(_, times)| times.cpu).filter(|_| complete);
         let of_wall = |nanos: u64| percent(Duration::from_nanos(nanos), threads_wall);
         let workers = working_threads(tree, &used);
-        let cores = allowed_cores(&workers);
+        let cores_of = |tids: &[u32]| {
+            let live: Vec<u32> = tids.iter().copied().filter(|tid| !ended.contains(tid)).collect();
+            allowed_cores(&live)
+        };
+        let cores = cores_of(&workers);
         let alone = cores.as_ref().is_some_and(|cores| workers.len() <= cores.len());
         let wait = busiest.filter(|_| alone).and_then(|(tid, times)| {
-            let cores = allowed_cores(&[*tid])?;
+            let cores = cores_of(&[*tid]).unwrap_or_default();
             Some(percent(PacketTime::now().wait_for_others(&self.packets_first, &cores, times)?, threads_wall))
         });
         let peaks = tree.memory("VmHWM");
         Usage {
             cpu: last.since(&self.first),
             faults: last.faults_since(&self.first),
-            switches: threads::switches(&first, &self.threads_newest).filter(|_| complete && all_live),
+            switches: threads::switches(&first, &self.threads_newest).filter(|_| complete && ended.is_empty()),
             busiest_thread_percent: busiest.map(|(_, times)| of_wall(times.cpu)),
             run_queue_wait_percent: wait,
             rss_bytes: last.rss_bytes,

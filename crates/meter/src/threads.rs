@@ -95,7 +95,8 @@ pub(crate) fn switches(first: &ThreadTimes, newest: &ThreadTimes) -> Option<Swit
     })
 }
 
-/// The union of the cores allowed to each of these threads.
+/// The union of the cores allowed to each of these threads, none of which may have ended: what is in `/proc` of a thread that
+/// has just ended can block its reader for good (Linux 6.18, `d_invalidate` of a directory that the exit is removing).
 pub(crate) fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
     let mut cores = BTreeSet::new();
     for tid in threads {
