@@ -18,7 +18,7 @@ use trials::Trials;
 
 /// Tags of an interval log.
 pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
-pub const FIGURES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "max", "cost"];
+pub const FIGURES: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max", "cost"];
 
 /// Trials as comma-separated values (RFC 4180), one per line: the settings of the cell, then every key of
 /// `result.json` by path, as `latency.response.p99_us`. `null` is empty.

@@ -21,7 +21,7 @@ mod since;
 mod text;
 
 pub use entry::Kind;
-pub use filter::{FAILED, Filter, NamedValue, verdict_words};
+pub use filter::{FAILED, Filter, NamedValue, bound, verdict_words};
 pub use query::{Run, Trial};
 pub use rebuild::Rebuilt;
 pub use since::Since;

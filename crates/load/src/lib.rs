@@ -12,6 +12,7 @@ pub mod http;
 mod local_addrs;
 mod measure;
 pub mod observer;
+pub mod once;
 pub mod options;
 pub mod processes;
 mod protocol;

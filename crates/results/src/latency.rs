@@ -1,8 +1,10 @@
 //! Summary figures of a latency distribution, always taken from a histogram, never averaged.
 
+use crate::percentile::Percentile;
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The figures of one distribution, in microseconds. Of an empty distribution, all figures are absent, never zero.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,12 +17,18 @@ pub struct LatencySummary {
     pub p50_us: Option<f64>,
     /// 90th percentile.
     pub p90_us: Option<f64>,
+    /// 95th percentile.
+    #[serde(default)]
+    pub p95_us: Option<f64>,
     /// 99th percentile.
     pub p99_us: Option<f64>,
     /// 99.9th percentile.
     pub p999_us: Option<f64>,
     /// Largest value.
     pub max_us: Option<f64>,
+    /// Further percentiles that were asked for, by name (`p99.99`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub percentiles_us: BTreeMap<String, f64>,
 }
 
 /// The highest value that latency histograms record, in nanoseconds: 1 h.
@@ -45,30 +53,50 @@ impl LatencySummary {
             mean_us: Some(histogram.mean() / 1e3),
             p50_us: quantile(0.5),
             p90_us: quantile(0.9),
+            p95_us: quantile(0.95),
             p99_us: quantile(0.99),
             p999_us: quantile(0.999),
             max_us: us(histogram.max()),
+            percentiles_us: BTreeMap::new(),
         }
+    }
+
+    /// Adds percentiles of the same histogram.
+    pub fn add(&mut self, percentiles: &[Percentile], histogram: &Histogram<u64>) {
+        let further = percentiles.iter().filter(|percentile| self.standard(**percentile).is_none());
+        let values = further.map(|p| (p.to_string(), histogram.value_at_quantile(p.quantile()) as f64 / 1e3));
+        let values: Vec<_> = values.filter(|_| !histogram.is_empty()).collect();
+        self.percentiles_us.extend(values);
+    }
+
+    /// A percentile that every summary has; the outer `None` if it is another one.
+    fn standard(&self, percentile: Percentile) -> Option<Option<f64>> {
+        let all = [(50.0, self.p50_us), (90.0, self.p90_us), (95.0, self.p95_us), (99.0, self.p99_us), (99.9, self.p999_us)];
+        all.into_iter().find(|(percentage, _)| percentile.is(*percentage)).map(|(_, value)| value)
     }
 
     /// The figure named `p99`, `mean`, ..., in microseconds; the outer `None` if there is no such figure.
     pub fn figure(&self, name: &str) -> Option<Option<f64>> {
-        Some(match name {
-            "mean" => self.mean_us,
-            "p50" => self.p50_us,
-            "p90" => self.p90_us,
-            "p99" => self.p99_us,
-            "p99.9" | "p999" => self.p999_us,
-            "max" => self.max_us,
-            _ => return None,
-        })
+        match name {
+            "mean" => Some(self.mean_us),
+            "max" => Some(self.max_us),
+            name => {
+                let percentile = named(name)?;
+                let further = || self.percentiles_us.get(&percentile.to_string()).copied();
+                Some(self.standard(percentile).unwrap_or_else(further))
+            }
+        }
     }
+}
+
+/// The percentile of a figure such as `p99`; `None` if it is another figure.
+pub fn named(figure: &str) -> Option<Percentile> {
+    figure.starts_with('p').then(|| figure.parse().ok()).flatten()
 }
 
 /// The share of values beyond the percentile `figure`; `None` if it is not a percentile.
 pub fn share_beyond(figure: &str) -> Option<f64> {
-    let percentiles = [("p50", 0.5), ("p90", 0.1), ("p99", 0.01), ("p99.9", 0.001), ("p999", 0.001)];
-    percentiles.iter().find(|(name, _)| *name == figure).map(|(_, share)| *share)
+    named(figure).map(Percentile::share_beyond)
 }
 
 #[cfg(test)]
@@ -90,5 +118,11 @@ mod tests {
         {
             assert!((figure.unwrap() / exact - 1.0).abs() < 0.001, "{figure:?} should be {exact}");
         }
+        let mut chosen = summary.clone();
+        chosen.add(&["95", "99.99", "p999"].map(|text| text.parse().unwrap()), &histogram);
+        assert_eq!(chosen.percentiles_us.keys().collect::<Vec<_>>(), ["p99.99"]);
+        assert!((chosen.figure("p99.99").unwrap().unwrap() / 999.9 - 1.0).abs() < 0.001);
+        assert_eq!(chosen.figure("p95"), Some(summary.p95_us));
+        assert_eq!((summary.figure("p99.99"), summary.figure("pace"), summary.figure("95")), (Some(None), None, None));
     }
 }

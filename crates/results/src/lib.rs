@@ -16,6 +16,7 @@ pub mod exit;
 pub mod hlog;
 pub mod judge;
 pub mod latency;
+pub mod percentile;
 pub mod regime;
 pub mod result;
 pub mod series;
@@ -28,6 +29,7 @@ pub mod wrong_reply;
 
 pub use exit::ExitCode;
 pub use latency::LatencySummary;
+pub use percentile::Percentile;
 pub use result::RunResult;
 pub use threshold::{Slo, Threshold};
 pub use units::{Cores, Count, Rate, Size, Span, UnitError};

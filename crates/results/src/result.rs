@@ -6,7 +6,7 @@ mod host;
 
 pub use host::{Core, Host};
 
-use crate::{latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
+use crate::{Percentile, hlog, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -152,6 +152,23 @@ pub struct Latency {
     pub lag: LatencySummary,
     /// done - intended, of failed requests.
     pub error: LatencySummary,
+}
+
+impl Latency {
+    /// Adds percentiles of the distributions in `hlog`, from which the figures were taken.
+    ///
+    /// # Errors
+    /// It is no interval log.
+    pub fn add(&mut self, percentiles: &[Percentile], hlog: &[u8]) -> Result<(), String> {
+        if percentiles.is_empty() {
+            return Ok(());
+        }
+        let Self { response, service, lag, error } = self;
+        for (tag, summary) in [("response", response), ("service", service), ("lag", lag), ("error", error)] {
+            summary.add(percentiles, &hlog::distribution(hlog, tag)?);
+        }
+        Ok(())
+    }
 }
 
 /// Errors by kind.

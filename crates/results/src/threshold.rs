@@ -2,7 +2,8 @@
 //! `--slo 'p99<6ms,errors<0.1%'`.
 
 use crate::units::{Count, Rate, Span, UnitError};
-use crate::{judge::BEYOND_QUANTILE, latency::share_beyond, result::RunResult};
+use crate::latency::{named, share_beyond};
+use crate::{judge::BEYOND_QUANTILE, percentile::Percentile, result::RunResult};
 use std::{fmt, str::FromStr, time::Duration};
 
 /// A figure of the result, a comparison and a bound.
@@ -15,7 +16,7 @@ pub struct Threshold {
     pub bound: f64,
 }
 
-const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, cost (the \
+const FIGURES: &str = "mean, max, p50, p99.9 or another percentile (response time, with a unit as in p99>5ms), rate, cost (the \
                        server's CPU time for a request, as in cost>20us), failed, errors (share of the requests, as in \
                        errors>0.1%)";
 
@@ -27,12 +28,11 @@ impl FromStr for Threshold {
         let at = text.find(['<', '>']).ok_or_else(|| wrong("has no < or >"))?;
         let (figure, rest) = (text[..at].trim(), text[at + 1..].trim());
         let bound = match figure {
-            "mean" | "p50" | "p90" | "p99" | "p99.9" | "p999" | "max" | "cost" => {
-                rest.parse().map(|Span(bound)| bound.as_nanos() as f64 / 1e3)
-            }
             "rate" => rest.parse().map(|Rate(bound)| bound),
             "failed" => rest.parse().map(|Count(bound)| bound as f64),
             "errors" => percent(rest),
+            "mean" | "max" | "cost" => microseconds(rest),
+            percentile if named(percentile).is_some() => microseconds(rest),
             _ => return Err(wrong("names no known figure")),
         };
         let bound = bound.map_err(|error| wrong(&format!("has a bad bound ({error})")))?;
@@ -51,6 +51,11 @@ impl Threshold {
     /// true.
     pub fn missed(&self, result: &RunResult) -> Option<String> {
         self.message_unless(true, result)
+    }
+
+    /// The percentile that it bounds, if it bounds one.
+    pub fn percentile(&self) -> Option<Percentile> {
+        named(&self.figure)
     }
 
     /// Whether it bounds a response time.
@@ -85,6 +90,10 @@ impl Threshold {
             figure => (result.latency.response.figure(figure).flatten(), "us"),
         }
     }
+}
+
+fn microseconds(text: &str) -> Result<f64, UnitError> {
+    text.parse().map(|Span(bound)| bound.as_nanos() as f64 / 1e3)
 }
 
 /// `0.1%` as 0.1.
@@ -155,7 +164,7 @@ impl Slo {
                 let share = share_beyond(&one.figure).unwrap_or_default();
                 Ok((1.0 - share, Span(Duration::from_nanos((one.bound * 1e3) as u64))))
             }
-            _ => Err(format!("'{self}' is not a limit of one percentile; write p50, p90, p99 or p99.9 as in p99<6ms")),
+            _ => Err(format!("'{self}' is not a limit of one percentile; write one as in p99<6ms")),
         }
     }
 
@@ -218,11 +227,11 @@ mod tests {
 
     #[test]
     fn valid_bounds_parse_and_errors_name_the_accepted_forms() {
-        for text in ["p99", "p98>5ms", "p99>5", "rate<x", "errors>0.1", "errors>101%", ">", ""] {
+        for text in ["p99", "p100>5ms", "pace>5ms", "p99>5", "rate<x", "errors>0.1", "errors>101%", ">", ""] {
             let error = text.parse::<Threshold>().unwrap_err();
             assert!(error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"), "{error}");
         }
-        for text in ["p99>5ms", "rate < 10k", "cost>20us", "failed>0", "p99.9>1s", "errors > 0.1%"] {
+        for text in ["p99>5ms", "p97.5>5ms", "p99.99>5ms", "rate < 10k", "cost>20us", "failed>0", "p99.9>1s", "errors > 0.1%"] {
             text.parse::<Threshold>().unwrap();
         }
         // Inverted conditions of an SLO.

@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "WHEN")]
     since: Option<Since>,
     /// Bounds that hold in one trial: 'p99<6ms,rate>100k', as for --fail-if of brunt load
-    #[arg(long = "where", value_name = "BOUNDS", value_delimiter = ',')]
+    #[arg(long = "where", value_name = "BOUNDS", value_delimiter = ',', value_parser = history::bound)]
     bounds: Vec<Threshold>,
     /// Load settings, for example connections=80,size=1KiB
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]

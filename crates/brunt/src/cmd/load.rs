@@ -11,6 +11,7 @@ mod counts;
 mod format;
 mod http;
 mod observer;
+mod once;
 mod options;
 mod output;
 mod percentiles;
@@ -26,7 +27,7 @@ use brunt_lab::Error;
 use brunt_meter::{ServerMeter, listener};
 use brunt_results::acceptance::Acceptance;
 use brunt_results::verdict::{Kind, ValidityIssue, Verdict};
-use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, drift, env::Env, judge};
+use brunt_results::{Cores, Count, ExitCode, Percentile, Rate, RunResult, Size, Span, Threshold, drift, env::Env, judge};
 use clap::{Parser, ValueEnum};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -115,6 +116,16 @@ pub struct Args {
     #[command(flatten)]
     counting: counts::CountsFlags,
 
+    /// Percentiles to print and to store, instead of 50,90,95,99,99.9 and beside them: 50,97.5,99.99
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Result")]
+    percentiles: Vec<Percentile>,
+    /// Send one request, and show it, the reply and the time of each step, instead of a load
+    #[arg(long, help_heading = "Result", conflicts_with_all =
+          ["json", "out", "fail_if", "compare", "latency", "calibrate", "percentiles"])]
+    once: bool,
+    /// With --once: show whole bodies
+    #[arg(short, long, requires = "once", help_heading = "Result")]
+    verbose: bool,
     /// Print the response-time percentiles in detail
     #[arg(long, help_heading = "Result")]
     latency: bool,
@@ -249,11 +260,14 @@ impl Args {
         if self.comparison.compare {
             return self.compare();
         }
+        if self.once {
+            return self.show_once();
+        }
         let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
         if !output.has_taken_stdout() {
-            let facts = summary::Facts { result, env, no_server: no_server.as_deref() };
+            let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
             let mut page = summary::page(&facts);
             if self.latency {
                 let response = brunt_results::hlog::distribution(hlog, "response").map_err(Error::Failed)?;
@@ -269,6 +283,15 @@ impl Args {
             Some(error) => Err(error.into()),
             None => Ok(self.conclude(&measured)),
         }
+    }
+
+    fn show_once(&self) -> Result<ExitCode, Error> {
+        let lookup = address::lookup_time(&self.urls[0])?;
+        let mut options = options::options(self, brunt_meter::environment::cpus_allowed().as_deref())?;
+        self.script.install(self, &mut options)?;
+        let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
+        stdout::print(&once::page(&exchange, lookup, self.verbose))?;
+        once::failure(&exchange).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
     }
 
     /// Runs the load and writes the requested files; prints only progress.
@@ -300,6 +323,7 @@ impl Args {
         };
         let report = report.map_err(|error| Error::Failed(error.to_string()))?;
         let mut result = report.result;
+        result.latency.add(&self.stored_percentiles(), &report.hlog).map_err(Error::Failed)?;
         let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
         if let Some(note) = observer.lost_counts().filter(|_| !self.quiet) {
             let _ = writeln!(io::stderr(), "note: {note}");
@@ -332,6 +356,12 @@ impl Args {
             lost: report.lost,
             server_exited,
         })
+    }
+
+    /// Those to print, and those with a bound.
+    fn stored_percentiles(&self) -> Vec<Percentile> {
+        let bounded = self.fail_if.iter().filter_map(Threshold::percentile);
+        self.percentiles.iter().copied().chain(bounded).collect()
     }
 
     /// Meter of the server, or the reason why there is none. A process given by --server-pid must exist.
@@ -384,5 +414,5 @@ fn verdict(
 /// Text summary of a stored result.
 pub(super) fn page(result: &RunResult, env: &Env) -> String {
     let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
-    summary::page(&summary::Facts { result, env, no_server: no_server.map(String::as_str) })
+    summary::page(&summary::Facts { result, env, no_server: no_server.map(String::as_str), percentiles: &[] })
 }

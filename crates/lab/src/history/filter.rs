@@ -86,7 +86,8 @@ impl Filter {
         }
         for bound in &self.bounds {
             let order = if bound.is_above { '>' } else { '<' };
-            words.push(format!("trial.{} {order} ?", column(&bound.figure)));
+            // A column that does not exist matches nothing, as a missing figure does.
+            words.push(column(&bound.figure).map_or("0 = ?".to_owned(), |column| format!("trial.{column} {order} ?")));
             parameters.push(bound.bound.into());
         }
         let exists = "EXISTS (SELECT 1 FROM value WHERE value.cell = cell.id AND value.name = ? AND value.value = ?)";
@@ -103,11 +104,22 @@ impl Filter {
     }
 }
 
-fn column(figure: &str) -> &'static str {
-    match figure {
+/// A bound on a figure that the index has.
+///
+/// # Errors
+/// As [`Threshold`]'s; or the index lacks the figure.
+pub fn bound(text: &str) -> Result<Threshold, String> {
+    let bound: Threshold = text.parse()?;
+    let lacks = format!("'{text}': of the percentiles, the index has p50, p90, p95, p99 and p99.9");
+    column(&bound.figure).is_some().then_some(bound).ok_or(lacks)
+}
+
+fn column(figure: &str) -> Option<&'static str> {
+    Some(match figure {
         "mean" => "mean_us",
         "p50" => "p50_us",
         "p90" => "p90_us",
+        "p95" => "p95_us",
         "p99" => "p99_us",
         "p99.9" | "p999" => "p999_us",
         "max" => "max_us",
@@ -115,8 +127,8 @@ fn column(figure: &str) -> &'static str {
         "cost" => "cost_us",
         "failed" => "failed",
         "errors" => "errors_percent",
-        other => unreachable!("a threshold has parsed with the figure '{other}', which is not in the index"),
-    }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -124,11 +136,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_that_a_bound_can_name_is_in_the_index() {
+    fn figures_of_bounds_are_in_the_index_or_refused() {
         for (text, column_name) in [
             ("mean<1ms", "mean_us"),
             ("p50<1ms", "p50_us"),
             ("p90<1ms", "p90_us"),
+            ("p95<1ms", "p95_us"),
             ("p99<1ms", "p99_us"),
             ("p99.9<1ms", "p999_us"),
             ("p999<1ms", "p999_us"),
@@ -138,9 +151,9 @@ mod tests {
             ("failed<1", "failed"),
             ("errors<1%", "errors_percent"),
         ] {
-            let bound: Threshold = text.parse().unwrap();
-            assert_eq!(column(&bound.figure), column_name);
+            assert_eq!(column(&bound(text).unwrap().figure), Some(column_name));
         }
+        assert!(bound("p97.5<1ms").unwrap_err().contains("'p97.5<1ms'"));
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub struct Trial {
     pub mean_us: Option<f64>,
     pub p50_us: Option<f64>,
     pub p90_us: Option<f64>,
+    pub p95_us: Option<f64>,
     pub p99_us: Option<f64>,
     pub p999_us: Option<f64>,
     pub max_us: Option<f64>,
@@ -159,7 +160,7 @@ fn trial(row: &Row) -> rusqlite::Result<Trial> {
     let whole = |name| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(name)?.map(natural));
     from_columns!(row, Trial {
         plan, target, combination, repeat, verdict, why, tester, rate, offered_rate, errors_percent, mean_us, p50_us,
-        p90_us, p99_us, p999_us, max_us, cost_us, cpu_percent
+        p90_us, p95_us, p99_us, p999_us, max_us, cost_us, cpu_percent
     } {
         gone: !Path::new(&directory).join(&place).is_dir(),
         directory,

@@ -6,7 +6,7 @@ use crate::run_directory::TrialOutcome;
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 
 /// Version of the tables. Each version has its own file.
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 /// SQLite application id: `brnt`.
 const APPLICATION: i32 = 0x6272_6e74;
 
@@ -48,7 +48,7 @@ CREATE TABLE trial (
     why TEXT NOT NULL,
     tester TEXT,
     rate REAL, offered_rate REAL, completed INTEGER, failed INTEGER, errors_percent REAL,
-    mean_us REAL, p50_us REAL, p90_us REAL, p99_us REAL, p999_us REAL, max_us REAL,
+    mean_us REAL, p50_us REAL, p90_us REAL, p95_us REAL, p99_us REAL, p999_us REAL, max_us REAL,
     cost_us REAL, cpu_percent REAL, rss_bytes INTEGER
 );
 CREATE INDEX trials ON trial (cell);
@@ -150,7 +150,7 @@ fn put_trial(transaction: &Transaction, cell: i64, trial: &Trial) -> rusqlite::R
     transaction
         .prepare_cached(
             "INSERT INTO trial VALUES (NULL, :cell, :repeat, :place, :started, :verdict, :why, :tester, :rate, \
-             :offered_rate, :completed, :failed, :errors_percent, :mean, :p50, :p90, :p99, :p999, :max, :cost, \
+             :offered_rate, :completed, :failed, :errors_percent, :mean, :p50, :p90, :p95, :p99, :p999, :max, :cost, \
              :cpu_percent, :rss_bytes)",
         )?
         .execute(named_params! {
@@ -169,6 +169,7 @@ fn put_trial(transaction: &Transaction, cell: i64, trial: &Trial) -> rusqlite::R
             ":mean": response.and_then(|of| of.mean_us),
             ":p50": response.and_then(|of| of.p50_us),
             ":p90": response.and_then(|of| of.p90_us),
+            ":p95": response.and_then(|of| of.p95_us),
             ":p99": response.and_then(|of| of.p99_us),
             ":p999": response.and_then(|of| of.p999_us),
             ":max": response.and_then(|of| of.max_us),

@@ -42,6 +42,7 @@ pub struct Figures {
     /// Interval of the median throughput, from six repeats on.
     pub rate_interval: Option<Interval>,
     pub p50_us: Option<f64>,
+    pub p95_us: Option<f64>,
     pub p99_us: Option<f64>,
     /// The wider of the interval over the repeats and the one within the median repeat.
     pub p99_interval: Option<Interval>,
@@ -189,6 +190,7 @@ impl Figures {
             rate: spread(rates.iter().copied().map(Some)),
             rate_interval: median_interval(&rates, CONFIDENCE),
             p50_us: percentile(|r| supported(r, 0.5, r.p50_us)),
+            p95_us: percentile(|r| supported(r, 0.95, r.p95_us)),
             p99_us: percentile(|r| supported(r, 0.99, r.p99_us)),
             p99_interval: None,
             idle: None,

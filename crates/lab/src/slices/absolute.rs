@@ -142,9 +142,11 @@ fn typical(slices: &[&LatencySummary]) -> LatencySummary {
         mean_us: weighted.filter(|_| count > 0).map(|sum| sum / count as f64),
         p50_us: middle(|times| times.p50_us),
         p90_us: middle(|times| times.p90_us),
+        p95_us: middle(|times| times.p95_us),
         p99_us: middle(|times| times.p99_us),
         p999_us: middle(|times| times.p999_us),
         max_us: slices.iter().filter_map(|times| times.max_us).reduce(f64::max),
+        ..LatencySummary::default()
     }
 }
 

@@ -136,8 +136,9 @@ pub struct ParsedOutput {
 
 /// The latency figures that `us` has, in microseconds, under `mean`, `max` and percentages such as `99.9`.
 pub(super) fn summary(count: u64, us: impl Fn(&str) -> Option<f64>) -> LatencySummary {
-    let [mean_us, p50_us, p90_us, p99_us, p999_us, max_us] = ["mean", "50", "90", "99", "99.9", "max"].map(us);
-    LatencySummary { count, mean_us, p50_us, p90_us, p99_us, p999_us, max_us }
+    let [mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, max_us] =
+        ["mean", "50", "90", "95", "99", "99.9", "max"].map(us);
+    LatencySummary { count, mean_us, p50_us, p90_us, p95_us, p99_us, p999_us, max_us, ..LatencySummary::default() }
 }
 
 impl ParsedOutput {

@@ -137,6 +137,15 @@ pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<Socket
     }
 }
 
+/// Time to look up the host of a URL; zero for an address.
+pub(super) fn lookup_time(url: &str) -> Result<Duration, Error> {
+    let Url { host, port, .. } = parse(url)?;
+    let began = Instant::now();
+    let is_name = host.parse::<IpAddr>().is_err();
+    // A failure is reported by the load, which looks it up again.
+    Ok(if is_name && (host.as_str(), port).to_socket_addrs().is_ok() { began.elapsed() } else { Duration::ZERO })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@
 use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses, Server};
-use brunt_results::{Cores, RunResult};
+use brunt_results::{Cores, Percentile, RunResult};
 use std::fmt::Write;
 
 /// Input of the summary.
@@ -16,6 +16,8 @@ pub(super) struct Facts<'a> {
     pub env: &'a Env,
     /// Reason why no server was metered.
     pub no_server: Option<&'a str>,
+    /// Shown instead of the usual ones, if there are any.
+    pub percentiles: &'a [Percentile],
 }
 
 /// Formats the summary, ending in a newline.
@@ -25,7 +27,7 @@ pub(super) fn page(facts: &Facts) -> String {
     rows.text(&headline(result));
     rows.text(&mode(result));
     rows.text("");
-    latency(&mut rows, result);
+    latency(&mut rows, facts);
     rows.text("");
     requests(&mut rows, result);
     generator(&mut rows, result);
@@ -89,18 +91,30 @@ fn mode(result: &RunResult) -> String {
 /// Minimum number of connections for a meaningful connect rate.
 const ENOUGH_CONNECTIONS: u64 = 1000;
 
-const COLUMNS: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+const USUAL: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
-fn latency(rows: &mut Rows, result: &RunResult) {
-    let cells = |cells: [String; 6]| cells.map(|cell| format!("{cell:>9}")).join(" ");
-    rows.row("", &cells(COLUMNS.map(str::to_owned)));
-    let all = &result.latency;
+/// Columns of times: the mean, percentiles in their order, the largest.
+fn columns(facts: &Facts) -> Vec<String> {
+    let mut chosen = facts.percentiles.to_vec();
+    chosen.sort_by(|a, b| a.quantile().total_cmp(&b.quantile()));
+    chosen.dedup();
+    let chosen: Vec<String> = chosen.iter().map(Percentile::to_string).collect();
+    let percentiles = if chosen.is_empty() { USUAL.map(str::to_owned).to_vec() } else { chosen };
+    ["mean".to_owned()].into_iter().chain(percentiles).chain(["max".to_owned()]).collect()
+}
+
+fn latency(rows: &mut Rows, facts: &Facts) {
+    let columns = columns(facts);
+    let cells = |cells: &[String]| cells.iter().map(|cell| format!("{cell:>8}")).collect::<Vec<_>>().join(" ");
+    rows.row("", &cells(&columns));
+    let all = &facts.result.latency;
     for (name, summary) in
         [("response", &all.response), ("service", &all.service), ("lag", &all.lag), ("error", &all.error)]
     {
         // Failed requests have a row only if there are any.
         if name != "error" || summary.count > 0 {
-            rows.row(name, &cells(COLUMNS.map(|column| or_dash(supported(summary, column), time))));
+            let shown = columns.iter().map(|column| or_dash(supported(summary, column), time));
+            rows.row(name, &cells(&shown.collect::<Vec<_>>()));
         }
     }
 }
@@ -267,9 +281,10 @@ mod tests {
     }
 
     fn summary(us: f64) -> LatencySummary {
-        let [mean, p90, p99, p999, max] = [1.1, 1.5, 4.0, 20.0, 300.0].map(|factor| us * factor);
+        let [mean, p90, p95, p99, p999, max] = [1.1, 1.5, 2.0, 4.0, 20.0, 300.0].map(|factor| us * factor);
         part(json!({
-            "count": 4000, "mean_us": mean, "p50_us": us, "p90_us": p90, "p99_us": p99, "p999_us": p999, "max_us": max,
+            "count": 4000, "mean_us": mean, "p50_us": us, "p90_us": p90, "p95_us": p95, "p99_us": p99, "p999_us": p999,
+            "max_us": max, "percentiles_us": {"p97.5": p99},
         }))
     }
 
@@ -321,10 +336,10 @@ mod tests {
 tcp://127.0.0.1:7100, messages of 100 B, 10 connections, measured 2.00 s after 0.40 s of warm-up
 open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered (100.0 %)
 
-                   mean       p50       p90       p99     p99.9       max
-  response      66.0 us   60.0 us   90.0 us    240 us         -   18.0 ms
-  service       64.9 us   59.0 us   88.5 us    236 us         -   17.7 ms
-  lag            880 ns    800 ns   1.20 us   3.20 us         -    240 us
+                  mean      p50      p90      p95      p99    p99.9      max
+  response     66.0 us  60.0 us  90.0 us   120 us   240 us        -  18.0 ms
+  service      64.9 us  59.0 us  88.5 us   118 us   236 us        -  17.7 ms
+  lag           880 ns   800 ns  1.20 us  1.60 us  3.20 us        -   240 us
 
   requests    4000 completed, 0 failed, 0 unanswered at the end, 3 waited for a free connection
   errors      2 timeout
@@ -337,7 +352,10 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
   kernel      1.00 context switches/request (8 of all involuntary); 13 page faults (1 from a disk); softirq 12.5 % of a core on the whole machine
   verdict     ok
 ";
-        assert_eq!(page(&Facts { result: &result, env: &env, no_server: None }), expected);
+        assert_eq!(page(&Facts { result: &result, env: &env, no_server: None, percentiles: &[] }), expected);
+        let percentiles = ["97.5", "p50", "97.5"].map(|text| text.parse().unwrap());
+        let chosen = page(&Facts { result: &result, env: &env, no_server: None, percentiles: &percentiles });
+        assert!(chosen.contains("    mean      p50    p97.5      max\n  response     66.0 us  60.0 us   240 us  18.0 ms\n"), "{chosen}");
     }
 
     #[test]
@@ -364,7 +382,7 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
         (result.latency, result.server) = (Latency::default(), Server::default());
         result.load.measured_s = 0.0;
         let env = Env::default();
-        let page = page(&Facts { result: &result, env: &env, no_server: Some("it is far away") });
+        let page = page(&Facts { result: &result, env: &env, no_server: Some("it is far away"), percentiles: &[] });
         assert!(page.contains("not metered: it is far away"), "{page}");
         assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
     }

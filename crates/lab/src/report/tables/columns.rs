@@ -30,6 +30,7 @@ type Shown = (&'static str, &'static str, u8, fn(&Figures) -> String);
 
 const FIGURES: &[Shown] = &[
     ("response", "p50", 0, |f| format::time(f.p50_us)),
+    ("response", "p95", 6, |f| format::time(f.p95_us)),
     ("response", "p99", 0, |f| format::time(f.p99_us)),
     ("p99", "range", 6, |f| f.p99_interval.map_or(format::ABSENT.to_owned(), |i| format::times(i.low, i.high))),
     ("response", "p99.9", 3, |f| format::time(f.p999_us)),

@@ -1,0 +1,145 @@
+//! `--once`: the text about one exchange: heads, body, time of each step. A pure function of it.
+
+use super::format::{bytes, time};
+use brunt_load::once::{Exchange, Reply};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Bytes of a body that are shown unless all are asked for.
+const SHOWN: usize = 1024;
+/// Fields whose values are secrets.
+const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
+
+/// Formats the exchange, ending in a newline. `lookup` is the time it took to look up the host's name. `all` shows whole
+/// bodies.
+pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
+    let mut page = String::new();
+    if exchange.replies.iter().any(|reply| !reply.head.is_empty()) {
+        // Of several requests in one write, the first.
+        let end = exchange.request.windows(4).position(|window| window == b"\r\n\r\n");
+        heads(&mut page, '>', &exchange.request[..end.map_or(exchange.request.len(), |at| at + 4)]);
+        for reply in &exchange.replies {
+            heads(&mut page, '<', &reply.head);
+            body(&mut page, reply, all);
+        }
+        page.push('\n');
+    }
+    let mut step = |name: &str, at: Option<Duration>, what: &str| {
+        let at = at.map_or("-".to_owned(), |at| time(at.as_secs_f64() * 1e6));
+        let _ = writeln!(page, "{}", format!("  {name:<11} {at:>9}  {what}").trim_end());
+    };
+    step("lookup", Some(lookup), "");
+    step("connected", exchange.connected, &exchange.address);
+    if let Some((at, info)) = &exchange.handshake {
+        step("TLS", Some(*at), &info.protocol);
+    }
+    step("sent", exchange.sent, &bytes(exchange.request.len() as f64));
+    step("first byte", exchange.first_byte, "");
+    step("done", exchange.done, &exchange.replies.iter().map(received).collect::<Vec<_>>().join("; "));
+    page
+}
+
+/// The lines of heads behind `mark`, without secrets.
+fn heads(page: &mut String, mark: char, message: &[u8]) {
+    for line in String::from_utf8_lossy(message).lines() {
+        let secret = line.split_once(':').filter(|(name, _)| SECRET.contains(&name.to_ascii_lowercase().as_str()));
+        let shown = secret.map_or_else(|| printable(line), |(name, _)| format!("{name}: [hidden]"));
+        let _ = writeln!(page, "{}", format!("{mark} {shown}").trim_end());
+    }
+}
+
+fn body(page: &mut String, reply: &Reply, all: bool) {
+    let shown = if all { &reply.body } else { &reply.body[..reply.body.len().min(SHOWN)] };
+    for line in String::from_utf8_lossy(shown).lines() {
+        let _ = writeln!(page, "{}", printable(line));
+    }
+    if shown.len() < reply.body.len() {
+        let _ = writeln!(page, "... {} more, which -v shows", bytes((reply.body.len() - shown.len()) as f64));
+    }
+}
+
+/// Control characters escaped: they could change the terminal.
+fn printable(line: &str) -> String {
+    let escaped = |c: char| if c.is_control() && c != '\t' { c.escape_debug().to_string() } else { c.to_string() };
+    line.chars().map(escaped).collect()
+}
+
+fn received(reply: &Reply) -> String {
+    let status = reply.status.map_or(String::new(), |status| format!("status {status}, "));
+    let closes = if reply.keeps { "" } else { ", then the target closes the connection" };
+    format!("{status}{} of body{closes}", bytes(reply.body.len() as f64))
+}
+
+/// Why the exchange is not what the load expects, if so; one line.
+pub(super) fn failure(exchange: &Exchange) -> Option<String> {
+    let wrong = exchange.replies.iter().find(|reply| !reply.is_expected);
+    let unexpected = wrong.map(|reply| match reply.status {
+        Some(status) => format!("status {status} with {} of body is not as expected (--expect-...)", bytes(reply.body.len() as f64)),
+        None => "the reply is not what was sent".to_owned(),
+    });
+    exchange.error.clone().or(unexpected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange() -> Exchange {
+        let us = |us| Some(Duration::from_micros(us));
+        let reply = Reply {
+            status: Some(200),
+            head: b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nSet-Cookie: id=7\r\n\r\n".to_vec(),
+            body: b"hi\x1b[0m\n".to_vec(),
+            is_expected: true,
+            keeps: true,
+        };
+        Exchange {
+            address: "127.0.0.1:80".to_owned(),
+            connected: us(80),
+            request: b"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic c2VjcmV0\r\n\r\n".to_vec(),
+            sent: us(90),
+            first_byte: us(1500),
+            done: us(1600),
+            replies: vec![reply],
+            ..Exchange::default()
+        }
+    }
+
+    #[test]
+    fn a_page_in_full() {
+        let expected = "\
+> GET / HTTP/1.1
+> Host: a
+> Authorization: [hidden]
+>
+< HTTP/1.1 100 Continue
+<
+< HTTP/1.1 200 OK
+< Set-Cookie: [hidden]
+<
+hi\\u{1b}[0m
+
+  lookup          0 ns
+  connected    80.0 us  127.0.0.1:80
+  sent         90.0 us  61 B
+  first byte   1.50 ms
+  done         1.60 ms  status 200, 7 B of body
+";
+        assert_eq!(page(&exchange(), Duration::ZERO, false), expected);
+        assert_eq!(failure(&exchange()), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_a_dash_and_long_bodies_are_cut() {
+        let mut exchange = exchange();
+        exchange.replies[0].body = vec![b'x'; SHOWN + 24];
+        (exchange.replies[0].is_expected, exchange.replies[0].keeps, exchange.done) = (false, false, None);
+        let shown = page(&exchange, Duration::ZERO, false);
+        assert!(shown.contains("\n... 24 B more, which -v shows\n"), "{shown}");
+        assert!(shown.contains("  done                -  status 200, 1.02 KiB of body, then the target closes"), "{shown}");
+        assert!(page(&exchange, Duration::ZERO, true).contains(&"x".repeat(SHOWN + 24)));
+        assert!(failure(&exchange).unwrap().starts_with("status 200 with 1.02 KiB"));
+        exchange.error = Some("no complete reply within 2s".to_owned());
+        assert_eq!(failure(&exchange), exchange.error);
+    }
+}
