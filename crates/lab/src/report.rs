@@ -13,6 +13,7 @@ mod live;
 mod markdown;
 mod multi_run;
 mod notes;
+mod percentiles;
 mod published;
 mod row;
 mod svg;

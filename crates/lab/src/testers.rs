@@ -11,7 +11,7 @@ mod output_parser;
 mod wrk;
 
 use crate::{plan::template::expand, schedule::Cell};
-use brunt_results::Rate;
+use brunt_results::{Rate, percentile};
 use external::{ExternalTester, LoadSpec};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -88,6 +88,7 @@ impl Tester {
             ("-R", cell.rate().map(|rate| Rate(rate).to_string())),
             ("--arrival", settings.arrival.clone().filter(|_| cell.rate().is_some())),
             ("--timeout", settings.timeout.map(|timeout| timeout.to_string())),
+            ("--percentiles", Some(percentile::list(&settings.percentiles)).filter(|list| !list.is_empty())),
             ("--vary", settings.vary.map(|variants| variants.to_string())),
             ("--seed", Some(seed.to_string())),
             ("--server-pid", Some(server_pid.to_string())),

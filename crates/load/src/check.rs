@@ -186,6 +186,7 @@ pub mod tests {
             verify: true,
             backend: None,
             counts: None,
+            percentiles: Vec::new(),
             seed: 1,
         }
     }

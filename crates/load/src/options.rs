@@ -3,6 +3,7 @@
 use crate::measure::counter::Counting;
 use crate::schedule::{Arrival, Schedule, Share};
 use crate::{http::Http, local_addrs::LocalAddrs};
+use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -75,6 +76,18 @@ impl Target {
         }
     }
 
+    /// Names of parts of the load, by their number.
+    pub fn names(&self) -> &[String] {
+        self.http().map_or(&[], |http| &http.names)
+    }
+
+    pub(crate) fn http_mut(&mut self) -> Option<&mut Http> {
+        match self {
+            Self::Echo { .. } => None,
+            Self::Http(http) => Some(http),
+        }
+    }
+
     pub(crate) fn http(&self) -> Option<&Http> {
         match self {
             Self::Echo { .. } => None,
@@ -143,9 +156,16 @@ pub struct Options {
     pub seed: u64,
     /// Counts in short intervals for [`crate::Observer::counts`]; a session makes none.
     pub counts: Option<Counting>,
+    /// Percentiles in the result beside those of every one.
+    pub percentiles: Vec<Percentile>,
 }
 
 impl Options {
+    /// Names of parts of the load, by their number.
+    pub(crate) fn names(&self) -> &[String] {
+        self.target.names()
+    }
+
     /// The part of load thread `thread`.
     pub(crate) fn share(&self, thread: usize) -> Share {
         let threads = self.threads.len();

@@ -42,7 +42,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             offered_rate: options.rate,
             waited: open.then_some(counters.waited),
         },
-        latency: totals.latency.summary(),
+        latency: totals.latency.summary(&options.percentiles),
         errors: counters.errors.clone(),
         bytes: counters.bytes.clone(),
         responses: target.http().map(|_| totals.counters.replies.responses()),

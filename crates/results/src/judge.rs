@@ -46,15 +46,17 @@ pub fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iter
 
 fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let (errors, completed, failed) = (&result.errors, result.requests.completed, result.failures());
-    let wrong = result.first_wrong_reply.clone();
-    let cause = match &wrong {
+    let connect = result.first_connect_error.as_ref();
+    let cause = match &result.first_wrong_reply {
         Some(wrong) if wrong.got == WrongReply::TLS => FailureCause::Tls,
-        _ if errors.connect > 0 => FailureCause::Connect,
+        _ if errors.connect > 0 => FailureCause::Connect(connect.map(|first| first.cause).unwrap_or_default()),
         _ if completed == 0 && errors.total() == errors.timeout => FailureCause::NoReply,
         _ => FailureCause::Other,
     };
     let kinds = result.failure_words();
-    result.has_failed().then_some(ValidityIssue::Errors { failed, completed, kinds, cause, wrong })
+    let connect = connect.map(|first| format!("the first failed connection: {}", first.error));
+    let first = result.first_wrong_reply.iter().map(ToString::to_string).chain(connect).collect();
+    result.has_failed().then_some(ValidityIssue::Errors { failed, completed, kinds, cause, first })
 }
 
 /// Whether the generator sent late through its own fault.

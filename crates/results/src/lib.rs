@@ -10,6 +10,7 @@ pub mod calibration;
 pub mod colocation;
 pub mod counts;
 pub mod directory;
+pub mod connect_error;
 pub mod drift;
 pub mod env;
 pub mod exit;
@@ -27,6 +28,7 @@ pub mod units;
 pub mod verdict;
 pub mod wrong_reply;
 
+pub use connect_error::{ConnectCause, ConnectError};
 pub use exit::ExitCode;
 pub use latency::LatencySummary;
 pub use percentile::Percentile;

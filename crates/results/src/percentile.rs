@@ -4,26 +4,33 @@ use crate::units::UnitError;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-/// A percentage above 0 and below 100, with at most six decimals.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+/// A percentage above 0 and below 100, with at most six decimals: in millionths of a percent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Named", into = "String")]
-pub struct Percentile(f64);
+pub struct Percentile(u32);
+
+const PERCENT: f64 = 1e6;
 
 impl Percentile {
     /// The value that this share of all values does not exceed, between 0 and 1.
     pub fn quantile(self) -> f64 {
-        self.0 / 100.0
+        self.percentage() / 100.0
     }
 
     /// The share of values beyond it, between 0 and 1.
     pub fn share_beyond(self) -> f64 {
-        // Without the error of 100 - 99.9.
-        ((100.0 - self.0) * 1e6).round() / 1e8
+        (100.0 * PERCENT - f64::from(self.0)) / (100.0 * PERCENT)
     }
 
-    pub(crate) fn is(self, percentage: f64) -> bool {
-        (self.0 - percentage).abs() < 1e-9
+    /// Between 0 and 100.
+    pub fn percentage(self) -> f64 {
+        f64::from(self.0) / PERCENT
     }
+}
+
+/// Percentages without their `p`, separated by commas.
+pub fn list(percentiles: &[Percentile]) -> String {
+    percentiles.iter().map(|percentile| percentile.percentage().to_string()).collect::<Vec<_>>().join(",")
 }
 
 impl FromStr for Percentile {
@@ -34,18 +41,18 @@ impl FromStr for Percentile {
         let wrong = || UnitError::new(text, "a percentile such as 95 or p99.99, above 0 and below 100");
         let number = text.trim().strip_prefix('p').unwrap_or(text.trim());
         if text.trim() == "p999" {
-            return Ok(Self(99.9));
+            return "99.9".parse();
         }
         let is_plain = number.chars().all(|c| c.is_ascii_digit() || c == '.');
         let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let value: f64 = number.parse().map_err(|_| wrong())?;
-        (is_plain && decimals <= 6 && value > 0.0 && value < 100.0).then_some(Self(value)).ok_or_else(wrong)
+        (is_plain && decimals <= 6 && value > 0.0 && value < 100.0).then(|| Self((value * PERCENT).round() as u32)).ok_or_else(wrong)
     }
 }
 
 impl fmt::Display for Percentile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "p{}", self.0)
+        write!(f, "p{}", self.percentage())
     }
 }
 

@@ -6,7 +6,7 @@ mod host;
 
 pub use host::{Core, Host};
 
-use crate::{Percentile, hlog, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
+use crate::{ConnectError, Percentile, hlog, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +41,12 @@ pub struct RunResult {
     /// The first reply that was not as expected; absent if there was none.
     #[serde(default)]
     pub first_wrong_reply: Option<WrongReply>,
+    /// Error of the first connection that could not be opened; absent if there was none.
+    #[serde(default)]
+    pub first_connect_error: Option<ConnectError>,
+    /// Figures of each named part of the load; empty if it has one part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<Named>,
     /// Connections of the whole run.
     pub connections: Connections,
     /// TLS handshakes of the whole run; absent without TLS.
@@ -152,6 +158,20 @@ pub struct Latency {
     pub lag: LatencySummary,
     /// done - intended, of failed requests.
     pub error: LatencySummary,
+}
+
+/// Figures of a part of the load, by its name, in the measured window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Named {
+    pub name: String,
+    /// Requests with a correct reply.
+    pub completed: u64,
+    pub failed: u64,
+    /// Completed requests per second.
+    pub rate: f64,
+    pub errors: Errors,
+    /// Response times, as those of the whole load.
+    pub response: LatencySummary,
 }
 
 impl Latency {

@@ -2,7 +2,7 @@
 //! `--slo 'p99<6ms,errors<0.1%'`.
 
 use crate::units::{Count, Rate, Span, UnitError};
-use crate::latency::{named, share_beyond};
+use crate::latency::{self, share_beyond};
 use crate::{judge::BEYOND_QUANTILE, percentile::Percentile, result::RunResult};
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -10,6 +10,8 @@ use std::{fmt, str::FromStr, time::Duration};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     text: String,
+    /// The named part of the load that it is about; `None` is the whole.
+    pub name: Option<String>,
     pub figure: String,
     pub is_above: bool,
     /// Microseconds for times, requests per second for `rate`, percent for `errors`, requests for `failed`.
@@ -25,6 +27,27 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
             |reason: &str| format!("'{text}' {reason}; write FIGURE>BOUND or FIGURE<BOUND with one of {FIGURES}");
+        let (name, bound) = split_name(text);
+        let whole = Self::of_whole(bound, text, &wrong)?;
+        if name.is_some() && whole.figure == "cost" {
+            return Err(wrong("is about a part of the load, whose share of the server's CPU time is unknown"));
+        }
+        Ok(Self { name, ..whole })
+    }
+}
+
+/// The name before the figure, and the rest.
+fn split_name(text: &str) -> (Option<String>, &str) {
+    let end = text.find(['<', '>']).unwrap_or(text.len());
+    match text[..end].rfind(':') {
+        Some(at) => (Some(text[..at].trim().to_owned()), &text[at + 1..]),
+        None => (None, text),
+    }
+}
+
+impl Threshold {
+    /// The bound `text` of the whole load, which is or ends `all`.
+    fn of_whole(text: &str, all: &str, wrong: &impl Fn(&str) -> String) -> Result<Self, String> {
         let at = text.find(['<', '>']).ok_or_else(|| wrong("has no < or >"))?;
         let (figure, rest) = (text[..at].trim(), text[at + 1..].trim());
         let bound = match figure {
@@ -32,15 +55,14 @@ impl FromStr for Threshold {
             "failed" => rest.parse().map(|Count(bound)| bound as f64),
             "errors" => percent(rest),
             "mean" | "max" | "cost" => microseconds(rest),
-            percentile if named(percentile).is_some() => microseconds(rest),
+            percentile if latency::named(percentile).is_some() => microseconds(rest),
             _ => return Err(wrong("names no known figure")),
         };
         let bound = bound.map_err(|error| wrong(&format!("has a bad bound ({error})")))?;
-        Ok(Self { text: text.to_owned(), figure: figure.to_owned(), is_above: text.as_bytes()[at] == b'>', bound })
+        let is_above = text.as_bytes()[at] == b'>';
+        Ok(Self { text: all.to_owned(), name: None, figure: figure.to_owned(), is_above, bound })
     }
-}
 
-impl Threshold {
     /// A message if the comparison is true of the result. An absent figure counts as true: a check that cannot be made must
     /// not pass.
     pub fn crossed(&self, result: &RunResult) -> Option<String> {
@@ -55,7 +77,7 @@ impl Threshold {
 
     /// The percentile that it bounds, if it bounds one.
     pub fn percentile(&self) -> Option<Percentile> {
-        named(&self.figure)
+        latency::named(&self.figure)
     }
 
     /// Whether it bounds a response time.
@@ -65,7 +87,7 @@ impl Threshold {
 
     /// Whether it says how many failures are too many, and so that fewer are acceptable.
     pub fn limits_failures(&self) -> bool {
-        self.is_above && matches!(&*self.figure, "errors" | "failed")
+        self.name.is_none() && self.is_above && matches!(&*self.figure, "errors" | "failed")
     }
 
     fn message_unless(&self, wanted: bool, result: &RunResult) -> Option<String> {
@@ -81,13 +103,23 @@ impl Threshold {
     }
 
     fn value(&self, result: &RunResult) -> (Option<f64>, &'static str) {
-        let (completed, failed) = (result.requests.completed as f64, result.failures() as f64);
+        let (completed, failed, rate, response) = match &self.name {
+            None => {
+                let requests = &result.requests;
+                (requests.completed, result.failures(), requests.rate, &result.latency.response)
+            }
+            Some(name) => match result.names.iter().find(|part| part.name == *name) {
+                Some(part) => (part.completed, part.failed, part.rate, &part.response),
+                None => return (None, ""),
+            },
+        };
+        let (completed, failed) = (completed as f64, failed as f64);
         match self.figure.as_str() {
-            "rate" => (Some(result.requests.rate), "requests/s"),
+            "rate" => (Some(rate), "requests/s"),
             "cost" => (result.server.cpu_us_per_request, "us"),
             "failed" => (Some(failed), "requests"),
             "errors" => (Some(100.0 * failed / (completed + failed)).filter(|share| share.is_finite()), "%"),
-            figure => (result.latency.response.figure(figure).flatten(), "us"),
+            figure => (response.figure(figure).flatten(), "us"),
         }
     }
 }
@@ -120,6 +152,9 @@ impl FromStr for Slo {
     fn from_str(text: &str) -> Result<Self, String> {
         let condition = |part: &str| {
             let condition: Threshold = part.parse()?;
+            if condition.name.is_some() {
+                return Err(format!("'{part}' is about a part of the load; an objective is about the whole"));
+            }
             // A rate needs a lower bound, all other figures an upper bound.
             match (condition.figure == "rate", condition.is_above) {
                 (true, true) | (false, false) => Ok(condition),
@@ -202,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_on_a_name_is_on_its_figures_alone() {
+        let mut result = result(Some(9000.0), 0);
+        let response = LatencySummary { count: 10, p99_us: Some(4000.0), ..Default::default() };
+        let part = crate::result::Named { name: "cart".to_owned(), completed: 9, failed: 1, response, ..Default::default() };
+        result.names = vec![part];
+        let crossed = |text: &str| text.parse::<Threshold>().unwrap().crossed(&result);
+        assert_eq!((crossed("cart:p99>5ms"), crossed("p99>5ms").is_some()), (None, true));
+        assert_eq!(crossed("cart:errors>5%").unwrap(), "cart:errors>5%: it was 10.000 %");
+        assert_eq!(crossed("home:p99>5ms").unwrap(), "home:p99>5ms: no value was recorded");
+        assert!(!"cart:errors>5%".parse::<Threshold>().unwrap().limits_failures());
+    }
+
+    #[test]
     fn every_condition_must_hold_and_errors_violate_by_default() {
         let slo: Slo = "p99<6ms, errors<0.1%".parse().unwrap();
         assert_eq!(slo.to_string(), "p99<6ms,errors<0.1%");
@@ -234,6 +282,10 @@ mod tests {
         for text in ["p99>5ms", "p97.5>5ms", "p99.99>5ms", "rate < 10k", "cost>20us", "failed>0", "p99.9>1s", "errors > 0.1%"] {
             text.parse::<Threshold>().unwrap();
         }
+        let named: Threshold = "127.0.0.1:80/a:p99>5ms".parse().unwrap();
+        assert_eq!((named.name.as_deref(), &*named.figure, named.bound), (Some("127.0.0.1:80/a"), "p99", 5000.0));
+        assert!("cart:cost>5us".parse::<Threshold>().unwrap_err().contains("'cart:cost>5us'"));
+        assert!("cart:p99<5ms".parse::<Slo>().unwrap_err().contains("the whole"));
         // Inverted conditions of an SLO.
         for (text, remedy) in
             [("p99>6ms", "p99<BOUND"), ("rate<5k", "rate>BOUND"), ("p99<6", "FIGURE<BOUND"), ("", "FIGURE")]

@@ -2,7 +2,7 @@
 //!
 //! Each issue is a type that carries its evidence and has a remedy, so a report cannot print a warning without a reason.
 
-use crate::wrong_reply::WrongReply;
+use crate::connect_error::ConnectCause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, str::FromStr};
@@ -12,8 +12,8 @@ use std::{cmp::Reverse, str::FromStr};
 pub enum ValidityIssue {
     /// The server's process exited, `after_s` seconds after the load began.
     ServerExited { pid: u32, after_s: f64 },
-    /// Requests or connections failed; `kinds` counts them, as `3 timeout, 1 reset`.
-    Errors { failed: u64, completed: u64, kinds: String, cause: FailureCause, wrong: Option<WrongReply> },
+    /// Requests or connections failed; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
+    Errors { failed: u64, completed: u64, kinds: String, cause: FailureCause, first: Vec<String> },
     /// The generator sent late through its own fault.
     Lag { lag_p99_us: f64, response_p99_us: f64 },
     /// A thread of the generator was saturated, not counting spinning, and no thread of the server was; 100 is one core.
@@ -40,7 +40,7 @@ pub enum FailureCause {
     /// The target speaks TLS, the generator did not.
     Tls,
     /// Connections could not be opened.
-    Connect,
+    Connect(ConnectCause),
     /// The target accepted connections and sent no reply.
     NoReply,
     Other,
@@ -62,12 +62,9 @@ impl ValidityIssue {
     pub fn evidence(&self) -> String {
         match self {
             Self::ServerExited { pid, after_s } => format!("server pid {pid} exited after {after_s:.1} s"),
-            Self::Errors { failed, completed, kinds, wrong, .. } => {
-                let wrong = wrong.as_ref().map_or(String::new(), |wrong| {
-                    let noun = if wrong.kind == "protocol" { " error" } else { "" };
-                    format!("; the first {}{noun}: {} instead of {}", wrong.kind, wrong.got, wrong.expected)
-                });
-                format!("{failed} of {} requests failed ({kinds}){wrong}", failed + completed)
+            Self::Errors { failed, completed, kinds, first, .. } => {
+                let first: String = first.iter().map(|one| format!("; {one}")).collect();
+                format!("{failed} of {} requests failed ({kinds}){first}", failed + completed)
             }
             Self::Lag { lag_p99_us, response_p99_us } => {
                 format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us")
@@ -104,7 +101,13 @@ impl ValidityIssue {
             Self::ServerExited { .. } => "look at its log for the reason",
             Self::Errors { cause, .. } => match cause {
                 FailureCause::Tls => "the target speaks TLS: use https://",
-                FailureCause::Connect => "the target refused connections: see whether it still runs, and its log",
+                FailureCause::Connect(ConnectCause::Refused) => "the target refused connections: see whether it still runs, and its log",
+                FailureCause::Connect(ConnectCause::Exhausted) => {
+                    "the generator had no file or port left: fewer connections (-c), or more ports with --source"
+                }
+                FailureCause::Connect(ConnectCause::Other) => {
+                    "connections could not be opened: see whether the target still runs, and its log"
+                }
                 FailureCause::NoReply => "the target answered nothing: check the port and the protocol of the URL",
                 FailureCause::Other => "look at the target's log; with a timeout, lower the rate or raise --timeout",
             },

@@ -2,16 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A reply that was not as expected.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WrongReply {
-    /// Kind of the error: `protocol` or `mismatch`.
+    /// Kind of the error: `protocol`, `status` or `mismatch`.
     pub kind: String,
     /// What was expected.
     pub expected: String,
     /// What came; bytes are shortened.
     pub got: String,
+}
+
+impl fmt::Display for WrongReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.kind == "protocol" { " error" } else { "" };
+        write!(f, "the first {}{noun}: {} instead of {}", self.kind, self.got, self.expected)
+    }
 }
 
 impl WrongReply {

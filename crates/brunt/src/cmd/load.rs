@@ -10,6 +10,7 @@ mod connections;
 mod counts;
 mod format;
 mod http;
+mod names;
 mod observer;
 mod once;
 mod options;
@@ -261,7 +262,7 @@ impl Args {
             return self.compare();
         }
         if self.once {
-            return self.show_once();
+            return once::run(self);
         }
         let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
@@ -283,15 +284,6 @@ impl Args {
             Some(error) => Err(error.into()),
             None => Ok(self.conclude(&measured)),
         }
-    }
-
-    fn show_once(&self) -> Result<ExitCode, Error> {
-        let lookup = address::lookup_time(&self.urls[0])?;
-        let mut options = options::options(self, brunt_meter::environment::cpus_allowed().as_deref())?;
-        self.script.install(self, &mut options)?;
-        let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
-        stdout::print(&once::page(&exchange, lookup, self.verbose))?;
-        once::failure(&exchange).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
     }
 
     /// Runs the load and writes the requested files; prints only progress.
@@ -323,7 +315,6 @@ impl Args {
         };
         let report = report.map_err(|error| Error::Failed(error.to_string()))?;
         let mut result = report.result;
-        result.latency.add(&self.stored_percentiles(), &report.hlog).map_err(Error::Failed)?;
         let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
         if let Some(note) = observer.lost_counts().filter(|_| !self.quiet) {
             let _ = writeln!(io::stderr(), "note: {note}");

@@ -6,6 +6,7 @@ mod compare;
 mod counts;
 mod endings;
 mod http;
+mod once;
 mod results;
 mod script;
 mod stall;

@@ -110,8 +110,8 @@ impl Filter {
 /// As [`Threshold`]'s; or the index lacks the figure.
 pub fn bound(text: &str) -> Result<Threshold, String> {
     let bound: Threshold = text.parse()?;
-    let lacks = format!("'{text}': of the percentiles, the index has p50, p90, p95, p99 and p99.9");
-    column(&bound.figure).is_some().then_some(bound).ok_or(lacks)
+    let lacks = format!("'{text}': the index has figures of whole loads, and of the percentiles p50, p90, p95, p99 and p99.9");
+    (bound.name.is_none() && column(&bound.figure).is_some()).then_some(bound).ok_or(lacks)
 }
 
 fn column(figure: &str) -> Option<&'static str> {
@@ -153,6 +153,7 @@ mod tests {
         ] {
             assert_eq!(column(&bound(text).unwrap().figure), Some(column_name));
         }
+        assert!(bound("cart:p99<1ms").unwrap_err().contains("'cart:p99<1ms'"));
         assert!(bound("p97.5<1ms").unwrap_err().contains("'p97.5<1ms'"));
     }
 

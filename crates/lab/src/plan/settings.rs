@@ -7,7 +7,7 @@ mod table;
 
 use super::policy::ALONE;
 use super::tester::{self, Capabilities};
-use brunt_results::{Size, Span, drift::MIN_STEADY};
+use brunt_results::{Percentile, Size, Span, drift::MIN_STEADY};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -66,6 +66,9 @@ pub struct Settings {
     pub requests: Option<u64>,
     /// Time after which a request without a reply has failed; `None` leaves it to the tester.
     pub timeout: Option<Span>,
+    /// Response-time percentiles beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<Percentile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester: Option<String>,
     /// Path of HTTP requests, with placeholders; `None` is ping-pong.
@@ -107,6 +110,7 @@ impl Default for Settings {
             steady: None,
             requests: None,
             timeout: None,
+            percentiles: Vec::new(),
             tester: None,
             path: None,
             keepalive: None,
@@ -295,6 +299,7 @@ mod tests {
             ("vary", "4000", "4k"),
             ("requests", "1000000", "1M"),
             ("steady", "true", "true"),
+            ("percentiles", "p97.5, 99.99", "97.5,99.99"),
             ("tls", "true", "true"),
             ("co_runner", "memory", "memory"),
             ("policy", "static=0.50", "static=0.5"),
@@ -327,6 +332,7 @@ mod tests {
             ("vary", &["0", "2M"]),
             ("requests", &["0", "all"]),
             ("steady", &["soon"]),
+            ("percentiles", &["100", ""]),
             ("tls", &["yes"]),
             ("co_runner", &["a,b", ""]),
             ("policy", &["static", "static=-1", "heracles/0", "Graded"]),

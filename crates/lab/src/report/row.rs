@@ -2,6 +2,7 @@
 
 use super::colocation::Colocation;
 use super::compared::Compared;
+use super::percentiles::{self, Percentiles};
 use crate::format;
 use crate::group::distinct;
 use crate::run_directory::{Failure, RunDirectory, TrialOutcome};
@@ -43,6 +44,8 @@ pub struct Figures {
     pub rate_interval: Option<Interval>,
     pub p50_us: Option<f64>,
     pub p95_us: Option<f64>,
+    /// Percentiles that the plan asks for besides.
+    pub percentiles_us: Percentiles,
     pub p99_us: Option<f64>,
     /// The wider of the interval over the repeats and the one within the median repeat.
     pub p99_interval: Option<Interval>,
@@ -191,6 +194,7 @@ impl Figures {
             rate_interval: median_interval(&rates, CONFIDENCE),
             p50_us: percentile(|r| supported(r, 0.5, r.p50_us)),
             p95_us: percentile(|r| supported(r, 0.95, r.p95_us)),
+            percentiles_us: percentiles::medians(results),
             p99_us: percentile(|r| supported(r, 0.99, r.p99_us)),
             p99_interval: None,
             idle: None,

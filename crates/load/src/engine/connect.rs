@@ -140,7 +140,10 @@ pub(super) async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Res
     let limit = worker.shared.options.timeout;
     let opened = time::timeout(limit, dial(worker, index)).await;
     let opened = opened.unwrap_or_else(|time::Elapsed| Err(io::ErrorKind::TimedOut.into()));
-    opened.inspect_err(|_| worker.not_opened())
+    opened.inspect_err(|error| {
+        worker.shared.first_failures.note_connect(error);
+        worker.not_opened();
+    })
 }
 
 /// Makes one attempt to open connection `index` of this thread, without a timeout. The caller counts an error.

@@ -7,6 +7,7 @@ use super::warmup::Warmup;
 use crate::measure::collector::Collector;
 use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
+use crate::measure::named::{Part, Parts};
 use crate::measure::served::Served;
 use crate::report::{self, Report};
 use crate::{error::LoadError, http::Http, observer::Observer, schedule::Schedule};
@@ -73,6 +74,8 @@ pub struct Coordinator<'s> {
     connecting: usize,
     connect_rate: Option<f64>,
     served: Served,
+    /// By number of the name.
+    parts: Vec<Part>,
     /// While its end is not decided.
     warmup: Option<Warmup>,
     /// Exit reason of a process that was lost during the load.
@@ -110,6 +113,7 @@ impl<'s> Coordinator<'s> {
             connecting: 0,
             connect_rate: None,
             served: Served::default(),
+            parts: Parts::new(shared.options.names().len()).take(),
             warmup: None,
             lost: None,
         }
@@ -195,6 +199,8 @@ impl<'s> Coordinator<'s> {
             Message::Interval(_)
             | Message::Counts(_)
             | Message::Served(_)
+            | Message::FirstFailures(_)
+            | Message::Parts(_)
             | Message::Reopened
             | Message::Drained(_) => (),
         }
@@ -327,6 +333,8 @@ impl<'s> Coordinator<'s> {
                 }
             }
             Message::Served(part) => self.served.add(part),
+            Message::Parts(parts) => self.parts.iter_mut().zip(parts).for_each(|(all, part)| all.add(part)),
+            Message::FirstFailures(told) => self.shared.first_failures.add(told),
             // Instead of a thread's, the number of a process.
             Message::Exited if self.lost.is_none() => self.lost = Some(self.exit_reason(thread)),
             Message::Failed(error) => {
@@ -342,7 +350,7 @@ impl<'s> Coordinator<'s> {
     }
 
     /// The report of the run. `unsent` are the threads' schedules as far as they were taken.
-    pub fn report(&self, mut collector: Collector, unsent: &[Schedule]) -> Report {
+    pub fn report(&mut self, mut collector: Collector, unsent: &[Schedule]) -> Report {
         let Self { shared, .. } = *self;
         let (open, close) = (shared.open.load(Relaxed), shared.close.load(Relaxed));
         while let Some(second) = collector.next_second(true) {
@@ -354,7 +362,11 @@ impl<'s> Coordinator<'s> {
         result.load.warmup_s =
             Duration::from_nanos(open.min(close).saturating_sub(shared.start.load(Relaxed))).as_secs_f64();
         result.interrupted = self.interrupted || self.lost.is_some();
-        result.first_wrong_reply = shared.wrong_reply.get().cloned();
+        let parts = shared.options.names().iter().zip(std::mem::take(&mut self.parts));
+        let figures = |(name, part): (&String, Part)| part.figures(name, result.load.measured_s, &shared.options.percentiles);
+        result.names = parts.map(figures).collect();
+        let first = shared.first_failures.told();
+        (result.first_wrong_reply, result.first_connect_error) = (first.reply, first.connect);
         let (opened, peak) = shared.connecting.counts();
         result.connections = Connections {
             opened,

@@ -7,6 +7,7 @@ pub(crate) mod conversation;
 pub(crate) mod coordinator;
 mod dispatch;
 pub(crate) mod exchange;
+mod first_failures;
 mod hosts;
 pub(crate) mod scheduler;
 pub(crate) mod shared;

@@ -13,14 +13,16 @@
 mod again;
 mod capacity;
 mod counts;
+mod names;
 mod slot;
 mod timeouts;
 
 use crate::measure::recorder::{Failure, Recorder};
 use crate::measure::served::Served;
 use crate::{measure::interval::Counters, schedule::Schedule};
+use names::Names;
 use slot::{Pipeline, Slot, State};
-use std::{collections::VecDeque, task::Waker};
+use std::{collections::VecDeque, iter, task::Waker};
 
 /// What a connection does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,7 @@ pub struct Scheduler {
     depth: u32,
     /// By connection; empty until there are batches or a `depth` above 1.
     pipelines: Vec<Pipeline>,
+    names: Names,
     /// By connection: woken for a request assigned to it or a timeout.
     pub wakers: Vec<Waker>,
     /// Connections in the order they became idle. May hold lost ones, which are skipped.
@@ -89,6 +92,7 @@ impl Scheduler {
             replies: vec![0; connections],
             depth,
             pipelines: if depth > 1 { vec![Pipeline::default(); connections] } else { Vec::new() },
+            names: Names::new(),
             wakers: vec![Waker::noop().clone(); connections],
             idle: VecDeque::with_capacity(connections),
             with_capacity: VecDeque::new(),
@@ -212,6 +216,7 @@ impl Scheduler {
             self.time_out(index, now_ns);
             return false;
         }
+        self.end_name(index);
         match reply {
             Ok(()) => {
                 let is_in_window = now_ns >= self.recorder.open_ns;
@@ -319,14 +324,21 @@ impl Scheduler {
     /// Ends the drain: records unanswered requests, and returns the schedule as far as it was taken.
     pub fn finish(&mut self, now_ns: u64) -> Option<Schedule> {
         let open_loop = self.schedule.is_some();
-        let unanswered = |slot: &Slot| match slot.state() {
+        let unanswered = move |slot: &Slot| match slot.state() {
             State::InFlight { intended, .. } => Some(intended),
             State::Assigned { intended } => open_loop.then_some(intended),
             State::Closed | State::Idle => None,
         };
-        let queued = self.pipelines.iter().flat_map(|pipeline| &pipeline.queued);
-        let unanswered = self.slots.iter().chain(queued).filter_map(unanswered);
-        self.recorder.finish(now_ns, unanswered.chain(self.requeued.iter().copied()));
+        let (names, pipelines) = (&self.names, &self.pipelines);
+        let of_connection = |(index, oldest)| {
+            let queued = pipelines.get(index).into_iter().flat_map(|pipeline| &pipeline.queued);
+            let mut names = names.get(index).into_iter().flatten().copied();
+            // Those without a name were not sent, and are the last.
+            iter::once(oldest).chain(queued).filter_map(unanswered).map(move |intended| (intended, names.next()))
+        };
+        let unanswered = self.slots.iter().enumerate().flat_map(of_connection);
+        let requeued = self.requeued.iter().map(|intended| (*intended, None));
+        self.recorder.finish(now_ns, unanswered.chain(requeued));
         self.schedule.take()
     }
 }

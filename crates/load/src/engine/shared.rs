@@ -2,16 +2,15 @@
 //!
 //! Written rarely: the only thing that every request reads is the end of the window.
 
-use super::{commands::Commands, hosts::Hosts};
+use super::{commands::Commands, first_failures::FirstFailures, hosts::Hosts};
 use crate::measure::{handshakes::Handshakes, links::Budget};
 use crate::options::Options;
-use brunt_results::WrongReply;
 use brunt_runtime::CancellationToken;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{io, iter};
 
@@ -241,8 +240,7 @@ pub struct Shared {
     /// Those of a session; `None` of a single load.
     pub commands: Option<Commands>,
     handshakes: Mutex<Handshakes>,
-    /// The first reply that was not as expected.
-    pub wrong_reply: OnceLock<WrongReply>,
+    pub first_failures: FirstFailures,
     /// Why the run has no result, although the load had begun.
     broken: Mutex<Option<String>>,
     /// Connections may be opened.
@@ -267,7 +265,7 @@ impl Shared {
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
             commands: None,
             handshakes: Mutex::default(),
-            wrong_reply: OnceLock::new(),
+            first_failures: FirstFailures::default(),
             broken: Mutex::default(),
             connect: CancellationToken::new(),
             go: CancellationToken::new(),

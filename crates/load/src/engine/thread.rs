@@ -1,9 +1,9 @@
 //! One load thread from start to end: its runtime, its worker, and the task that keeps its phases.
 
 use super::worker::{Protocol, Worker};
-use super::{commands::Drained, connect, dispatch};
+use super::{commands::Drained, connect, dispatch, first_failures::Told};
 use crate::error::LoadError;
-use crate::measure::{counter::Part, interval::Interval, served::Served};
+use crate::measure::{counter, interval::Interval, named::Part, served::Served};
 use crate::options::Backend;
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
@@ -28,8 +28,12 @@ pub enum Message {
         fallback: Option<String>,
     },
     Interval(Box<Interval>),
-    Counts(Box<Part>),
+    Counts(Box<counter::Part>),
     Served(Served),
+    /// At the end of a thread.
+    FirstFailures(Told),
+    /// At the end of a thread, by number of the name.
+    Parts(Vec<Part>),
     /// The connections lost between slices are open again, or cannot be opened.
     #[serde(skip)]
     Reopened,
@@ -146,6 +150,9 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     rest.into_iter().for_each(|part| channels.send(worker.share.thread, Message::Counts(Box::new(part))));
     let served = worker.core.borrow().scheduler.served();
     channels.send(worker.share.thread, Message::Served(served));
+    let parts = worker.core.borrow_mut().scheduler.recorder.parts.take();
+    channels.send(worker.share.thread, Message::Parts(parts));
+    channels.send(worker.share.thread, Message::FirstFailures(shared.first_failures.told()));
     // The target must keep its connections until it has been metered.
     shared.release.cancelled().await;
     schedule

@@ -3,6 +3,7 @@
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
 use crate::measure::links::Links;
+use crate::measure::named::Parts;
 use crate::measure::recorder::{Failure, Recorder};
 use crate::measure::{counter::Counter, interval::Usage};
 use crate::{http::Http, schedule::Schedule, schedule::Share};
@@ -72,7 +73,8 @@ impl<P> Worker<P> {
             meter: meter(shared.clock, Rc::clone(&spin_ns)),
         };
         let counter = options.counts.map(|counting| Counter::new(&counting, schedule.as_ref()));
-        let recorder = Recorder::new(schedule.is_none(), links, counter);
+        let parts = Parts::new(options.names().len());
+        let recorder = Recorder::new(schedule.is_none(), links, counter, parts);
         let timeout_ns = options.timeout.as_nanos() as u64;
         let depth = options.target.http().map_or(1, Http::depth);
         Self {

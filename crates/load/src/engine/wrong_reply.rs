@@ -1,7 +1,7 @@
 //! The first reply of a run that was not as expected, for the report. Later ones cost one load.
 
 use super::shared::Shared;
-use crate::http::Expect;
+use crate::{http::Expect, measure::recorder::Failure};
 use brunt_results::WrongReply;
 
 /// Most bytes of a reply that are shown.
@@ -18,23 +18,30 @@ pub fn note_http(shared: &Shared, bytes: &[u8]) {
 #[cold]
 #[inline(never)]
 pub fn note_protocol(shared: &Shared, expected: &str, bytes: &[u8]) {
-    shared.wrong_reply.get_or_init(|| WrongReply {
+    shared.first_failures.reply.get_or_init(|| WrongReply {
         kind: "protocol".to_owned(),
         expected: expected.to_owned(),
         got: if is_tls(bytes) { WrongReply::TLS.to_owned() } else { shortened(bytes) },
     });
 }
 
-/// Notes a reply whose body, as far as it was kept, or its length is not the required one.
+/// Notes a reply whose status, or else its body or length, is not the required one. `got` is its status, length and body, as
+/// far as it was kept.
 #[cold]
 #[inline(never)]
-pub fn note_mismatch(shared: &Shared, expect: &Expect, length: u64, body: &[u8]) {
-    shared.wrong_reply.get_or_init(|| {
+pub fn note_unexpected(shared: &Shared, expect: &Expect, failure: Failure, got: (u16, u64, &[u8])) {
+    shared.first_failures.reply.get_or_init(|| {
+        let (status, length, body) = got;
+        let shown = if body.is_empty() { String::new() } else { format!(", {}", shortened(body)) };
+        let got = format!("a body of {length} B{shown}");
+        if failure == Failure::Status {
+            let (expected, got) = (expect.statuses.to_string(), format!("{status} with {got}"));
+            return WrongReply { kind: "status".to_owned(), expected, got };
+        }
         let text = expect.body.as_ref().map(|text| format!("one with {}", shortened(text)));
         let size = expect.length.map(|length| format!("a body of {length} B"));
         let expected = [size, text].into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let shown = if body.is_empty() { String::new() } else { format!(", {}", shortened(body)) };
-        WrongReply { kind: "mismatch".to_owned(), expected, got: format!("a body of {length} B{shown}") }
+        WrongReply { kind: "mismatch".to_owned(), expected, got }
     });
 }
 

@@ -1,7 +1,7 @@
 //! Checks of replies: status, length of the body, text in it.
 
 use crate::measure::recorder::Failure;
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 /// Expectations of every reply. Default: any status of 200 to 399, any body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,6 +59,16 @@ impl Statuses {
     }
 }
 
+/// Codes and ranges: `200-399, 404`.
+impl fmt::Display for Statuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = |status: &u16| self.contains(*status) && !self.contains(*status - 1);
+        let end = |first: u16| (first..).find(|status| !self.contains(status + 1)).unwrap_or(first);
+        let range = |first: u16| if end(first) == first { first.to_string() } else { format!("{first}-{}", end(first)) };
+        f.write_str(&(1..=999).filter(first).map(range).collect::<Vec<_>>().join(", "))
+    }
+}
+
 /// A list of codes and classes: `200,304` or `2xx,404`.
 impl FromStr for Statuses {
     type Err = String;
@@ -93,6 +103,7 @@ mod tests {
         {
             assert_eq!(statuses.contains(status), named, "{status}");
         }
+        assert_eq!((statuses.to_string(), Statuses::default().to_string()), ("204, 300-399, 999".into(), "200-399".into()));
         assert!(!statuses.contains(1024) && !statuses.contains(u16::MAX));
         for wrong in ["", "2", "20", "2000", "2x", "xx", "099", "200,", "200 ", "2xx-3xx", "+20"] {
             assert!(wrong.parse::<Statuses>().unwrap_err().contains("2xx"), "{wrong}");

@@ -20,6 +20,8 @@ pub struct Http {
     /// Requests on a connection, at least 1, before it is replaced; `None` keeps it as long as the target does.
     pub reuse: Option<u64>,
     pub expect: Expect,
+    /// Names of parts of the requests, each with figures of its own; empty if there are only those of the whole.
+    pub names: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -57,11 +59,13 @@ pub struct RequestTarget {
     pub target: String,
     /// Relative frequency; at least 1.
     pub weight: u32,
+    /// Number in [`Http::names`].
+    pub name: u16,
 }
 
 impl Http {
     pub fn on(address: SocketAddr, requests: Requests, reuse: Option<u64>, expect: Expect) -> Self {
-        Self { hosts: vec![Host { address, requests, weight: 1, tls: None }], reuse, expect }
+        Self { hosts: vec![Host { address, requests, weight: 1, tls: None }], reuse, expect, names: Vec::new() }
     }
 
     fn rendered(&self) -> impl Iterator<Item = (SocketAddr, &Rendered)> {

@@ -35,6 +35,8 @@ pub struct Rendered {
     keeping: Vec<Range<usize>>,
     /// The same for the last batch of a connection; empty if connections are never closed.
     closing: Vec<Range<usize>>,
+    /// By index in the order: the name of the request there.
+    names: Vec<u16>,
     /// The requests of every write.
     pub batch: Batch,
     pub pipeline: Pipeline,
@@ -89,7 +91,9 @@ impl Rendered {
                 "the requests would take {total} bytes and may take {MAX_BYTES}: lower --pipeline, --weight, --vary or the body"
             ));
         }
-        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch, pipeline, vary };
+        let variants = vary.map_or(1, |vary| vary.variants as usize);
+        let names = order.iter().map(|request| targets[request / variants].name).collect();
+        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), names, batch, pipeline, vary };
         all.keeping = all.lay_out(&order, &keeping, &keeping);
         if reuse.is_some() {
             all.closing = all.lay_out(&order, &keeping, &closing);
@@ -127,7 +131,9 @@ impl Rendered {
     pub(crate) fn longest(&self) -> Self {
         let index = (0..self.order_len()).max_by_key(|index| self.keeping[*index].len()).unwrap_or(0);
         let (batch, pipeline) = (self.batch, Pipeline::Batches(self.batch.requests()));
-        let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch, pipeline, vary: None };
+        let names = vec![self.names[index]];
+        let mut one =
+            Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), names, batch, pipeline, vary: None };
         one.keeping = vec![one.append([&self.bytes[self.range(index, false)]])];
         if !self.closing.is_empty() {
             one.closing = vec![one.append([&self.bytes[self.range(index, true)]])];
@@ -145,6 +151,11 @@ impl Rendered {
     pub(crate) fn range(&self, index: usize, last: bool) -> Range<usize> {
         let ranges = if last && !self.closing.is_empty() { &self.closing } else { &self.keeping };
         ranges[index].clone()
+    }
+
+    /// Name of request `number` of the batch that begins at `index`.
+    pub(crate) fn name(&self, index: usize, number: u32) -> u16 {
+        self.names[(index + number as usize) % self.names.len()]
     }
 
     #[inline]

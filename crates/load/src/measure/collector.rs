@@ -6,7 +6,7 @@
 use super::interval::{Counters, Interval, Phase, Usage};
 use super::recorder::SECOND_NS;
 use crate::schedule::Schedule;
-use brunt_results::{LatencySummary, hlog::Hlog, latency::new_histogram, result::Latency, series::Second};
+use brunt_results::{LatencySummary, Percentile, hlog::Hlog, latency::new_histogram, result::Latency, series::Second};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -51,8 +51,12 @@ impl Distributions {
         [("response", &self.response), ("service", &self.service), ("lag", &self.lag), ("error", &self.error)]
     }
 
-    pub fn summary(&self) -> Latency {
-        let [response, service, lag, error] = self.by_tag().map(|(_, histogram)| LatencySummary::of(histogram));
+    pub fn summary(&self, percentiles: &[Percentile]) -> Latency {
+        let [response, service, lag, error] = self.by_tag().map(|(_, histogram)| {
+            let mut summary = LatencySummary::of(histogram);
+            summary.add(percentiles, histogram);
+            summary
+        });
         Latency { response, service, lag, error }
     }
 }

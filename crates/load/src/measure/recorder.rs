@@ -15,6 +15,8 @@
 use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase};
 use crate::measure::links::Links;
+use crate::measure::named::Parts;
+use brunt_results::result::Errors;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{collections::VecDeque, mem, task::Waker};
 
@@ -30,6 +32,19 @@ pub enum Failure {
     Protocol,
     Status,
     Mismatch,
+}
+
+impl Failure {
+    pub fn count_in(self, errors: &mut Errors) -> &mut u64 {
+        match self {
+            Self::Connect => &mut errors.connect,
+            Self::Timeout => &mut errors.timeout,
+            Self::Reset => &mut errors.reset,
+            Self::Protocol => &mut errors.protocol,
+            Self::Status => &mut errors.status,
+            Self::Mismatch => &mut errors.mismatch,
+        }
+    }
 }
 
 pub struct Recorder {
@@ -48,6 +63,7 @@ pub struct Recorder {
     /// Whether [`Self::note_reply`] has anything to do.
     notes_replies: bool,
     pub counter: Option<Box<Counter>>,
+    pub parts: Parts,
     /// Woken once no request is in flight in the drain.
     pub drain_waker: Option<Waker>,
     /// Time of the last reply or failure in the drain; 0 if there was none.
@@ -61,7 +77,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(closed_loop: bool, links: Links, counter: Option<Counter>) -> Self {
+    pub fn new(closed_loop: bool, links: Links, counter: Option<Counter>, parts: Parts) -> Self {
         let mut current = Box::<Interval>::default();
         current.usage_start = (links.meter)();
         Self {
@@ -72,8 +88,9 @@ impl Recorder {
             closed_loop,
             outstanding: 0,
             connections: 0,
-            notes_replies: links.budget.is_some() || counter.is_some(),
+            notes_replies: links.budget.is_some() || counter.is_some() || !parts.is_empty(),
             counter: counter.map(Box::new),
+            parts,
             links,
             drain_waker: None,
             drained_ns: 0,
@@ -192,6 +209,9 @@ impl Recorder {
 
     #[inline(never)]
     fn note_reply(&mut self, now_ns: u64, intended_ns: u64) {
+        if self.current.phase == Phase::Window {
+            self.parts.completed((intended_ns >= self.from_ns).then(|| now_ns - intended_ns));
+        }
         self.ended(now_ns, intended_ns, false);
         self.end_if_spent(now_ns);
     }
@@ -265,6 +285,10 @@ impl Recorder {
                 self.current.response.record(length);
             }
         }
+        if self.current.phase == Phase::Window && !self.parts.is_empty() {
+            let is_response = intended_ns >= self.from_ns && failure == Failure::Timeout;
+            self.parts.failed(failure, is_response.then(|| due_ns.unwrap_or(now_ns) - intended_ns));
+        }
     }
 
     fn count_failure(&mut self, now_ns: u64, failure: Failure) {
@@ -275,20 +299,16 @@ impl Recorder {
     /// Counts an error, also of a connection that could not be opened or was lost while idle.
     pub fn connection_error(&mut self, now_ns: u64, failure: Failure) {
         self.advance(now_ns);
-        let errors = &mut self.current.counters.errors;
-        *match failure {
-            Failure::Connect => &mut errors.connect,
-            Failure::Timeout => &mut errors.timeout,
-            Failure::Reset => &mut errors.reset,
-            Failure::Protocol => &mut errors.protocol,
-            Failure::Status => &mut errors.status,
-            Failure::Mismatch => &mut errors.mismatch,
-        } += 1;
+        *failure.count_in(&mut self.current.counters.errors) += 1;
     }
 
-    /// Ends the drain: requests still unanswered, given by intended time, have waited at least until now. None is sent any more.
-    pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = u64>) {
-        unanswered.for_each(|intended_ns| self.abandon(now_ns, intended_ns));
+    /// Ends the drain: requests still unanswered, given by intended time and name, have waited at least until now. None is sent
+    /// any more.
+    pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = (u64, Option<u16>)>) {
+        unanswered.for_each(|(intended_ns, name)| {
+            self.parts.current = name;
+            self.abandon(now_ns, intended_ns);
+        });
         self.end_interval(now_ns);
         self.current.phase = Phase::Drain;
     }
@@ -308,6 +328,7 @@ impl Recorder {
         self.ended(now_ns, intended_ns, failed);
         if self.is_of_window(intended_ns) {
             self.current.response.record(now_ns - intended_ns);
+            self.parts.late(now_ns - intended_ns);
         }
         if self.outstanding == 0
             && let Some(waker) = self.drain_waker.take()

@@ -94,7 +94,7 @@ impl Session {
     /// # Errors
     /// As [`crate::run`], or [`LoadError::Interrupted`].
     pub fn open(options: &Options, stop: &AtomicBool) -> Result<Self, LoadError> {
-        let options = Options {
+        let mut options = Options {
             duration: PATIENCE,
             warmup: Duration::ZERO,
             steady: false,
@@ -102,6 +102,8 @@ impl Session {
             counts: None,
             ..options.clone()
         };
+        // Figures of names are those of a whole load.
+        options.target.http_mut().into_iter().for_each(|http| http.names.clear());
         check::options(&options)?;
         make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
         let shared = Arc::new(Shared::of_session(&options, Clock::start()));

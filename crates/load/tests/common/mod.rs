@@ -56,6 +56,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         connect_rate: None,
         sources: None,
         verify: true,
+        percentiles: Vec::new(),
         backend: None,
         counts: None,
         seed: 7,

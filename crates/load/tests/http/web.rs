@@ -116,7 +116,7 @@ pub fn template() -> Template {
 }
 
 pub fn goal(target: &str, weight: u32) -> RequestTarget {
-    RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight }
+    RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight, name: 0 }
 }
 
 /// A load of one template and several targets, in batches.
@@ -165,6 +165,7 @@ pub fn short(http: Http) -> Options {
         connect_rate: None,
         sources: None,
         verify: true,
+        percentiles: Vec::new(),
         backend: None,
         counts: None,
         seed: 7,

@@ -4,8 +4,8 @@
 
 use brunt_lab::Error;
 use brunt_runtime::net::Address;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
 
 /// The forms of URLs, for help and messages.
 pub(super) const SCHEMES: &str = "http:// or https://HOST[:PORT]/PATH, a web server (several are allowed); \

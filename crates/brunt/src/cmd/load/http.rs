@@ -2,7 +2,7 @@
 
 use super::address::{self, Protocol, Url};
 use super::tls::Tls;
-use super::{first_given, usage};
+use super::{first_given, names, usage};
 use brunt_lab::Error;
 use brunt_load::Target;
 use brunt_load::http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary};
@@ -34,6 +34,9 @@ pub(super) struct Flags {
     /// of the connections
     #[arg(long, value_name = "N,N..", value_delimiter = ',', help_heading = HEADING)]
     weight: Vec<u32>,
+    /// Names of the URLs in the result, in their order: home,cart. URLs of one name share its figures [default: the paths]
+    #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', help_heading = HEADING)]
+    names: Vec<String>,
     /// Outstanding requests per connection: without -R sent in one write, the next batch when all are answered; with
     /// -R each sent when due
     #[arg(long, value_name = "N", help_heading = HEADING)]
@@ -85,6 +88,7 @@ impl Flags {
     pub(super) fn shaping(&self) -> Option<&'static str> {
         first_given(&[
             ("--weight", !self.weight.is_empty()),
+            ("--names", !self.names.is_empty()),
             ("--pipeline", self.pipeline.is_some()),
             ("--vary", self.vary.is_some()),
             ("--http1.0", self.http10),
@@ -126,7 +130,8 @@ impl Flags {
     ) -> Result<Target, Error> {
         let reuse = self.reuse()?;
         let (host, fields) = self.fields()?;
-        let hosts = self.by_host(urls, host.as_deref())?;
+        let (names, numbers) = names::of(&self.names, urls)?;
+        let hosts = self.by_host(urls, host.as_deref(), &numbers)?;
         let body = self.body.as_deref().map(body).transpose()?;
         let default = if body.is_some() { "POST" } else { "GET" };
         let method = self.method.clone().unwrap_or_else(|| default.to_owned());
@@ -161,7 +166,7 @@ impl Flags {
             })
         };
         let hosts = hosts.iter().zip(rendered).map(host).collect::<Result<_, Error>>()?;
-        Ok(Target::Http(Http { hosts, reuse, expect }))
+        Ok(Target::Http(Http { hosts, reuse, expect, names }))
     }
 
     /// Values of -H: that of Host, and all other fields.
@@ -181,8 +186,8 @@ impl Flags {
         Ok((host, others))
     }
 
-    /// Groups the requests by host, in order of first mention.
-    fn by_host(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<HostRequests>, Error> {
+    /// Groups the requests by host, in order of first mention. `numbers` are those of the URLs' names.
+    fn by_host(&self, urls: &[Url], host: Option<&str>, numbers: &[u16]) -> Result<Vec<HostRequests>, Error> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
             let (weights, urls) = (self.weight.len(), urls.len());
             return usage(format!("--weight has {weights} numbers for {urls} URLs: give one for each"));
@@ -196,6 +201,7 @@ impl Flags {
                 host: host.unwrap_or(authority).to_owned(),
                 target: target.clone(),
                 weight: self.weight.get(number).copied().unwrap_or(1),
+                name: numbers.get(number).copied().unwrap_or_default(),
             };
             let host = (url.host.clone(), url.port, *tls);
             match all.iter_mut().find(|requests| requests.host == host) {

@@ -1,7 +1,10 @@
-//! `--once`: the text about one exchange: heads, body, time of each step. A pure function of it.
+//! `--once`: sends one request and prints heads, body, time of each step.
 
 use super::format::{bytes, time};
+use super::{Args, address, options, stdout};
+use brunt_lab::Error;
 use brunt_load::once::{Exchange, Reply};
+use brunt_results::ExitCode;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -9,6 +12,15 @@ use std::time::Duration;
 const SHOWN: usize = 1024;
 /// Fields whose values are secrets.
 const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
+
+pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
+    let lookup = address::lookup_time(&args.urls[0])?;
+    let mut options = options::options(args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    args.script.install(args, &mut options)?;
+    let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
+    stdout::print(&page(&exchange, lookup, args.verbose))?;
+    failure(&exchange).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
+}
 
 /// Formats the exchange, ending in a newline. `lookup` is the time it took to look up the host's name. `all` shows whole
 /// bodies.

@@ -58,6 +58,11 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
     let seed = args.seed.unwrap_or_else(clock);
     let target = target(args, &urls, rate.is_some(), seed)?;
     let hosts = target.addresses().len() as u64;
+    let names = target.names();
+    if let Some(bound) = args.fail_if.iter().find(|bound| bound.name.as_ref().is_some_and(|name| !names.contains(name))) {
+        let names = if names.is_empty() { "none of its parts has a name".to_owned() } else { format!("its names are {}", names.join(", ")) };
+        return usage(format!("--fail-if '{bound}' is about a part of the load that it does not have: {names}"));
+    }
     if connections < hosts {
         return usage(format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
@@ -86,6 +91,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         verify: !args.no_verify,
         seed,
         counts: args.counting.options()?,
+        percentiles: args.stored_percentiles(),
     })
 }
 

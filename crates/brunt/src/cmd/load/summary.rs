@@ -2,6 +2,7 @@
 //!
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
+use super::names;
 use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses, Server};
@@ -29,6 +30,9 @@ pub(super) fn page(facts: &Facts) -> String {
     rows.text("");
     latency(&mut rows, facts);
     rows.text("");
+    if !result.names.is_empty() {
+        rows.text(&names::table(&result.names));
+    }
     requests(&mut rows, result);
     generator(&mut rows, result);
     server(&mut rows, facts);

@@ -5,6 +5,7 @@ use crate::plan::key::{Key, ValueType, optional};
 use crate::plan::tester::BRUNT;
 use crate::plan::{policy, template, tester};
 use crate::suggest::did_you_mean;
+use brunt_results::percentile::{self, Percentile};
 use brunt_results::{Count, Rate, Size, Span, UnitError};
 use std::{fmt, time::Duration};
 
@@ -179,6 +180,19 @@ pub const TABLE: &[Setting] = &[
         key: optional("timeout", ValueType::Span, "Time limit of a request. Default: the tester's own."),
         set: |settings, text| store_some(&mut settings.timeout, span(text, 1)?),
         get: |settings| settings.timeout.map(|timeout| timeout.to_string()),
+    },
+    Setting {
+        key: optional(
+            "percentiles",
+            ValueType::Text,
+            "Response-time percentiles beside p50, p90, p95, p99 and p99.9: \"97.5,99.99\".",
+        ),
+        set: |settings, text| {
+            let all = text.split(',').map(str::parse).collect::<Result<Vec<Percentile>, _>>();
+            settings.percentiles = all.map_err(|error| error.to_string())?;
+            Ok(percentile::list(&settings.percentiles))
+        },
+        get: |settings| Some(percentile::list(&settings.percentiles)).filter(|list| !list.is_empty()),
     },
     Setting {
         key: optional("co_runner", ValueType::Name, "The [[co_runner]] whose jobs run beside the target."),

@@ -7,7 +7,8 @@ use crate::report::compared::{self, Compared};
 use crate::report::{Figures, Row};
 use crate::slices::Figure;
 use crate::stats::Spread;
-use std::borrow::Borrow;
+use brunt_results::Percentile;
+use std::{borrow::Borrow, collections::BTreeSet};
 
 pub struct Column {
     pub header: [String; 2],
@@ -104,6 +105,12 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     add_comparisons(rows, &mut add);
     for (over, name, weight, show) in FIGURES {
         add(over, name, true, *weight, &|row| show(&row.figures));
+    }
+    let percentiles: BTreeSet<Percentile> =
+        rows.iter().flat_map(|row| row.figures.percentiles_us.keys().copied()).collect();
+    for percentile in percentiles {
+        let value = |row: &Row| row.figures.percentiles_us.get(&percentile).copied().flatten();
+        add("response", &percentile.to_string(), true, 1, &|row| format::time(value(row)));
     }
     for (over, name, show) in COLOCATED {
         let value = |row: &Row| row.colocated.as_ref().and_then(show).map(|share| share * 100.0);

@@ -108,7 +108,12 @@ pub(super) fn result(
     let directory = Directory::open(&trial.dir);
     if chosen.iter().all(|slice| slice.has_distribution()) {
         match hlog(&chosen, result.load.mode == "closed") {
-            Ok(log) => directory.write_hlog(&log)?,
+            Ok(log) => {
+                if let Err(why) = result.latency.add(&cell.settings.percentiles, &log) {
+                    return Ok(Err(why));
+                }
+                directory.write_hlog(&log)?;
+            }
             Err(why) => return Ok(Err(why)),
         }
     }

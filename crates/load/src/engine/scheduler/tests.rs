@@ -41,7 +41,7 @@ pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u
         budget: None,
         meter: Box::new(Usage::default),
     };
-    let mut recorder = Recorder::new(schedule.is_none(), links, None);
+    let mut recorder = Recorder::new(schedule.is_none(), links, None, Parts::default());
     recorder.begin(START, START);
     let mut scheduler = Scheduler::new(connections, depth, schedule, timeout_ms * MS, recorder);
     let wakes: Vec<Arc<WakeCount>> = (0..connections).map(|_| Arc::default()).collect();

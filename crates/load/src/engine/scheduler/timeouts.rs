@@ -26,11 +26,16 @@ impl Scheduler {
     pub(super) fn take_requests(&mut self, index: u32, mut each: impl FnMut(&mut Recorder, u64, u64)) {
         let oldest = std::mem::replace(&mut self.slots[index as usize], Slot::CLOSED);
         let mut has_capacity = oldest.is_idle();
+        let names = self.names.get_mut(index as usize).map(std::mem::take);
+        let mut names = names.into_iter().flatten();
         let mut take = |slot: Slot| match slot.state() {
             State::Closed | State::Idle => (),
             State::Assigned { intended } if self.schedule.is_some() => self.requeued.push_back(intended),
             State::Assigned { .. } => (),
-            State::InFlight { intended, sent } => each(&mut self.recorder, intended, sent),
+            State::InFlight { intended, sent } => {
+                self.recorder.parts.current = names.next();
+                each(&mut self.recorder, intended, sent);
+            }
         };
         take(oldest);
         if let Some(pipeline) = self.pipelines.get_mut(index as usize) {

@@ -11,6 +11,7 @@ fn targets(weights: &[u32]) -> Vec<RequestTarget> {
         host: "h:1".to_owned(),
         target: format!("/{}", char::from(b'a' + number as u8)),
         weight: *weight,
+        name: number as u16,
     };
     weights.iter().enumerate().map(target).collect()
 }

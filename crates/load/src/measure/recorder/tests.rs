@@ -26,7 +26,7 @@ impl Run {
             budget: budget.map(|limit| Arc::new(Budget::new(limit))),
             meter: Box::new(Usage::default),
         };
-        let mut recorder = Recorder::new(closed_loop, links, None);
+        let mut recorder = Recorder::new(closed_loop, links, None, Parts::default());
         close.store(14 * S, Relaxed);
         recorder.begin(10 * S, OPEN);
         Self { recorder, close }
@@ -45,7 +45,7 @@ impl Run {
 
     fn end(mut self, now: u64, unanswered: &[u64]) -> Vec<Interval> {
         self.recorder.advance(now);
-        self.recorder.finish(now, unanswered.iter().copied());
+        self.recorder.finish(now, unanswered.iter().map(|intended| (*intended, None)));
         std::iter::from_fn(move || self.recorder.finished.pop_front().map(|interval| *interval)).collect()
     }
 }

@@ -146,6 +146,10 @@ impl<'w> HttpConversation<'w> {
             let counted = self.replies.sent(SentRequest::new(if batch.is_head(number) { "HEAD" } else { "GET" }));
             debug_assert!(counted.is_ok(), "a batch holds no HEAD that is too deep");
         }
+        if core.protocol.is_named {
+            let named = (0..requests).map(|number| core.protocol.name(self.host, &self.outgoing, number));
+            named.for_each(|name| core.scheduler.name(self.index, name));
+        }
         if requests > 1 {
             core.scheduler.send_batch(self.index, requests);
         }
@@ -202,8 +206,9 @@ impl<'w> HttpConversation<'w> {
             return Taken::End(End::Lost(Failure::Protocol));
         }
         let checked = core.protocol.expect.check(reply.status, reply.length, reply.body);
-        if checked == Err(Failure::Mismatch) {
-            wrong_reply::note_mismatch(&self.worker.shared, &core.protocol.expect, reply.length, reply.body);
+        if let Err(failure) = checked {
+            let got = (reply.status, reply.length, reply.body);
+            wrong_reply::note_unexpected(&self.worker.shared, &core.protocol.expect, failure, got);
         }
         let (status, length) = (reply.status, reply.length);
         if !core.scheduler.record_reply(self.index, now, checked, |counters| counters.replies.record(status, length)) {

@@ -22,6 +22,8 @@ pub struct HttpProtocol {
     pub wants_responses: bool,
     /// Whether bodies that arrive in pieces are kept until complete.
     pub keeps_bodies: bool,
+    /// Whether requests have names.
+    pub is_named: bool,
     open_loop: bool,
 }
 
@@ -50,6 +52,7 @@ impl RoundRobin {
         out.batch = self.all.batch;
         out.last = sent + u64::from(out.batch.requests()) >= reuse;
         out.range = self.all.range(self.position, out.last);
+        out.position = self.position;
         self.position += out.batch.requests() as usize;
         if self.position >= self.all.order_len() {
             self.position %= self.all.order_len();
@@ -64,6 +67,8 @@ pub struct Outgoing {
     pub range: Range<usize>,
     /// Whether the last one asks the target to close the connection.
     pub last: bool,
+    /// Where the first one is in the order of rendered requests.
+    position: usize,
 }
 
 pub enum ReplyFields<'a> {
@@ -142,6 +147,7 @@ impl HttpProtocol {
             reuse: http.reuse.unwrap_or(u64::MAX),
             depth: http.depth(),
             wants_responses,
+            is_named: !http.names.is_empty(),
             keeps_bodies: wants_responses || http.expect.body.is_some(),
             open_loop,
         })
@@ -177,7 +183,7 @@ impl HttpProtocol {
                         batch.requests()
                     ));
                 }
-                *out = Outgoing { batch, range: 0..buffer.len(), last: false };
+                *out = Outgoing { batch, range: 0..buffer.len(), last: false, position: 0 };
                 Ok(())
             }
         }
@@ -189,6 +195,14 @@ impl HttpProtocol {
         match &self.hosts[host as usize].source {
             RequestSource::Rendered(turns) => turns.all.bytes(range),
             RequestSource::Queued(_) | RequestSource::Script(_) => &buffer[range],
+        }
+    }
+
+    /// Name of request `number` of a batch from [`Self::next`] for the same host.
+    pub fn name(&self, host: u32, out: &Outgoing, number: u32) -> u16 {
+        match &self.hosts[host as usize].source {
+            RequestSource::Rendered(turns) | RequestSource::Queued(turns) => turns.all.name(out.position, number),
+            RequestSource::Script(_) => 0,
         }
     }
 

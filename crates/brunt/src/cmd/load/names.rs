@@ -1,0 +1,103 @@
+//! Names of the URLs of a load, and the table of their figures.
+
+use super::address::{Protocol, Url};
+use super::format::{or_dash, supported, three_digits, time};
+use super::usage;
+use brunt_lab::Error;
+use brunt_results::result::Named;
+use std::fmt::Write;
+
+/// Without names of their own, more URLs than this have none: each costs 130 KiB a load thread.
+const MOST: usize = 100;
+const LONGEST: usize = 64;
+
+/// The names, and the number of each URL's; none of a single URL without a name of its own.
+pub(super) fn of(given: &[String], urls: &[Url]) -> Result<(Vec<String>, Vec<u16>), Error> {
+    if !given.is_empty() && given.len() != urls.len() {
+        return usage(format!("--names has {} names for {} URLs: give one for each", given.len(), urls.len()));
+    }
+    if let Some(name) = given.iter().find(|name| !is_valid(name)) {
+        return usage(format!("--names: '{}' is not a name of 1 to {LONGEST} characters without : < > and blanks", name.escape_debug()));
+    }
+    if given.is_empty() && !(2..=MOST).contains(&urls.len()) {
+        return Ok(Default::default());
+    }
+    let several = urls.iter().any(|url| (&url.host, url.port) != (&urls[0].host, urls[0].port));
+    let default = |url: &Url| match &url.protocol {
+        Protocol::Http { authority, target, .. } if several => format!("{authority}{target}"),
+        Protocol::Http { target, .. } => target.clone(),
+        _ => String::new(),
+    };
+    let (mut names, mut numbers) = (Vec::new(), Vec::new());
+    for (place, url) in urls.iter().enumerate() {
+        let name = given.get(place).cloned().unwrap_or_else(|| default(url));
+        let number = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
+        numbers.push(u16::try_from(number).map_err(|_| Error::Usage(format!("--names: at most {} names", u16::MAX)))?);
+    }
+    Ok((names, numbers))
+}
+
+fn is_valid(name: &str) -> bool {
+    let allowed = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, ':' | '<' | '>');
+    (1..=LONGEST).contains(&name.chars().count()) && name.chars().all(allowed)
+}
+
+/// One line for each name, ending in newlines; empty without names.
+pub(super) fn table(names: &[Named]) -> String {
+    let mut table = String::new();
+    let width = names.iter().map(|part| part.name.chars().count()).max().unwrap_or(0).max("by name".len());
+    let mut line = |name: &str, cells: [&str; 6]| {
+        let cells = cells.map(|cell| format!("{cell:>9}")).join(" ");
+        let _ = writeln!(table, "  {name:<width$} {cells}");
+    };
+    if !names.is_empty() {
+        line("by name", ["requests", "failed", "per s", "p50", "p99", "max"]);
+    }
+    for part in names {
+        let figure = |name| or_dash(supported(&part.response, name), time);
+        let [p50, p99, max] = ["p50", "p99", "max"].map(figure);
+        let (completed, failed) = (part.completed.to_string(), part.failed.to_string());
+        line(&part.name, [&completed, &failed, &three_digits(part.rate), &p50, &p99, &max]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::address::parse;
+    use super::*;
+    use brunt_results::LatencySummary;
+
+    #[test]
+    fn urls_are_named_by_path_by_host_or_as_given() {
+        let urls = |all: &[&str]| all.iter().map(|url| parse(url).unwrap()).collect::<Vec<_>>();
+        let strings = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let two = urls(&["http://a/x", "http://a/y?z=1", "http://a/x"]);
+        assert_eq!(of(&[], &two).unwrap(), (strings(&["/x", "/y?z=1"]), vec![0, 1, 0]));
+        assert_eq!(of(&[], &urls(&["http://a/x", "http://b:81/x"])).unwrap().0, strings(&["a/x", "b:81/x"]));
+        assert_eq!(of(&strings(&["in", "out", "in"]), &two).unwrap(), (strings(&["in", "out"]), vec![0, 1, 0]));
+        assert_eq!(of(&[], &two[..1]).unwrap(), Default::default());
+        assert_eq!(of(&strings(&["one"]), &two[..1]).unwrap().0, strings(&["one"]));
+        for wrong in ["", "a b", "a:b", "a>b", &"x".repeat(65)] {
+            let error = of(&strings(&[wrong]), &two[..1]).unwrap_err().to_string();
+            assert!(error.contains(&format!("'{wrong}'")), "{error}");
+        }
+        assert!(of(&strings(&["one"]), &two).unwrap_err().to_string().contains("1 names for 3 URLs"));
+    }
+
+    #[test]
+    fn the_table_in_full() {
+        let response = LatencySummary { count: 200, p50_us: Some(80.0), p99_us: Some(900.0), max_us: Some(1500.0), ..Default::default() };
+        let part = |name: &str, failed| Named { name: name.to_owned(), completed: 200, failed, rate: 20.0, response: response.clone(), ..Default::default() };
+        let expected = "\
+  by name                 requests    failed     per s       p50       p99       max
+  /                            200         0      20.0   80.0 us         -   1.50 ms
+  /a/longer/path?q=1           200         3      20.0   80.0 us         -   1.50 ms
+";
+        assert_eq!(table(&[part("/", 0), part("/a/longer/path?q=1", 3)]), expected);
+        assert_eq!(table(&[]), "");
+    }
+}

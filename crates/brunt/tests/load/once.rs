@@ -1,0 +1,144 @@
+//! `--once`, `--percentiles` and figures by name, as typed.
+
+use super::target::{Target, alone, assert_code, json, listen, load, number, told};
+use std::process::Output;
+
+fn once(url: &str, flags: &str) -> Output {
+    load(url, &format!("--once {flags}")).output().unwrap()
+}
+
+fn page(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn one_request_is_shown_with_its_reply_and_the_time_of_each_step() {
+    let target = Target::start_web();
+    let output = once(&target.http("/hello"), "--body hi -X PUT -H X-Say:much -H Authorization:Basic-c2VjcmV0");
+    assert_code(&output, &[0]);
+    let page = page(&output);
+    for line in [
+        "> PUT /hello HTTP/1.1",
+        "> Authorization: [hidden]",
+        "> Content-Length: 2",
+        "< HTTP/1.1 200 Said",
+        "PUT /hello muchhi",
+        "status 200, 17 B of body",
+    ] {
+        assert!(page.contains(line), "{line}: {}", told(&output));
+    }
+    assert!(!told(&output).contains("c2VjcmV0"), "{}", told(&output));
+    let steps: Vec<&str> = page.lines().rev().take(5).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(steps, ["done", "first", "sent", "connected", "lookup"], "{page}");
+}
+
+#[test]
+fn the_flags_of_a_load_apply_to_one_request() {
+    let target = Target::start_web();
+    let pipelined = page(&once(&target.http("/a"), "--pipeline 3"));
+    assert_eq!(pipelined.matches("< HTTP/1.1 200 Said").count(), 3, "{pipelined}");
+    let closed = page(&once(&target.http("/a"), "--no-keepalive"));
+    assert!(closed.contains("> Connection: close") && closed.contains("the target closes the connection"), "{closed}");
+    let varied = page(&once(&target.http("/item/{vary}"), "--vary 4"));
+    assert!(!varied.contains("{vary}") && varied.contains("vary="), "{varied}");
+    let head = page(&once(&target.http("/a"), "-X HEAD"));
+    assert!(head.contains("< HTTP/1.1 200 Said") && head.contains("status 200, 0 B of body"), "{head}");
+    let echo = Target::start();
+    let page = page(&once(&echo.url(), "--size 1KiB"));
+    assert!(page.contains("first byte") && page.contains("1 KiB of body") && !page.contains('>'), "{page}");
+}
+
+#[test]
+fn a_reply_that_a_load_would_count_as_an_error_is_one() {
+    let target = Target::start_web();
+    for (url, flags, why) in [
+        (target.http("/status/503"), "", "status 503 with 15 B of body"),
+        (target.http("/"), "--expect-length 1B", "status 200 with 5 B of body"),
+        (target.http("/"), "--expect-body other", "status 200 with 5 B of body"),
+    ] {
+        let output = once(&url, flags);
+        assert_code(&output, &[1]);
+        assert!(told(&output).contains(why) && page(&output).contains("< HTTP/1.1"), "{}", told(&output));
+    }
+    let output = once(&target.http("/status/503"), "--expect-status 503");
+    assert_code(&output, &[0]);
+}
+
+#[test]
+fn a_target_that_does_not_answer_ends_it_in_time() {
+    let silent = listen();
+    let address = silent.local_addr().unwrap();
+    let output = once(&format!("http://{address}/"), "-T 200ms");
+    assert_code(&output, &[1]);
+    assert!(told(&output).contains("no complete reply within 200ms") && page(&output).contains("connected"));
+    drop(silent);
+    let output = once(&format!("http://{address}/"), "");
+    assert_code(&output, &[1]);
+    assert!(told(&output).contains("refused"), "{}", told(&output));
+    // It speaks no HTTP, and it closes.
+    let echo = Target::start();
+    let output = once(&echo.url().replace("tcp", "http"), "");
+    assert_code(&output, &[1]);
+    assert!(told(&output).contains("no valid HTTP/1"), "{}", told(&output));
+}
+
+#[test]
+fn chosen_percentiles_are_printed_stored_and_bounded() {
+    let _alone = alone();
+    let target = Target::start();
+    let flags = "-n 2000 -c 2 --warmup 0s --no-meter --accept-any-result --percentiles 97.5,p50";
+    let output = load(&target.url(), flags).output().unwrap();
+    assert_code(&output, &[0]);
+    let page = page(&output);
+    assert!(page.contains("mean      p50    p97.5      max"), "{page}");
+    let output = load(&target.url(), &format!("{flags} --quiet --json - --fail-if p99.95>1ns")).output().unwrap();
+    assert_code(&output, &[99]);
+    let result = json(&output);
+    let of = |name: &str| result["latency"]["response"]["percentiles_us"][name].as_f64();
+    let (lower, upper) = (of("p97.5").unwrap(), of("p99.95").unwrap());
+    assert!(of("p50").is_none() && number(&result, "latency.response.p95_us") <= lower && lower <= upper, "{result:#}");
+    let output = load(&target.url(), "--percentiles 100").output().unwrap();
+    assert_code(&output, &[2]);
+    assert!(told(&output).contains("'100'") && told(&output).contains("p99.99"), "{}", told(&output));
+}
+
+#[test]
+fn each_url_has_figures_of_its_own_that_add_up_to_those_of_the_load() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let urls = [target.http("/b"), target.http("/status/404")];
+    let flags = "--weight 3,1,1 -n 500 -c 4 --warmup 0s --no-meter --accept-any-result";
+    let mut command = load(&target.http("/a"), flags);
+    let output = command.args(&urls).args(["--json", "-", "--quiet"]).output().unwrap();
+    assert_code(&output, &[0]);
+    let result = json(&output);
+    let names = result["names"].as_array().unwrap();
+    let each = |key: &str| -> Vec<u64> { names.iter().map(|part| part[key].as_u64().unwrap()).collect() };
+    let called: Vec<&str> = names.iter().map(|part| part["name"].as_str().unwrap()).collect();
+    assert_eq!(called, ["/a", "/b", "/status/404"]);
+    assert_eq!(each("completed").iter().sum::<u64>() as f64, number(&result, "requests.completed"));
+    assert_eq!(each("failed").iter().sum::<u64>() as f64, number(&result, "requests.failed"));
+    assert!(each("completed")[0].abs_diff(300) < 10 && each("completed")[2] == 0, "{names:#?}");
+    assert_eq!(names[2]["errors"]["status"], each("failed")[2]);
+    let counts: u64 = names.iter().map(|part| part["response"]["count"].as_u64().unwrap()).sum();
+    assert_eq!(counts as f64, number(&result, "latency.response.count"));
+}
+
+#[test]
+fn a_bound_on_a_name_is_on_its_figures_and_pipelines_keep_names_apart() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let run = |more: &str| {
+        let flags = format!("-n 400 -c 2 --warmup 0s --no-meter --names good,bad --allow-untrusted {more}");
+        load(&target.http("/a"), &flags).arg(target.http("/status/500")).output().unwrap()
+    };
+    for shape in ["", "--pipeline 8", "--pipeline 4 -R 2000", "--no-keepalive"] {
+        let good = run(&format!("{shape} --fail-if good:errors>0.1% --fail-if errors>99%"));
+        assert_code(&good, &[0]);
+        assert!(page(&good).contains("by name"), "{}", told(&good));
+        assert_code(&run(&format!("{shape} --fail-if bad:errors>99% --fail-if errors>99%")), &[99]);
+    }
+    let unknown = run("--fail-if ugly:p99>1ms");
+    assert_code(&unknown, &[2]);
+    assert!(told(&unknown).contains("its names are good, bad"), "{}", told(&unknown));
+}
