@@ -5,6 +5,7 @@ mod cmd;
 
 use brunt_results::ExitCode;
 use clap::Parser;
+use std::io::Write as _;
 
 /// A network-server workbench: serves, loads, measures, runs experiments.
 #[derive(Debug, Parser)]
@@ -23,6 +24,9 @@ fn main() -> std::process::ExitCode {
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Good };
             // A closed pipe (`brunt --help | head -1`) is not a failure.
             let _ = error.print();
+            if let Some(hint) = cmd::hints::hint(&error) {
+                let _ = write!(std::io::stderr(), "{hint}");
+            }
             return code.into();
         }
     };

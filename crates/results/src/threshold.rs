@@ -130,7 +130,9 @@ fn microseconds(text: &str) -> Result<f64, UnitError> {
 
 /// `0.1%` as 0.1.
 fn percent(text: &str) -> Result<f64, UnitError> {
-    let value = text.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+    // Zero needs no unit.
+    let number = text.strip_suffix('%').or((text == "0").then_some(text));
+    let value = number.and_then(|number| number.trim().parse().ok());
     let value = value.filter(|value| (0.0..=100.0).contains(value));
     value.ok_or_else(|| UnitError::new(text, "a share such as 0.1%"))
 }
@@ -279,7 +281,7 @@ mod tests {
             let error = text.parse::<Threshold>().unwrap_err();
             assert!(error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"), "{error}");
         }
-        for text in ["p99>5ms", "p97.5>5ms", "p99.99>5ms", "rate < 10k", "cost>20us", "failed>0", "p99.9>1s", "errors > 0.1%"] {
+        for text in ["p99>5ms", "p97.5>5ms", "p99.99>5ms", "rate < 10k", "cost>20us", "failed>0", "errors>0", "p99.9>1s", "errors > 0.1%"] {
             text.parse::<Threshold>().unwrap();
         }
         let named: Threshold = "127.0.0.1:80/a:p99>5ms".parse().unwrap();

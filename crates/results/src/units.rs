@@ -118,6 +118,17 @@ unit!(Span, "a time such as 50us, 10ms, 1.5s, 2m or 1h", |text| {
     (nanos < 9e18).then(|| Duration::from_nanos(nanos as u64))
 });
 
+impl Span {
+    /// As [`FromStr`], or a number of seconds without a unit, as other load tools take.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn or_seconds(text: &str) -> Result<Self, UnitError> {
+        let is_number = text.trim().ends_with(|c: char| c.is_ascii_digit());
+        text.parse().or_else(|error| if is_number { format!("{}s", text.trim()).parse().map_err(|_| error) } else { Err(error) })
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MINUTE: u128 = 60_000_000_000;

@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "NAME", help_heading = LOAD)]
     backend: Option<options::Backend>,
     /// Length of the measured window [default: 10s; unlimited if only -n is given]
-    #[arg(short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
+    #[arg(value_parser = Span::or_seconds, short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
     duration: Option<Span>,
     /// Stop after this many replies
     #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
@@ -83,10 +83,10 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", help_heading = LOAD)]
     size: Option<Size>,
     /// Time after which a request without a complete reply counts as failed
-    #[arg(short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = LOAD)]
+    #[arg(value_parser = Span::or_seconds, short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = LOAD)]
     timeout: Span,
     /// Load before the measured window [default: 1s, at most a fifth of the duration]
-    #[arg(long, value_name = "TIME", help_heading = LOAD)]
+    #[arg(value_parser = Span::or_seconds, long, value_name = "TIME", help_heading = LOAD)]
     warmup: Option<Span>,
     /// End the warm-up as soon as rate and median are steady and every connection of a closed loop has had its turn;
     /// --warmup is then the longest [default: 60s]

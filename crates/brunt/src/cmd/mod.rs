@@ -6,6 +6,7 @@ mod compat;
 mod doctor;
 mod export;
 mod find;
+pub mod hints;
 mod list;
 mod load;
 mod report;
