@@ -179,6 +179,7 @@ pub mod tests {
             steady: false,
             requests: None,
             rate: None,
+            stages: Vec::new(),
             arrival: Arrival::Constant,
             timeout: Duration::from_secs(1),
             connect_rate: None,

@@ -29,5 +29,5 @@ pub use observer::{Observer, Silent};
 pub use options::{Backend, Options, Target};
 pub use report::Report;
 pub use run::run;
-pub use schedule::Arrival;
+pub use schedule::{Arrival, Stage};
 pub use session::Session;

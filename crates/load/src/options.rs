@@ -1,7 +1,7 @@
 //! Options of a run: the flags of `brunt load`, resolved.
 
 use crate::measure::counter::Counting;
-use crate::schedule::{Arrival, Schedule, Share};
+use crate::schedule::{Arrival, Profile, Schedule, Share, Stage, Step};
 use crate::{http::Http, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
@@ -142,8 +142,10 @@ pub struct Options {
     pub steady: bool,
     /// Completed requests after which the window ends, if that is before `duration`.
     pub requests: Option<u64>,
-    /// Requests per second over all connections; `None` makes a closed loop.
+    /// Requests per second over all connections, the mean over the window; `None` makes a closed loop.
     pub rate: Option<f64>,
+    /// How the rate changes in the window; empty if it does not. Their lengths add up to `duration`.
+    pub stages: Vec<Stage>,
     pub arrival: Arrival,
     /// Time within which a request must have a complete reply.
     pub timeout: Duration,
@@ -174,6 +176,13 @@ impl Options {
 
     /// The intended times of a thread's requests at `rate` over all threads; `None` in a closed loop.
     pub(crate) fn schedule(&self, rate: Option<f64>, seed: u64, share: Share) -> Option<Schedule> {
-        Some(Schedule::new(self.arrival, rate?, seed, share))
+        let constant = Profile::constant(rate?);
+        let profile = if self.stages.is_empty() { constant } else { Profile::staged(self.warmup, &self.stages) };
+        Some(Schedule::new(self.arrival, profile, seed, share))
+    }
+
+    /// The steps of the rate; none if it does not change.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        Step::of(&self.stages)
     }
 }

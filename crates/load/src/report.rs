@@ -1,7 +1,8 @@
 //! The result of a run, from its totals.
 
-use crate::{http::Http, measure::collector::Totals, options::Options, schedule::Arrival};
-use brunt_results::result::{self, RunResult};
+use crate::measure::{breakdown::Parts, collector::Totals};
+use crate::{http::Http, options::Options, schedule::Arrival};
+use brunt_results::result::{self, Named, RunResult};
 use brunt_results::{LatencySummary, judge, series::Second};
 use brunt_runtime::BackendKind;
 use std::time::Duration;
@@ -64,6 +65,25 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
     }
     result.verdict = judge::judge(&result, None);
     result
+}
+
+/// Adds the figures of names and of steps. A step that the end of the window cut off has none.
+pub fn add_parts(result: &mut RunResult, options: &Options, parts: Parts) {
+    let measured_s = result.load.measured_s;
+    let names = options.names().iter().zip(parts.names);
+    let named = names.map(|(name, part)| Named {
+        name: name.clone(),
+        figures: part.figures(measured_s, &options.percentiles),
+    });
+    result.names = named.collect();
+    let steps = options.steps().into_iter().zip(parts.steps);
+    let steps = steps.filter(|(step, _)| step.end.as_secs_f64() <= measured_s + 1e-3).map(|(step, part)| result::Step {
+        start_s: step.start.as_secs_f64(),
+        end_s: step.end.as_secs_f64(),
+        offered_rate: step.rate,
+        figures: part.figures((step.end - step.start).as_secs_f64(), &options.percentiles),
+    });
+    result.steps = steps.collect();
 }
 
 /// What was asked for, and the length of the window.

@@ -1,12 +1,17 @@
-//! Intended times of requests, in nanoseconds since the load began: a pure function of rate and seed.
+//! Intended times of requests, in nanoseconds since the load began: a pure function of the offered rate and the seed.
 //!
 //! A schedule never shifts or catches up, and rounds to a nanosecond. Each load thread has its own [`Schedule`]; together
 //! they are the schedule of the run.
 //!
-//! With constant gaps, request k of the run is due at k / rate, a closed form without accumulating error. Request k belongs to
+//! With constant gaps, request k of the run is due when the [`Profile`] has offered k, at a constant rate at k / rate: a closed
+//! form without accumulating error. Request k belongs to
 //! connection k modulo connections; see [`Share`]. The threads of a group have equally spaced parts; with several groups, the
 //! threads of one send while the others sleep. With exponential gaps, each thread draws a Poisson process at its share of the rate: the sum of independent Poisson
 //! processes is the Poisson process of the sum of their rates.
+
+mod profile;
+
+pub use profile::{Profile, Stage, Step};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -48,9 +53,9 @@ impl Share {
         self.connections / self.threads * self.thread + self.thread.min(self.connections % self.threads)
     }
 
-    /// Mean gap of this thread's requests in nanoseconds, at a rate of the run.
-    fn mean_gap(&self, rate: f64) -> f64 {
-        1e9 / rate * (self.connections as f64 / self.own() as f64)
+    /// Mean gap of this thread's requests, in requests of the run.
+    fn mean_gap(&self) -> f64 {
+        self.connections as f64 / self.own() as f64
     }
 
     /// Number in the run, from 0, of this thread's connection `index`.
@@ -67,44 +72,49 @@ impl Share {
 /// The intended times of one load thread, in order.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    next: f64,
+    profile: Profile,
+    /// The number in the run of the next request, or the same in a Poisson process of rate 1; and when it is due.
+    number: f64,
+    next_ns: f64,
     pub taken: u64,
+    share: Share,
     process: Process,
 }
 
 #[derive(Debug, Clone)]
 enum Process {
-    Constant { rate: f64, share: Share, cycle: u64, index: usize },
-    Poisson { mean_ns: f64, random: Xoshiro256PlusPlus },
+    Constant { cycle: u64, index: usize },
+    Poisson { random: Xoshiro256PlusPlus },
 }
 
 /// Number of requests to which [`Schedule::rest`] gives exact times.
 const EXACT_REST: u64 = 1 << 20;
 
 impl Schedule {
-    /// The schedule of one thread at `rate` requests per second over all threads.
-    pub fn new(arrival: Arrival, rate: f64, seed: u64, share: Share) -> Self {
+    /// The schedule of one thread; `profile` is of all threads.
+    pub fn new(arrival: Arrival, profile: Profile, seed: u64, share: Share) -> Self {
         let process = match arrival {
-            Arrival::Constant => Process::Constant { rate, share, cycle: 0, index: 0 },
+            Arrival::Constant => Process::Constant { cycle: 0, index: 0 },
             Arrival::Poisson => {
                 let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
                 // Sequences 2^128 draws apart: threads have different gaps.
                 (0..share.thread).for_each(|_| random.jump());
-                Process::Poisson { mean_ns: share.mean_gap(rate), random }
+                Process::Poisson { random }
             }
         };
-        let mut schedule = Self { next: 0.0, taken: 0, process };
-        schedule.next = match &mut schedule.process {
-            Process::Constant { rate, share, .. } => due(share.global(0) as u64, *rate),
-            Process::Poisson { mean_ns, random } => gap(*mean_ns, random),
+        let mut schedule = Self { profile, number: 0.0, next_ns: 0.0, taken: 0, share, process };
+        schedule.number = match &mut schedule.process {
+            Process::Constant { .. } => share.global(0) as f64,
+            Process::Poisson { random } => gap(share.mean_gap(), random),
         };
+        schedule.next_ns = schedule.profile.due_ns(schedule.number);
         schedule
     }
 
     #[inline]
     pub fn peek(&self) -> u64 {
         // Half up; `round` is a library call on baseline x86-64.
-        (self.next + 0.5) as u64
+        (self.next_ns + 0.5) as u64
     }
 
     /// Takes the next request and returns its intended time.
@@ -112,17 +122,19 @@ impl Schedule {
     pub fn take(&mut self) -> u64 {
         let intended = self.peek();
         self.taken += 1;
+        let share = &self.share;
         match &mut self.process {
-            Process::Constant { rate, share, cycle, index } => {
+            Process::Constant { cycle, index } => {
                 *index += 1;
                 if *index == share.own() {
                     *index = 0;
                     *cycle += share.connections as u64;
                 }
-                self.next = due(*cycle + share.global(*index) as u64, *rate);
+                self.number = (*cycle + share.global(*index) as u64) as f64;
             }
-            Process::Poisson { mean_ns, random } => self.next += gap(*mean_ns, random),
+            Process::Poisson { random } => self.number += gap(share.mean_gap(), random),
         }
+        self.next_ns = self.profile.due_ns(self.number);
         intended
     }
 
@@ -154,32 +166,23 @@ impl Schedule {
 
     fn bulk(&self, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let start = self.peek().min(end);
-        let length = (end - start) as f64;
-        let mean_gap = match &self.process {
-            Process::Constant { rate, share, .. } => share.mean_gap(*rate),
-            Process::Poisson { mean_ns, .. } => *mean_ns,
-        };
-        let count = (length / mean_gap).round() as u64;
+        let profile = self.profile.clone();
+        let (first, last) = (profile.requests(start as f64), profile.requests(end as f64));
+        let count = ((last - first) / self.share.mean_gap()).round() as u64;
         let steps = count.min(EXACT_REST);
         let edge = move |i: u64| (u128::from(count) * u128::from(i) / u128::from(steps)) as u64;
         (0..steps).map(move |i| {
-            let middle = start + (length * (i as f64 + 0.5) / steps as f64) as u64;
-            (middle, edge(i + 1) - edge(i))
+            let middle = profile.due_ns(first + (last - first) * (i as f64 + 0.5) / steps as f64);
+            ((middle as u64).clamp(start, end - 1), edge(i + 1) - edge(i))
         })
     }
 }
 
-/// When request `k` of the run is due, in nanoseconds. Rounded twice: after an hour the error is below 0.001 ns.
-#[inline]
-fn due(k: u64, rate: f64) -> f64 {
-    k as f64 / rate * 1e9
-}
-
 /// An exponential gap by inversion; the 53-bit number is in (0, 1], so the logarithm is finite.
 #[inline]
-fn gap(mean_ns: f64, random: &mut Xoshiro256PlusPlus) -> f64 {
+fn gap(mean: f64, random: &mut Xoshiro256PlusPlus) -> f64 {
     let unit = ((random.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
-    -unit.ln() * mean_ns
+    -unit.ln() * mean
 }
 
 #[cfg(test)]
@@ -201,13 +204,14 @@ mod tests {
     fn constant_gaps_follow_the_closed_form_for_hours() {
         for rate in [1u64, 3, 7, 1_000, 20_000, 999_983, 1_000_000] {
             let exact = |k: u64| ((u128::from(k) * 1_000_000_000 + u128::from(rate) / 2) / u128::from(rate)) as u64;
-            let mut schedule = Schedule::new(Arrival::Constant, rate as f64, 1, ALONE);
+            let mut schedule = Schedule::new(Arrival::Constant, Profile::constant(rate as f64), 1, ALONE);
             for k in 0..50_000 {
                 assert_eq!(schedule.take(), exact(k), "request {k} at {rate}/s");
             }
             // Ten hours on.
             for k in (36_000 * rate)..(36_000 * rate + 1000) {
-                assert!(((due(k, rate as f64) + 0.5) as u64).abs_diff(exact(k)) <= 1, "request {k} at {rate}/s");
+                let due = Profile::constant(rate as f64).due_ns(k as f64);
+                assert!(((due + 0.5) as u64).abs_diff(exact(k)) <= 1, "request {k} at {rate}/s");
             }
         }
     }
@@ -215,16 +219,34 @@ mod tests {
     #[test]
     fn the_parts_of_all_threads_make_up_the_schedule_of_one() {
         for (threads, connections) in [(1, 1), (2, 2), (2, 100), (3, 100), (4, 7), (7, 7), (16, 1000)] {
-            let mut whole = Schedule::new(Arrival::Constant, 12_345.0, 1, ALONE);
+            let mut whole = Schedule::new(Arrival::Constant, Profile::constant(12_345.0), 1, ALONE);
             let mut union: Vec<u64> = shares(threads, connections)
                 .flat_map(|share| {
-                    let mut part = Schedule::new(Arrival::Constant, 12_345.0, 1, share);
+                    let mut part = Schedule::new(Arrival::Constant, Profile::constant(12_345.0), 1, share);
                     let n = share.own() * 20;
                     first(&mut part, n)
                 })
                 .collect();
             union.sort_unstable();
             assert_eq!(union, first(&mut whole, connections * 20), "{threads} threads, {connections} connections");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_ramp_make_up_the_ramp() {
+        let stages = [Stage { from: 100.0, to: 2000.0, length: std::time::Duration::from_secs(3) }];
+        let profile = Profile::staged(std::time::Duration::from_millis(500), &stages);
+        let mut whole = Schedule::new(Arrival::Constant, profile.clone(), 1, ALONE);
+        let mut union: Vec<u64> = shares(3, 7)
+            .flat_map(|share| first(&mut Schedule::new(Arrival::Constant, profile.clone(), 1, share), share.own() * 400))
+            .collect();
+        union.sort_unstable();
+        assert_eq!(union, first(&mut whole, 2800));
+        // As many as the integral of the rate, also of a random process.
+        for (arrival, tolerance) in [(Arrival::Constant, 1.0), (Arrival::Poisson, 250.0)] {
+            let mut schedule = Schedule::new(arrival, profile.clone(), 1, ALONE);
+            let count = schedule.skip_to(3_500_000_000) as f64;
+            assert!((count - 3200.0).abs() <= tolerance, "{arrival:?}: {count}");
         }
     }
 
@@ -248,7 +270,7 @@ mod tests {
                 shares.iter().flat_map(|share| (0..share.own()).map(|index| share.global(index))).collect();
             numbers.sort_unstable();
             assert_eq!(numbers, (0..connections).collect::<Vec<_>>());
-            let schedule = |share: &Share| Schedule::new(Arrival::Constant, 1e3, 1, *share);
+            let schedule = |share: &Share| Schedule::new(Arrival::Constant, Profile::constant(1e3), 1, *share);
             let of_group = |number: usize| {
                 let shares = &shares[number * group..(number + 1) * group];
                 shares.iter().flat_map(|share| first(&mut schedule(share), share.own())).collect::<Vec<_>>()
@@ -258,7 +280,7 @@ mod tests {
             let mut all: Vec<_> =
                 shares.iter().flat_map(|share| first(&mut schedule(share), share.own() * 3)).collect();
             all.sort_unstable();
-            let whole = Schedule::new(Arrival::Constant, 1e3, 1, ALONE);
+            let whole = Schedule::new(Arrival::Constant, Profile::constant(1e3), 1, ALONE);
             assert_eq!(all, first(&mut whole.clone(), connections * 3));
         }
     }
@@ -284,7 +306,7 @@ mod tests {
             let mut union = Vec::new();
             for share in shares(3, 10) {
                 let mean = 1e9 / 5_000.0 * 10.0 / share.own() as f64;
-                let mut schedule = Schedule::new(Arrival::Poisson, 5_000.0, seed, share);
+                let mut schedule = Schedule::new(Arrival::Poisson, Profile::constant(5_000.0), seed, share);
                 let times = first(&mut schedule, N);
                 assert!(ks_exponential(gaps(&times), mean) < bound, "seed {seed}, {share:?}");
                 union.extend(times);
@@ -297,7 +319,7 @@ mod tests {
 
     #[test]
     fn schedules_follow_from_seed_and_thread() {
-        let of = |seed, share| first(&mut Schedule::new(Arrival::Poisson, 1e4, seed, share), 1000);
+        let of = |seed, share| first(&mut Schedule::new(Arrival::Poisson, Profile::constant(1e4), seed, share), 1000);
         for share in shares(2, 4) {
             assert_eq!(of(9, share), of(9, share));
             assert_ne!(of(9, share), of(10, share));
@@ -309,7 +331,7 @@ mod tests {
     #[test]
     fn the_rest_is_exact_and_its_length_is_bounded() {
         for arrival in [Arrival::Constant, Arrival::Poisson] {
-            let mut schedule = Schedule::new(arrival, 1e5, 3, ALONE);
+            let mut schedule = Schedule::new(arrival, Profile::constant(1e5), 3, ALONE);
             first(&mut schedule, 500);
             let rest: Vec<(u64, u64)> = schedule.rest(1_000_000_000).collect();
             let mut clone = schedule.clone();
@@ -318,7 +340,7 @@ mod tests {
             assert_eq!(schedule.taken, 500);
 
             // An hour unsent at ten million a second.
-            let schedule = Schedule::new(arrival, 1e7, 3, ALONE);
+            let schedule = Schedule::new(arrival, Profile::constant(1e7), 3, ALONE);
             let hour = 3_600_000_000_000;
             let (mut steps, mut count, mut weighted, mut last) = (0u64, 0u64, 0.0, 0);
             for (time, weight) in schedule.rest(hour) {
@@ -337,7 +359,7 @@ mod tests {
         fn times_never_go_back(rate in 0.01f64..1e7, seed: u64, threads in 1usize..8, extra in 0usize..50) {
             for arrival in [Arrival::Constant, Arrival::Poisson] {
                 for share in shares(threads, threads + extra) {
-                    let mut schedule = Schedule::new(arrival, rate, seed, share);
+                    let mut schedule = Schedule::new(arrival, Profile::constant(rate), seed, share);
                     let times = first(&mut schedule, 200);
                     prop_assert!(times.is_sorted());
                     prop_assert!(schedule.peek() >= times[199]);

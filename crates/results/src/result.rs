@@ -47,6 +47,9 @@ pub struct RunResult {
     /// Figures of each named part of the load; empty if it has one part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<Named>,
+    /// Figures of each step of an offered rate that changes; empty if it does not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
     /// Connections of the whole run.
     pub connections: Connections,
     /// TLS handshakes of the whole run; absent without TLS.
@@ -160,10 +163,30 @@ pub struct Latency {
     pub error: LatencySummary,
 }
 
-/// Figures of a part of the load, by its name, in the measured window.
+/// A named part of the load, such as a URL.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     pub name: String,
+    #[serde(flatten)]
+    pub figures: PartFigures,
+}
+
+/// A part of the window in which the offered rate is constant, or changes little. Requests belong to it by their intended
+/// times.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Seconds after the start of the window.
+    pub start_s: f64,
+    pub end_s: f64,
+    /// Mean offered rate in it, in requests per second.
+    pub offered_rate: f64,
+    #[serde(flatten)]
+    pub figures: PartFigures,
+}
+
+/// Figures of a part of the load in the measured window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartFigures {
     /// Requests with a correct reply.
     pub completed: u64,
     pub failed: u64,

@@ -3,7 +3,8 @@
 
 use crate::units::{Count, Rate, Span, UnitError};
 use crate::latency::{self, share_beyond};
-use crate::{judge::BEYOND_QUANTILE, percentile::Percentile, result::RunResult};
+use crate::result::{Named, RunResult};
+use crate::{judge::BEYOND_QUANTILE, percentile::Percentile};
 use std::{fmt, str::FromStr, time::Duration};
 
 /// A figure of the result, a comparison and a bound.
@@ -109,7 +110,7 @@ impl Threshold {
                 (requests.completed, result.failures(), requests.rate, &result.latency.response)
             }
             Some(name) => match result.names.iter().find(|part| part.name == *name) {
-                Some(part) => (part.completed, part.failed, part.rate, &part.response),
+                Some(Named { figures, .. }) => (figures.completed, figures.failed, figures.rate, &figures.response),
                 None => return (None, ""),
             },
         };
@@ -228,7 +229,7 @@ impl fmt::Display for Slo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LatencySummary, result::Requests};
+    use crate::{LatencySummary, result::PartFigures, result::Requests};
 
     fn result(p99_us: Option<f64>, failed: u64) -> RunResult {
         let mut result = RunResult::new("test");
@@ -242,8 +243,8 @@ mod tests {
     fn a_bound_on_a_name_is_on_its_figures_alone() {
         let mut result = result(Some(9000.0), 0);
         let response = LatencySummary { count: 10, p99_us: Some(4000.0), ..Default::default() };
-        let part = crate::result::Named { name: "cart".to_owned(), completed: 9, failed: 1, response, ..Default::default() };
-        result.names = vec![part];
+        let figures = PartFigures { completed: 9, failed: 1, response, ..Default::default() };
+        result.names = vec![Named { name: "cart".to_owned(), figures }];
         let crossed = |text: &str| text.parse::<Threshold>().unwrap().crossed(&result);
         assert_eq!((crossed("cart:p99>5ms"), crossed("p99>5ms").is_some()), (None, true));
         assert_eq!(crossed("cart:errors>5%").unwrap(), "cart:errors>5%: it was 10.000 %");

@@ -19,6 +19,7 @@ mod percentiles;
 mod progress;
 mod script;
 pub(super) mod session;
+mod stages;
 mod summary;
 mod tls;
 
@@ -69,10 +70,13 @@ pub struct Args {
     /// Stop after this many replies
     #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
     requests: Option<Count>,
-    /// Open loop: requests per second over all connections
+    /// Open loop: requests per second over all connections; 1k:50k rises in a straight line over the window
     #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE",
           help_heading = LOAD)]
-    rate: Option<Rate>,
+    rate: Option<stages::RateRange>,
+    /// Open loop: rates one after another, each with its time, instead of -R and -d: 1k@30s,1k:5k@1m
+    #[arg(long, value_name = "RATE@TIME,..", value_delimiter = ',', help_heading = LOAD)]
+    stages: Vec<stages::TimedRate>,
     /// Open loop: requests per second per load thread
     #[arg(long, value_name = "RATE", help_heading = LOAD)]
     rate_per_core: Option<Rate>,
@@ -333,7 +337,9 @@ impl Args {
         }
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         let server_exited = server_exit.is_some();
-        result.verdict = verdict(&result, env.steal_percent, drift::check(&report.seconds), server_exit);
+        // A rate that changes is no drift.
+        let drift = drift::check(&report.seconds).filter(|_| options.stages.is_empty());
+        result.verdict = verdict(&result, env.steal_percent, drift, server_exit);
 
         output.write(&env, &report.hlog, &result)?;
         Ok(Measured {

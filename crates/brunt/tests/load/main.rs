@@ -9,6 +9,7 @@ mod http;
 mod once;
 mod results;
 mod script;
+mod stages;
 mod stall;
 mod target;
 mod tls;

@@ -57,6 +57,7 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
         steady: false,
         requests: None,
         rate: None,
+        stages: Vec::new(),
         connect_rate: None,
         sources: None,
         ..options.clone()

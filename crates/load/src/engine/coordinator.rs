@@ -7,7 +7,7 @@ use super::warmup::Warmup;
 use crate::measure::collector::Collector;
 use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
-use crate::measure::named::{Part, Parts};
+use crate::measure::breakdown::Parts;
 use crate::measure::served::Served;
 use crate::report::{self, Report};
 use crate::{error::LoadError, http::Http, observer::Observer, schedule::Schedule};
@@ -74,8 +74,7 @@ pub struct Coordinator<'s> {
     connecting: usize,
     connect_rate: Option<f64>,
     served: Served,
-    /// By number of the name.
-    parts: Vec<Part>,
+    parts: Parts,
     /// While its end is not decided.
     warmup: Option<Warmup>,
     /// Exit reason of a process that was lost during the load.
@@ -113,7 +112,7 @@ impl<'s> Coordinator<'s> {
             connecting: 0,
             connect_rate: None,
             served: Served::default(),
-            parts: Parts::new(shared.options.names().len()).take(),
+            parts: Parts::new(shared.options.names().len(), shared.options.steps().len()),
             warmup: None,
             lost: None,
         }
@@ -333,7 +332,7 @@ impl<'s> Coordinator<'s> {
                 }
             }
             Message::Served(part) => self.served.add(part),
-            Message::Parts(parts) => self.parts.iter_mut().zip(parts).for_each(|(all, part)| all.add(part)),
+            Message::Parts(parts) => self.parts.add(parts),
             Message::FirstFailures(told) => self.shared.first_failures.add(told),
             // Instead of a thread's, the number of a process.
             Message::Exited if self.lost.is_none() => self.lost = Some(self.exit_reason(thread)),
@@ -362,9 +361,7 @@ impl<'s> Coordinator<'s> {
         result.load.warmup_s =
             Duration::from_nanos(open.min(close).saturating_sub(shared.start.load(Relaxed))).as_secs_f64();
         result.interrupted = self.interrupted || self.lost.is_some();
-        let parts = shared.options.names().iter().zip(std::mem::take(&mut self.parts));
-        let figures = |(name, part): (&String, Part)| part.figures(name, result.load.measured_s, &shared.options.percentiles);
-        result.names = parts.map(figures).collect();
+        report::add_parts(&mut result, &shared.options, std::mem::take(&mut self.parts));
         let first = shared.first_failures.told();
         (result.first_wrong_reply, result.first_connect_error) = (first.reply, first.connect);
         let (opened, peak) = shared.connecting.counts();

@@ -3,7 +3,7 @@
 use super::worker::{Protocol, Worker};
 use super::{commands::Drained, connect, dispatch, first_failures::Told};
 use crate::error::LoadError;
-use crate::measure::{counter, interval::Interval, named::Part, served::Served};
+use crate::measure::{breakdown::Parts, counter, interval::Interval, served::Served};
 use crate::options::Backend;
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
@@ -32,8 +32,8 @@ pub enum Message {
     Served(Served),
     /// At the end of a thread.
     FirstFailures(Told),
-    /// At the end of a thread, by number of the name.
-    Parts(Vec<Part>),
+    /// At the end of a thread.
+    Parts(Parts),
     /// The connections lost between slices are open again, or cannot be opened.
     #[serde(skip)]
     Reopened,
@@ -150,7 +150,7 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     rest.into_iter().for_each(|part| channels.send(worker.share.thread, Message::Counts(Box::new(part))));
     let served = worker.core.borrow().scheduler.served();
     channels.send(worker.share.thread, Message::Served(served));
-    let parts = worker.core.borrow_mut().scheduler.recorder.parts.take();
+    let parts = worker.core.borrow_mut().scheduler.recorder.breakdown.take();
     channels.send(worker.share.thread, Message::Parts(parts));
     channels.send(worker.share.thread, Message::FirstFailures(shared.first_failures.told()));
     // The target must keep its connections until it has been metered.

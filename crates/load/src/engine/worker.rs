@@ -3,7 +3,7 @@
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
 use crate::measure::links::Links;
-use crate::measure::named::Parts;
+use crate::measure::breakdown::Breakdown;
 use crate::measure::recorder::{Failure, Recorder};
 use crate::measure::{counter::Counter, interval::Usage};
 use crate::{http::Http, schedule::Schedule, schedule::Share};
@@ -73,8 +73,8 @@ impl<P> Worker<P> {
             meter: meter(shared.clock, Rc::clone(&spin_ns)),
         };
         let counter = options.counts.map(|counting| Counter::new(&counting, schedule.as_ref()));
-        let parts = Parts::new(options.names().len());
-        let recorder = Recorder::new(schedule.is_none(), links, counter, parts);
+        let breakdown = Breakdown::new(options.names().len(), &options.steps());
+        let recorder = Recorder::new(schedule.is_none(), links, counter, breakdown);
         let timeout_ns = options.timeout.as_nanos() as u64;
         let depth = options.target.http().map_or(1, Http::depth);
         Self {

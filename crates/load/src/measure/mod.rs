@@ -1,6 +1,7 @@
 //! Recording on each load thread, collection once a second, the interval log, counts in shorter intervals, and how
 //! evenly the connections were served.
 
+pub(crate) mod breakdown;
 pub(crate) mod collector;
 pub(crate) mod counter;
 pub(crate) mod counts;
@@ -8,6 +9,5 @@ pub(crate) mod handshakes;
 pub(crate) mod histogram;
 pub(crate) mod interval;
 pub(crate) mod links;
-pub(crate) mod named;
 pub(crate) mod recorder;
 pub(crate) mod served;

@@ -15,7 +15,7 @@
 use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase};
 use crate::measure::links::Links;
-use crate::measure::named::Parts;
+use crate::measure::breakdown::Breakdown;
 use brunt_results::result::Errors;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{collections::VecDeque, mem, task::Waker};
@@ -63,7 +63,7 @@ pub struct Recorder {
     /// Whether [`Self::note_reply`] has anything to do.
     notes_replies: bool,
     pub counter: Option<Box<Counter>>,
-    pub parts: Parts,
+    pub breakdown: Breakdown,
     /// Woken once no request is in flight in the drain.
     pub drain_waker: Option<Waker>,
     /// Time of the last reply or failure in the drain; 0 if there was none.
@@ -77,7 +77,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(closed_loop: bool, links: Links, counter: Option<Counter>, parts: Parts) -> Self {
+    pub fn new(closed_loop: bool, links: Links, counter: Option<Counter>, breakdown: Breakdown) -> Self {
         let mut current = Box::<Interval>::default();
         current.usage_start = (links.meter)();
         Self {
@@ -88,9 +88,9 @@ impl Recorder {
             closed_loop,
             outstanding: 0,
             connections: 0,
-            notes_replies: links.budget.is_some() || counter.is_some() || !parts.is_empty(),
+            notes_replies: links.budget.is_some() || counter.is_some() || !breakdown.is_empty(),
             counter: counter.map(Box::new),
-            parts,
+            breakdown,
             links,
             drain_waker: None,
             drained_ns: 0,
@@ -104,6 +104,7 @@ impl Recorder {
     pub fn begin(&mut self, start_ns: u64, open_ns: u64) {
         self.open_ns = open_ns;
         self.next_ns = start_ns;
+        self.breakdown.begin(open_ns);
         self.counter.iter_mut().for_each(|counter| counter.begin(start_ns));
     }
 
@@ -210,7 +211,8 @@ impl Recorder {
     #[inline(never)]
     fn note_reply(&mut self, now_ns: u64, intended_ns: u64) {
         if self.current.phase == Phase::Window {
-            self.parts.completed((intended_ns >= self.from_ns).then(|| now_ns - intended_ns));
+            let response_ns = (intended_ns >= self.from_ns).then(|| now_ns - intended_ns);
+            self.breakdown.completed(intended_ns, response_ns);
         }
         self.ended(now_ns, intended_ns, false);
         self.end_if_spent(now_ns);
@@ -285,9 +287,10 @@ impl Recorder {
                 self.current.response.record(length);
             }
         }
-        if self.current.phase == Phase::Window && !self.parts.is_empty() {
+        if self.current.phase == Phase::Window && !self.breakdown.is_empty() {
             let is_response = intended_ns >= self.from_ns && failure == Failure::Timeout;
-            self.parts.failed(failure, is_response.then(|| due_ns.unwrap_or(now_ns) - intended_ns));
+            let response_ns = is_response.then(|| due_ns.unwrap_or(now_ns) - intended_ns);
+            self.breakdown.failed(intended_ns, failure, response_ns);
         }
     }
 
@@ -306,7 +309,7 @@ impl Recorder {
     /// any more.
     pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = (u64, Option<u16>)>) {
         unanswered.for_each(|(intended_ns, name)| {
-            self.parts.current = name;
+            self.breakdown.name = name;
             self.abandon(now_ns, intended_ns);
         });
         self.end_interval(now_ns);
@@ -328,7 +331,7 @@ impl Recorder {
         self.ended(now_ns, intended_ns, failed);
         if self.is_of_window(intended_ns) {
             self.current.response.record(now_ns - intended_ns);
-            self.parts.late(now_ns - intended_ns);
+            self.breakdown.late(intended_ns, now_ns - intended_ns);
         }
         if self.outstanding == 0
             && let Some(waker) = self.drain_waker.take()

@@ -98,6 +98,7 @@ impl Session {
             duration: PATIENCE,
             warmup: Duration::ZERO,
             steady: false,
+            stages: Vec::new(),
             requests: None,
             counts: None,
             ..options.clone()

@@ -57,6 +57,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         sources: None,
         verify: true,
         percentiles: Vec::new(),
+        stages: Vec::new(),
         backend: None,
         counts: None,
         seed: 7,

@@ -166,6 +166,7 @@ pub fn short(http: Http) -> Options {
         sources: None,
         verify: true,
         percentiles: Vec::new(),
+        stages: Vec::new(),
         backend: None,
         counts: None,
         seed: 7,

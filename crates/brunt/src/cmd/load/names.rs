@@ -4,7 +4,7 @@ use super::address::{Protocol, Url};
 use super::format::{or_dash, supported, three_digits, time};
 use super::usage;
 use brunt_lab::Error;
-use brunt_results::result::Named;
+use brunt_results::result::{Named, PartFigures};
 use std::fmt::Write;
 
 /// Without names of their own, more URLs than this have none: each costs 130 KiB a load thread.
@@ -57,10 +57,10 @@ pub(super) fn table(names: &[Named]) -> String {
         line("by name", ["requests", "failed", "per s", "p50", "p99", "max"]);
     }
     for part in names {
-        let figure = |name| or_dash(supported(&part.response, name), time);
+        let PartFigures { completed, failed, rate, response, .. } = &part.figures;
+        let figure = |name| or_dash(supported(response, name), time);
         let [p50, p99, max] = ["p50", "p99", "max"].map(figure);
-        let (completed, failed) = (part.completed.to_string(), part.failed.to_string());
-        line(&part.name, [&completed, &failed, &three_digits(part.rate), &p50, &p99, &max]);
+        line(&part.name, [&completed.to_string(), &failed.to_string(), &three_digits(*rate), &p50, &p99, &max]);
     }
     table
 }
@@ -91,7 +91,10 @@ mod tests {
     #[test]
     fn the_table_in_full() {
         let response = LatencySummary { count: 200, p50_us: Some(80.0), p99_us: Some(900.0), max_us: Some(1500.0), ..Default::default() };
-        let part = |name: &str, failed| Named { name: name.to_owned(), completed: 200, failed, rate: 20.0, response: response.clone(), ..Default::default() };
+        let part = |name: &str, failed| {
+            let figures = PartFigures { completed: 200, failed, rate: 20.0, response: response.clone(), ..Default::default() };
+            Named { name: name.to_owned(), figures }
+        };
         let expected = "\
   by name                 requests    failed     per s       p50       p99       max
   /                            200         0      20.0   80.0 us         -   1.50 ms

@@ -5,9 +5,9 @@
 
 use super::address::{self, Protocol, Url};
 use super::format::plural;
-use super::{Args, Arrival, first_given, usage};
+use super::{Args, Arrival, first_given, stages, usage};
 use brunt_lab::Error;
-use brunt_load::{Options, Target};
+use brunt_load::{Options, Stage, Target};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Count, Rate, Size, Span, drift};
 use brunt_runtime::net::Address;
@@ -45,8 +45,10 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
     let urls = urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
     let connections = connections(args, threads.len() as u64)?;
-    let rate = rate(args, threads.len() as f64)?;
     let (duration, warmup) = times(args)?;
+    let stages = stages::of(args, duration)?;
+    let mean = (!stages.is_empty()).then(|| Stage::mean_rate(&stages));
+    let rate = rate(args, threads.len() as f64)?.or(mean);
     if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
         return usage(format!("--server-pid {pid} and --no-meter: give one of them"));
     }
@@ -81,6 +83,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         steady: args.steady,
         requests: args.requests.map(|count| count.0),
         rate,
+        stages,
         arrival: match args.arrival {
             Some(Arrival::Poisson) => brunt_load::Arrival::Poisson,
             Some(Arrival::Constant) | None => brunt_load::Arrival::Constant,
@@ -208,7 +211,8 @@ fn connections(args: &Args, threads: u64) -> Result<u64, Error> {
 
 fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     for (flag, rate, times) in [
-        ("-R", args.rate, 1.0),
+        ("-R", args.rate.map(|rate| Rate(rate.highest())), 1.0),
+        ("--stages", stages::highest(&args.stages).map(Rate), 1.0),
         ("--rate-per-core", args.rate_per_core, threads),
         ("--connect-rate", args.connect_rate, 1.0),
     ] {
@@ -218,20 +222,21 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     }
     match (args.rate, args.rate_per_core) {
         (Some(all), Some(each)) => usage(format!("--rate {all} and --rate-per-core {each}: give one of them")),
-        (None, None) if args.arrival.is_some() => {
+        (None, None) if args.arrival.is_some() && args.stages.is_empty() => {
             usage("--arrival needs a rate: add -R or --rate-per-core, for a closed loop has no schedule")
         }
-        (Some(Rate(all)), None) => Ok(Some(all)),
+        (Some(all), None) => Ok(Some((all.from.0 + all.to.0) / 2.0)),
         (None, Some(Rate(each))) => Ok(Some(each * threads)),
         (None, None) => Ok(None),
     }
 }
 
 fn times(args: &Args) -> Result<(Duration, Duration), Error> {
-    let duration = match (args.duration, args.requests) {
-        (Some(duration), _) => duration.0,
-        (None, Some(_)) => LONGEST,
-        (None, None) => DURATION,
+    let duration = match (stages::length(&args.stages), args.duration, args.requests) {
+        (Some(length), ..) => length,
+        (None, Some(duration), _) => duration.0,
+        (None, None, Some(_)) => LONGEST,
+        (None, None, None) => DURATION,
     };
     let warmup = match args.warmup {
         Some(warmup) => warmup.0,

@@ -98,7 +98,8 @@ fn announcement(options: &Options, processes: usize) -> String {
         None => Span(options.duration).to_string(),
     };
     let rate = match options.rate {
-        Some(rate) => format!("open loop at {}", format::rate(rate)),
+        Some(rate) if options.stages.is_empty() => format!("open loop at {}", format::rate(rate)),
+        Some(rate) => format!("open loop at {} on average", format::rate(rate)),
         None => "closed loop".to_owned(),
     };
     let threads = match processes {

@@ -2,7 +2,7 @@
 //!
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
-use super::names;
+use super::{names, stages};
 use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses, Server};
@@ -30,8 +30,10 @@ pub(super) fn page(facts: &Facts) -> String {
     rows.text("");
     latency(&mut rows, facts);
     rows.text("");
-    if !result.names.is_empty() {
-        rows.text(&names::table(&result.names));
+    for table in [names::table(&result.names), stages::table(&result.steps)] {
+        if !table.is_empty() {
+            rows.text(&table);
+        }
     }
     requests(&mut rows, result);
     generator(&mut rows, result);

@@ -19,7 +19,7 @@ impl Scheduler {
     #[inline]
     pub(super) fn end_name(&mut self, index: u32) {
         if let Some(names) = self.names.get_mut(index as usize) {
-            self.recorder.parts.current = names.pop_front();
+            self.recorder.breakdown.name = names.pop_front();
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The scheduler's rules, with hand-written times.
 
 use super::*;
+use crate::measure::breakdown::Breakdown;
 use crate::measure::histogram::{RawHistogram, tests::millis};
 use crate::measure::interval::{Counters, Interval, Usage};
 use crate::measure::{links::Links, recorder::Recorder};
-use crate::schedule::{Arrival, Share};
+use crate::schedule::{Arrival, Profile, Share};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::{sync::Arc, sync::atomic::Ordering::Relaxed, task::Wake};
@@ -33,7 +34,7 @@ pub(super) struct Test {
 pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u64) -> Test {
     let schedule = (period_ms > 0).then(|| {
         let share = Share { thread: 0, threads: 1, connections, group: 1 };
-        Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
+        Schedule::new(Arrival::Constant, Profile::constant(1000.0 / period_ms as f64), 1, share)
     });
     let links = Links {
         open: Arc::default(),
@@ -41,7 +42,7 @@ pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u
         budget: None,
         meter: Box::new(Usage::default),
     };
-    let mut recorder = Recorder::new(schedule.is_none(), links, None, Parts::default());
+    let mut recorder = Recorder::new(schedule.is_none(), links, None, Breakdown::default());
     recorder.begin(START, START);
     let mut scheduler = Scheduler::new(connections, depth, schedule, timeout_ms * MS, recorder);
     let wakes: Vec<Arc<WakeCount>> = (0..connections).map(|_| Arc::default()).collect();

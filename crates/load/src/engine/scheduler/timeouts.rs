@@ -33,7 +33,7 @@ impl Scheduler {
             State::Assigned { intended } if self.schedule.is_some() => self.requeued.push_back(intended),
             State::Assigned { .. } => (),
             State::InFlight { intended, sent } => {
-                self.recorder.parts.current = names.next();
+                self.recorder.breakdown.name = names.next();
                 each(&mut self.recorder, intended, sent);
             }
         };

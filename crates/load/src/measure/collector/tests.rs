@@ -1,7 +1,7 @@
 //! Sums of two threads' hand-written intervals.
 
 use super::*;
-use crate::schedule::{Arrival, Share};
+use crate::schedule::{Arrival, Profile, Share};
 use brunt_results::hlog;
 
 const S: u64 = SECOND_NS;
@@ -11,7 +11,7 @@ const START: u64 = 3 * S;
 
 fn schedules(rate: f64) -> Vec<Schedule> {
     let share = |thread| Share { thread, threads: 2, connections: 2, group: 2 };
-    (0..2).map(|thread| Schedule::new(Arrival::Constant, rate, 1, share(thread))).collect()
+    (0..2).map(|thread| Schedule::new(Arrival::Constant, Profile::constant(rate), 1, share(thread))).collect()
 }
 
 fn collector(schedules: Vec<Schedule>) -> Collector {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::schedule::{Arrival, Share};
+use crate::schedule::{Arrival, Profile, Share};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -68,7 +68,7 @@ proptest! {
         seed: u64,
     ) {
         let share = Share { thread: 0, threads: 1, connections: 1, group: 1 };
-        let schedule = Schedule::new(Arrival::Poisson, 100.0, seed, share);
+        let schedule = Schedule::new(Arrival::Poisson, Profile::constant(100.0), seed, share);
         let requests = queue(&schedule, &service);
         let walks: Vec<u64> = gaps.iter().scan(START, |at, gap| { *at += gap; Some(*at) }).collect();
         let last = walks[walks.len() - 1];
@@ -102,7 +102,7 @@ proptest! {
 
 #[test]
 fn a_million_waiting_requests_take_a_hundred_cells() {
-    let schedule = Schedule::new(Arrival::Constant, 1e6, 1, Share { thread: 0, threads: 1, connections: 1, group: 1 });
+    let schedule = Schedule::new(Arrival::Constant, Profile::constant(1e6), 1, Share { thread: 0, threads: 1, connections: 1, group: 1 });
     let mut counter = Counter::new(&counting(100), Some(&schedule));
     counter.begin(START);
     let part = counter.walk(START + 1100 * MS).end(Some(&schedule), u64::MAX);

@@ -26,7 +26,7 @@ impl Run {
             budget: budget.map(|limit| Arc::new(Budget::new(limit))),
             meter: Box::new(Usage::default),
         };
-        let mut recorder = Recorder::new(closed_loop, links, None, Parts::default());
+        let mut recorder = Recorder::new(closed_loop, links, None, Breakdown::default());
         close.store(14 * S, Relaxed);
         recorder.begin(10 * S, OPEN);
         Self { recorder, close }

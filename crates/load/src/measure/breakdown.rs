@@ -1,0 +1,130 @@
+//! Figures of parts of a load in the window: of each name, such as a URL, and of each step of an offered rate that changes.
+//!
+//! The names are numbered; [`Scheduler`](crate::engine::scheduler::Scheduler) keeps the number of each request in flight. The
+//! step follows from a request's intended time. Unlike the intervals of the whole load, parts are not kept by second, and are
+//! sent once, at the end.
+
+use super::{histogram::RawHistogram, recorder::Failure};
+use crate::schedule::Step;
+use brunt_results::latency::new_histogram;
+use brunt_results::result::{Errors, PartFigures};
+use brunt_results::{LatencySummary, Percentile};
+use serde::{Deserialize, Serialize};
+
+/// What one load thread, or all of them, recorded of one part.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Part {
+    completed: u64,
+    failed: u64,
+    errors: Errors,
+    /// By the same rules as that of the whole load.
+    response: RawHistogram,
+}
+
+impl Part {
+    pub fn add(&mut self, mut other: Self) {
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.errors.add(&other.errors);
+        self.response.saturated += other.response.saturated;
+        self.response.add(&other.response.take());
+    }
+
+    /// Over `seconds` of the window.
+    pub fn figures(mut self, seconds: f64, percentiles: &[Percentile]) -> PartFigures {
+        let mut histogram = new_histogram();
+        self.response.merge_into(&mut histogram);
+        let mut response = LatencySummary::of(&histogram);
+        response.add(percentiles, &histogram);
+        PartFigures {
+            completed: self.completed,
+            failed: self.failed,
+            rate: if seconds > 0.0 { self.completed as f64 / seconds } else { 0.0 },
+            errors: self.errors,
+            response,
+        }
+    }
+}
+
+/// The parts of one load thread, or of all of them, by number.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Parts {
+    pub names: Vec<Part>,
+    pub steps: Vec<Part>,
+}
+
+impl Parts {
+    /// Empty parts for as many names and steps.
+    pub fn new(names: usize, steps: usize) -> Self {
+        let [names, steps] = [names, steps].map(|count| std::iter::repeat_with(Part::default).take(count).collect());
+        Self { names, steps }
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.names.iter_mut().zip(other.names).for_each(|(all, part)| all.add(part));
+        self.steps.iter_mut().zip(other.steps).for_each(|(all, part)| all.add(part));
+    }
+}
+
+/// Records parts on one load thread.
+#[derive(Debug, Default)]
+pub struct Breakdown {
+    parts: Parts,
+    /// The name of the request whose end is recorded next.
+    pub name: Option<u16>,
+    /// Ends of the steps, in nanoseconds after the start of the window.
+    ends_ns: Vec<u64>,
+    open_ns: u64,
+}
+
+impl Breakdown {
+    pub fn new(names: usize, steps: &[Step]) -> Self {
+        let ends_ns = steps.iter().map(|step| step.end.as_nanos() as u64).collect();
+        Self { parts: Parts::new(names, steps.len()), name: None, ends_ns, open_ns: u64::MAX }
+    }
+
+    /// Sets the start of the window.
+    pub fn begin(&mut self, open_ns: u64) {
+        self.open_ns = open_ns;
+    }
+
+    /// Whether there is nothing to record.
+    pub fn is_empty(&self) -> bool {
+        self.parts.names.is_empty() && self.ends_ns.is_empty()
+    }
+
+    pub fn take(&mut self) -> Parts {
+        std::mem::take(&mut self.parts)
+    }
+
+    /// The parts of a request.
+    fn of(&mut self, intended_ns: u64) -> impl Iterator<Item = &mut Part> {
+        let since_open = intended_ns.checked_sub(self.open_ns);
+        let step = since_open.map(|since| self.ends_ns.partition_point(|end| *end <= since));
+        let name = self.name.map(usize::from);
+        let Parts { names, steps } = &mut self.parts;
+        name.and_then(|name| names.get_mut(name)).into_iter().chain(step.and_then(|step| steps.get_mut(step)))
+    }
+
+    /// A correct reply in the window; its response time, if that counts.
+    pub fn completed(&mut self, intended_ns: u64, response_ns: Option<u64>) {
+        self.of(intended_ns).for_each(|part| {
+            part.completed += 1;
+            response_ns.into_iter().for_each(|ns| part.response.record(ns));
+        });
+    }
+
+    /// A failure in the window; its response time, if that counts.
+    pub fn failed(&mut self, intended_ns: u64, failure: Failure, response_ns: Option<u64>) {
+        self.of(intended_ns).for_each(|part| {
+            part.failed += 1;
+            *failure.count_in(&mut part.errors) += 1;
+            response_ns.into_iter().for_each(|ns| part.response.record(ns));
+        });
+    }
+
+    /// The response time of a request that the end of the window left unanswered.
+    pub fn late(&mut self, intended_ns: u64, response_ns: u64) {
+        self.of(intended_ns).for_each(|part| part.response.record(response_ns));
+    }
+}
