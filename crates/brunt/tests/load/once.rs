@@ -142,3 +142,30 @@ fn a_bound_on_a_name_is_on_its_figures_and_pipelines_keep_names_apart() {
     assert_code(&unknown, &[2]);
     assert!(told(&unknown).contains("its names are good, bad"), "{}", told(&unknown));
 }
+
+#[test]
+fn placeholders_differ_from_request_to_request() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let home = tempfile::tempdir().unwrap();
+    let lines = home.path().join("ids");
+    std::fs::write(&lines, "one\ntwo words\n").unwrap();
+    let line = format!("{{line:{}}}", lines.display());
+    let shown = once(&target.http(&format!("/item/{{seq}}/{line}")), "-X PUT -H X-Say:{uuid} --body {rand:5..5}{seq}{x}");
+    assert_code(&shown, &[0]);
+    let page = page(&shown);
+    assert!(page.contains("> PUT /item/1/one HTTP/1.1") && page.contains("> Content-Length: 5"), "{page}");
+    assert!(page.contains("51{x}") && !page.contains("{uuid}"), "{page}");
+    // The server answers with method, path and body; every reply must hold this request's own.
+    for shape in ["", "--pipeline 4", "-R 2000", "-R 2000 --pipeline 4", "--no-keepalive"] {
+        let flags = format!("-n 200 -c 2 -t 2 --warmup 0s --no-meter --quiet --allow-untrusted --json - {shape}");
+        let output = load(&target.http("/a{seq}"), &flags).args(["--expect-body", "GET /a"]).output().unwrap();
+        assert_code(&output, &[0]);
+        assert_eq!(number(&json(&output), "requests.completed"), 200.0, "{shape}");
+    }
+    for (flags, says) in [("--body {rand:6..1}", "'{rand:6..1}'"), ("--vary 3", "leave --vary out"), ("--body {line:/none}", "cannot be read")] {
+        let output = load(&target.http("/{seq}"), flags).output().unwrap();
+        assert_code(&output, &[2]);
+        assert!(told(&output).contains(says), "{}", told(&output));
+    }
+}

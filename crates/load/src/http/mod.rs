@@ -1,11 +1,15 @@
-//! HTTP/1 requests, rendered in advance ([`Rendered`]) or made by a script ([`source`]), and checks of replies ([`Expect`]).
+//! HTTP/1 requests, rendered in advance ([`Rendered`]), with placeholders ([`Filled`]) or made by a script ([`source`]), and checks of replies ([`Expect`]).
 
 mod expect;
+mod fields;
+mod filled;
 mod rendered;
 pub mod source;
 mod variants;
 
 pub use expect::{Expect, Statuses};
+pub use filled::Filled;
+pub(crate) use filled::Filler;
 pub use rendered::{Pipeline, Rendered};
 pub use source::{Batch, Flow, Script, Source};
 pub use variants::Vary;
@@ -37,6 +41,8 @@ pub struct Host {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Requests {
     Rendered(Arc<Rendered>),
+    /// With placeholders.
+    Filled(Arc<Filled>),
     Script(Script),
 }
 
@@ -71,11 +77,11 @@ impl Http {
     fn rendered(&self) -> impl Iterator<Item = (SocketAddr, &Rendered)> {
         self.hosts.iter().filter_map(|host| match &host.requests {
             Requests::Rendered(rendered) => Some((host.address, &**rendered)),
-            Requests::Script(_) => None,
+            Requests::Filled(_) | Requests::Script(_) => None,
         })
     }
 
-    /// The longest requests and their host; `None` if requests are made by a script.
+    /// The longest requests and their host; `None` unless all requests are rendered in advance.
     pub fn longest(&self) -> Option<(SocketAddr, &Rendered)> {
         self.rendered().max_by_key(|(_, rendered)| rendered.longest_bytes(false))
     }
@@ -87,7 +93,11 @@ impl Http {
 
     /// How requests share a connection, unless a script decides.
     pub(crate) fn pipeline(&self) -> Pipeline {
-        self.rendered().next().map_or(Pipeline::NONE, |(_, rendered)| rendered.pipeline)
+        match self.hosts.first().map(|host| &host.requests) {
+            Some(Requests::Rendered(all)) => all.pipeline,
+            Some(Requests::Filled(all)) => all.pipeline,
+            Some(Requests::Script(_)) | None => Pipeline::NONE,
+        }
     }
 
     /// Requests with times of their own that may be in flight on a connection.

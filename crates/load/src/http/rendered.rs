@@ -58,20 +58,7 @@ impl Rendered {
     ) -> Result<Self, String> {
         let (Pipeline::Batches(in_flight) | Pipeline::Single(in_flight)) = pipeline;
         let whole_batch = batch(template, in_flight)?;
-        match (reuse, pipeline) {
-            (Some(0), _) => return Err("--reuse 0: a connection carries at least 1 request".to_owned()),
-            (Some(reuse), Pipeline::Batches(batch)) if !reuse.is_multiple_of(batch.into()) => {
-                return Err(format!(
-                    "--reuse {reuse} (--no-keepalive is 1) and --pipeline {batch}: one write goes to one connection, so give a multiple"
-                ));
-            }
-            (Some(reuse), Pipeline::Single(depth)) if reuse < depth.into() => {
-                return Err(format!(
-                    "--reuse {reuse} (--no-keepalive is 1) and --pipeline {depth}: a connection never has so many in flight, so lower --pipeline"
-                ));
-            }
-            _ => (),
-        }
+        check_reuse(reuse, pipeline)?;
         let batch = match pipeline {
             Pipeline::Batches(_) => whole_batch,
             Pipeline::Single(_) => Batch::of(&template.method),
@@ -164,7 +151,24 @@ impl Rendered {
     }
 }
 
-fn batch(template: &Template, requests: u32) -> Result<Batch, String> {
+pub(super) fn check_reuse(reuse: Option<u64>, pipeline: Pipeline) -> Result<(), String> {
+    match (reuse, pipeline) {
+        (Some(0), _) => Err("--reuse 0: a connection carries at least 1 request".to_owned()),
+        (Some(reuse), Pipeline::Batches(batch)) if !reuse.is_multiple_of(batch.into()) => {
+            Err(format!(
+                "--reuse {reuse} (--no-keepalive is 1) and --pipeline {batch}: one write goes to one connection, so give a multiple"
+            ))
+        }
+        (Some(reuse), Pipeline::Single(depth)) if reuse < depth.into() => {
+            Err(format!(
+                "--reuse {reuse} (--no-keepalive is 1) and --pipeline {depth}: a connection never has so many in flight, so lower --pipeline"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn batch(template: &Template, requests: u32) -> Result<Batch, String> {
     if !(1..=MAX_BATCH).contains(&requests) {
         return Err(format!("--pipeline {requests}: a connection has 1 to {MAX_BATCH} requests in flight"));
     }
@@ -199,7 +203,7 @@ fn expand(
 }
 
 /// Names a field that cannot be sent; the error for a whole request does not say which one it is.
-fn check_fields(template: &Template) -> Result<(), String> {
+pub(super) fn check_fields(template: &Template) -> Result<(), String> {
     for (name, value) in &template.fields {
         let field = [(&name[..], value.as_bytes())];
         let request = Request { fields: &field, ..Request::get("localhost", "/") };
@@ -216,7 +220,7 @@ fn check_fields(template: &Template) -> Result<(), String> {
     Ok(())
 }
 
-fn encode(template: &Template, target: &RequestTarget, keep_alive: bool) -> Result<Vec<u8>, String> {
+pub(super) fn encode(template: &Template, target: &RequestTarget, keep_alive: bool) -> Result<Vec<u8>, String> {
     let fields: Vec<(&str, &[u8])> =
         template.fields.iter().map(|(name, value)| (&name[..], value.as_bytes())).collect();
     let request = Request {
@@ -242,7 +246,7 @@ fn encode(template: &Template, target: &RequestTarget, keep_alive: bool) -> Resu
 }
 
 /// The order of the targets: each position goes to the one furthest behind its share.
-fn order(targets: &[RequestTarget]) -> Result<Vec<usize>, String> {
+pub(super) fn order(targets: &[RequestTarget]) -> Result<Vec<usize>, String> {
     if targets.is_empty() || targets.iter().any(|target| target.weight == 0) {
         return Err("there is no URL, or one with a weight of 0: give each a weight of at least 1".to_owned());
     }

@@ -5,7 +5,7 @@ use super::tls::Tls;
 use super::{first_given, names, usage};
 use brunt_lab::Error;
 use brunt_load::Target;
-use brunt_load::http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary};
+use brunt_load::http::{Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary};
 use brunt_results::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
 
@@ -145,27 +145,29 @@ impl Flags {
             (Some(depth), false) => Pipeline::Batches(depth),
         };
         let vary = self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed });
-        let render = |requests: &HostRequests| {
-            Rendered::render(&template, &requests.targets, vary, pipeline, reuse).map_err(Error::Usage)
+        let prepare = |HostRequests { targets, .. }: &HostRequests| match Filled::new(&template, targets, pipeline, reuse, seed)? {
+            Some(_) if vary.is_some() => Err("--vary and placeholders: requests differ already; leave --vary out".to_owned()),
+            Some(filled) => Ok(Requests::Filled(Arc::new(filled))),
+            None => Ok(Requests::Rendered(Arc::new(Rendered::render(&template, targets, vary, pipeline, reuse)?))),
         };
-        let rendered = hosts.iter().map(render).collect::<Result<Vec<_>, _>>()?;
+        let prepared = hosts.iter().map(|host| prepare(host).map_err(Error::Usage)).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
             length: self.expect_length.map(|size| size.0),
             body: self.expect_body.clone().map(String::into_bytes),
         };
         let clients = tls.clients(hosts.iter().any(|requests| requests.host.2))?;
-        let host = |(requests, rendered): (&HostRequests, Rendered)| {
+        let host = |(requests, prepared): (&HostRequests, Requests)| {
             let (name, port, tls) = &requests.host;
             let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.connector(name));
             Ok(Host {
                 tls: tls.transpose().map_err(Error::Usage)?,
                 address: address::resolve(name, *port, timeout)?,
-                requests: Requests::Rendered(Arc::new(rendered)),
+                requests: prepared,
                 weight: requests.targets.iter().map(|target| u64::from(target.weight)).sum(),
             })
         };
-        let hosts = hosts.iter().zip(rendered).map(host).collect::<Result<_, Error>>()?;
+        let hosts = hosts.iter().zip(prepared).map(host).collect::<Result<_, Error>>()?;
         Ok(Target::Http(Http { hosts, reuse, expect, names }))
     }
 

@@ -5,7 +5,7 @@ mod conversation;
 mod link;
 
 use crate::engine::worker::{Protocol, Worker};
-use crate::http::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source};
+use crate::http::{Batch, Expect, Filler, Flow, Host, Http, Rendered, Requests, Source};
 use crate::{measure::recorder::Failure, schedule::Share};
 use brunt_tls::Connector;
 use brunt_wire::http1::{Fields, Persistence, client::HeadCache};
@@ -38,6 +38,7 @@ enum RequestSource {
     Rendered(RoundRobin),
     /// The same for the pipeline of an open loop: due requests are appended to a buffer.
     Queued(RoundRobin),
+    Filled(Filler),
     Script(Box<dyn Source>),
 }
 
@@ -134,6 +135,7 @@ impl HttpProtocol {
                         RoundRobin { all: Arc::clone(all), position: share.thread * all.order_len() / share.threads };
                     if http.depth() > 1 { RequestSource::Queued(turns) } else { RequestSource::Rendered(turns) }
                 }
+                Requests::Filled(all) => RequestSource::Filled(Filler::new(all, share)),
                 Requests::Script(script) => RequestSource::Script(script.source(share.thread)?),
             };
             Ok(HostState { source, head_cache: HeadCache::default(), tls: host.tls.clone() })
@@ -171,6 +173,16 @@ impl HttpProtocol {
                 out.range = 0..buffer.len();
                 Ok(())
             }
+            RequestSource::Filled(filler) => {
+                if self.depth == 1 {
+                    buffer.clear();
+                }
+                (out.batch, out.position) = (filler.batch(), filler.position());
+                out.last = sent + u64::from(out.batch.requests()) >= self.reuse;
+                filler.append(out.last, buffer);
+                out.range = 0..buffer.len();
+                Ok(())
+            }
             RequestSource::Script(source) => {
                 buffer.clear();
                 let batch = source.next(buffer)?;
@@ -194,7 +206,7 @@ impl HttpProtocol {
     pub fn bytes<'a>(&'a self, host: u32, buffer: &'a [u8], range: Range<usize>) -> &'a [u8] {
         match &self.hosts[host as usize].source {
             RequestSource::Rendered(turns) => turns.all.bytes(range),
-            RequestSource::Queued(_) | RequestSource::Script(_) => &buffer[range],
+            RequestSource::Queued(_) | RequestSource::Filled(_) | RequestSource::Script(_) => &buffer[range],
         }
     }
 
@@ -202,6 +214,7 @@ impl HttpProtocol {
     pub fn name(&self, host: u32, out: &Outgoing, number: u32) -> u16 {
         match &self.hosts[host as usize].source {
             RequestSource::Rendered(turns) | RequestSource::Queued(turns) => turns.all.name(out.position, number),
+            RequestSource::Filled(filler) => filler.name(out.position, number),
             RequestSource::Script(_) => 0,
         }
     }
@@ -219,7 +232,7 @@ impl HttpProtocol {
     #[inline]
     pub fn delay(&mut self, host: u32) -> Option<Duration> {
         match &mut self.hosts[host as usize].source {
-            RequestSource::Rendered(_) | RequestSource::Queued(_) => None,
+            RequestSource::Rendered(_) | RequestSource::Queued(_) | RequestSource::Filled(_) => None,
             RequestSource::Script(source) => source.delay(),
         }
     }
