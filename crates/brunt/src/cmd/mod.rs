@@ -7,6 +7,7 @@ mod doctor;
 mod export;
 mod find;
 pub mod hints;
+mod install;
 mod list;
 mod load;
 mod report;
@@ -51,6 +52,10 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Work on one resource of the machine, as a co-runner of what is measured
     Stress(stress::Args),
+    /// Print completions for a shell
+    Completions(install::Completions),
+    /// Write manual pages
+    Man(install::Man),
     /// A process of a server or a load that needs several; started by brunt alone.
     #[command(hide = true, alias = "mate")]
     Worker(worker::Args),
@@ -72,6 +77,8 @@ impl Command {
             Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
             Self::Stress(args) => args.run(),
+            Self::Completions(args) => args.run(),
+            Self::Man(args) => args.run(),
         };
         result.unwrap_or_else(|error| report_error(&error))
     }
