@@ -1,7 +1,10 @@
 //! Export of results to formats of other programs. Only converts recorded data; unavailable figures are omitted.
 
+mod bencher;
 mod csv;
+mod estimate;
 mod fortio;
+mod github;
 mod hgrm;
 mod hyperfine;
 mod k6;
@@ -18,7 +21,7 @@ use trials::Trials;
 
 /// Tags of an interval log.
 pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
-pub const FIGURES: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max", "cost"];
+pub const FIGURES: [&str; 9] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max", "cost", "rate"];
 
 /// Trials as comma-separated values (RFC 4180), one per line: the settings of the cell, then every key of
 /// `result.json` by path, as `latency.response.p99_us`. `null` is empty.
@@ -57,6 +60,18 @@ pub fn hyperfine(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
     let value = hyperfine::value(&Trials::read(dir)?, tag, figure);
     let nothing = || Error::Usage(format!("{} holds no {figure} of '{tag}'", dir.display()));
     value.map(|value| pretty(&value)).ok_or_else(nothing)
+}
+
+/// Cells for github-action-benchmark: one of [`FIGURES`], the median of the repeats.
+pub fn github(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
+    let value = github::value(&Trials::read(dir)?, tag, figure);
+    let nothing = || Error::Usage(format!("{} holds no {figure} of '{tag}'", dir.display()));
+    value.map(|value| pretty(&value)).ok_or_else(nothing)
+}
+
+/// Cells in Bencher's metric format.
+pub fn bencher(dir: &Path, tag: &str) -> Result<String, Error> {
+    Ok(pretty(&bencher::value(&Trials::read(dir)?, tag)))
 }
 
 /// Trials in Prometheus' text format: histograms in seconds, and all other figures.

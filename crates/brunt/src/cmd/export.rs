@@ -9,7 +9,9 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A run, or one result:
+  bencher     Bencher's metric format: rate, times in nanoseconds, CPU time a request, with intervals
   csv         one line per trial: its cell, then every key of result.json by its path
+  github      input of github-action-benchmark: --figure of each cell, smaller is better but for rate
   hyperfine   format of hyperfine --export-json: cells as commands, --figure of repeats as times; seconds
   prometheus  text exposition format: distributions in seconds, and all other figures
   slices      of a run by slices, CSV: one line per slice, its load, then its counts, CPU times and percentiles
@@ -36,7 +38,7 @@ pub struct Args {
     /// Latency distribution
     #[arg(long, value_name = "TAG", default_value = TAGS[0], value_parser = TAGS)]
     tag: String,
-    /// Figure of each repeat to export as hyperfine's time; cost is server CPU time per request
+    /// Figure of each repeat for github and hyperfine; cost is server CPU time per request
     #[arg(long, value_name = "FIGURE", default_value = FIGURES[0], value_parser = FIGURES)]
     figure: String,
     /// Write to this file [default: stdout]
@@ -46,8 +48,11 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
+    Bencher,
     Csv,
     Fortio,
+    #[value(alias = "gha")]
+    Github,
     Hgrm,
     Hyperfine,
     K6,
@@ -59,6 +64,8 @@ enum Format {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let text = match self.to {
+            Format::Bencher => export::bencher(&self.dir, &self.tag)?,
+            Format::Github => export::github(&self.dir, &self.tag, &self.figure)?,
             Format::Csv => export::csv(&self.dir)?,
             Format::Fortio => export::fortio(&self.dir, &self.tag)?,
             Format::Hgrm => export::hgrm(&self.dir, &self.tag)?,

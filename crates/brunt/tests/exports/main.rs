@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod ci;
 mod fortio;
 mod hyperfine;
 mod k6;

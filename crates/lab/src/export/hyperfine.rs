@@ -1,9 +1,10 @@
 //! The JSON of `hyperfine --export-json`: cells as commands, repeats as runs, one figure of a repeat, in seconds, as
 //! the time.
 
+use super::estimate;
 use super::trials::{Group, Trial, Trials};
 use crate::stats::median;
-use brunt_results::{LatencySummary, RunResult};
+use brunt_results::RunResult;
 use serde_json::{Map, Value, json};
 
 /// `None` if no trial has that figure.
@@ -25,12 +26,8 @@ fn command(group: &Group, tag: &str, figure: &str) -> Option<Value> {
     let memory: Option<Vec<u64>> = trials.iter().map(|trial| trial.result.server.rss_peak_bytes).collect();
     let parameters: Map<String, Value> =
         group.swept().into_iter().map(|(name, value)| (name, Value::String(value))).collect();
-    let name = match &group.cell {
-        Some(cell) => cell.id().to_owned(),
-        None => group.trials[0].result.load.url.clone(),
-    };
     let mut command = json!({
-        "command": name,
+        "command": group.name(),
         "mean": mean,
         "stddev": deviation,
         "median": median(times.iter().copied().map(Some)),
@@ -53,14 +50,8 @@ fn mean_of(values: &[f64]) -> Option<f64> {
 }
 
 fn seconds(result: &RunResult, tag: &str, figure: &str) -> Option<f64> {
-    let of: &LatencySummary = match tag {
-        "service" => &result.latency.service,
-        "lag" => &result.latency.lag,
-        "error" => &result.latency.error,
-        _ => &result.latency.response,
-    };
-    let us = if figure == "cost" { result.server.cpu_us_per_request } else { of.figure(figure).flatten() };
-    us.map(|us| us / 1e6)
+    // A rate is no time.
+    estimate::figure(result, tag, figure).filter(|_| figure != "rate").map(|us| us / 1e6)
 }
 
 fn cpu_seconds(result: &RunResult, mode_percent: Option<f64>) -> Option<f64> {

@@ -53,6 +53,14 @@ impl Trials {
 }
 
 impl Group {
+    /// The cell, or the URL of a single result.
+    pub(super) fn name(&self) -> String {
+        match &self.cell {
+            Some(cell) => cell.id().to_owned(),
+            None => self.trials[0].result.load.url.clone(),
+        }
+    }
+
     /// All settings of the cell, target first, with totals instead of amounts per core.
     pub(super) fn values(&self) -> Vec<(String, String)> {
         let Some(cell) = &self.cell else { return Vec::new() };

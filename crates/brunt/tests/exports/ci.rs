@@ -1,0 +1,32 @@
+//! Formats of services that keep benchmarks: github-action-benchmark and Bencher.
+
+use super::scene::{PRECISION, Scene, assert_near, quantile_s};
+
+/// The checks that github-action-benchmark makes of a custom tool's file (its `extractCustomBenchmarkResult`).
+#[test]
+fn github_gets_an_entry_for_each_cell() {
+    let scene = Scene::with_run();
+    let export = scene.json(&["export", "--to", "github", "--figure", "p99", "runs/scene"]);
+    let entries = export.as_array().unwrap();
+    let names: Vec<&str> = entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["target=echo,size=100B: p99", "target=echo,size=1KiB: p99"]);
+    for entry in entries {
+        assert!(entry["unit"] == "us" && entry["range"].is_string() && entry["extra"] == "2 repeats", "{entry}");
+        assert_near(entry["value"].as_f64().unwrap() / 1e6, quantile_s(0.99), PRECISION);
+    }
+    let rate = scene.json(&["export", "--to", "gha", "--figure", "rate", "http"]);
+    assert!(rate[0]["unit"] == "requests/s" && rate[0]["value"].as_f64() > Some(0.0), "{rate}");
+}
+
+#[test]
+fn bencher_gets_measures_with_bounds() {
+    let scene = Scene::with_run();
+    let export = scene.json(&["export", "--to", "bencher", "runs/scene"]);
+    let cell = &export["target=echo,size=100B"];
+    assert_near(cell["latency-p50"]["value"].as_f64().unwrap() / 1e9, quantile_s(0.5), PRECISION);
+    for (name, measure) in cell.as_object().unwrap() {
+        let [low, value, high] = ["lower_value", "value", "upper_value"].map(|key| measure[key].as_f64().unwrap());
+        assert!(low <= value && value <= high, "{name}: {measure}");
+    }
+    assert_near(cell["cpu-time-per-request"]["value"].as_f64().unwrap(), 200e3, 1e-6);
+}
