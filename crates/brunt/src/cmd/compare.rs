@@ -3,9 +3,10 @@
 
 mod live;
 
+use super::ci::{self, Check, Outcome};
 use super::{report_crossed, share, stdout};
 use brunt_lab::Error;
-use brunt_lab::compare::{self, Bound, ResultSet};
+use brunt_lab::compare::{self, Bound, Comparison, Pair, ResultSet};
 use brunt_results::ExitCode;
 use clap::value_parser;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,8 @@ pub struct Args {
     /// Print the comparison as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    ci: ci::Flags,
     /// Exit with 0 even if most trials are not trustworthy
     #[arg(long)]
     allow_untrusted: bool,
@@ -76,6 +79,23 @@ fn two(text: &str) -> Result<(String, String), String> {
     match text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
         [a, b] if !a.is_empty() && !b.is_empty() => Ok(((*a).to_owned(), (*b).to_owned())),
         _ => Err("expected two names separated by a comma, for example uring,epoll".to_owned()),
+    }
+}
+
+impl Args {
+    /// Each bound, and each cell: whether it has an answer.
+    fn checks(&self, comparison: &Comparison) -> Vec<Check> {
+        let bound = |bound: &Bound| {
+            let crossed = bound.crossed(comparison).join("; ");
+            let outcome = if crossed.is_empty() { Outcome::Passed } else { Outcome::Failed(crossed) };
+            Check { name: bound.to_string(), outcome }
+        };
+        let cell = |pair: &Pair| {
+            let name = if pair.cell.is_empty() { "trust".to_owned() } else { format!("trust in {}", pair.cell) };
+            let why = "most trials are not trustworthy: see their verdicts".to_owned();
+            Check { name, outcome: if pair.is_untrusted() { Outcome::Undecided(why) } else { Outcome::Passed } }
+        };
+        self.fail_if.iter().map(bound).chain(comparison.cells.iter().map(cell)).collect()
     }
 }
 
@@ -127,6 +147,7 @@ impl Args {
         };
         stdout::print_as(self.json, &comparison, compare::text)?;
         let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(&comparison)));
+        self.ci.report("brunt compare", 0.0, &self.checks(&comparison), &compare::text(&comparison))?;
         Ok(match code {
             ExitCode::Good if crossed => ExitCode::Threshold,
             ExitCode::Good if comparison.is_untrusted() && !self.allow_untrusted => ExitCode::Untrusted,

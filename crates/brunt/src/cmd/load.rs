@@ -6,6 +6,7 @@
 mod address;
 mod calibration;
 mod compare;
+mod conclude;
 mod connections;
 mod counts;
 mod format;
@@ -23,13 +24,13 @@ mod stages;
 mod summary;
 mod tls;
 
+use super::ci;
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
 use super::stdout;
 use brunt_lab::Error;
 use brunt_meter::{ServerMeter, listener};
-use brunt_results::acceptance::Acceptance;
-use brunt_results::verdict::{Kind, ValidityIssue, Verdict};
-use brunt_results::{Cores, Count, ExitCode, Percentile, Rate, RunResult, Size, Span, Threshold, drift, env::Env, judge};
+use brunt_results::verdict::Kind;
+use brunt_results::{Cores, Count, ExitCode, Percentile, Rate, RunResult, Size, Span, Threshold, drift, env::Env};
 use clap::{Parser, ValueEnum};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -137,6 +138,8 @@ pub struct Args {
     /// Write the result as JSON to a file, or to stdout instead of the text with -
     #[arg(long, value_name = "FILE|-", help_heading = "Result")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    ci: ci::Flags,
     /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing existing ones
     #[arg(long, value_name = "DIR", help_heading = "Result")]
     out: Option<PathBuf>,
@@ -271,8 +274,8 @@ impl Args {
         let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
+        let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
         if !output.has_taken_stdout() {
-            let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
             let mut page = summary::page(&facts);
             if self.latency {
                 let response = brunt_results::hlog::distribution(hlog, "response").map_err(Error::Failed)?;
@@ -284,10 +287,13 @@ impl Args {
         if let Some(lost) = &measured.lost {
             return Err(Error::Failed(format!("{lost}, so the load ended early; the results until then are kept")));
         }
-        match measured.late_error {
-            Some(error) => Err(error.into()),
-            None => Ok(self.conclude(&measured)),
+        if let Some(error) = measured.late_error {
+            return Err(error.into());
         }
+        let code = self.conclude(&measured);
+        let page = summary::page(&facts);
+        self.ci.report("brunt load", result.load.measured_s, &self.checks(result, code), &page)?;
+        Ok(code)
     }
 
     /// Runs the load and writes the requested files; prints only progress.
@@ -339,7 +345,7 @@ impl Args {
         let server_exited = server_exit.is_some();
         // A rate that changes is no drift.
         let drift = drift::check(&report.seconds).filter(|_| options.stages.is_empty());
-        result.verdict = verdict(&result, env.steal_percent, drift, server_exit);
+        result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit);
 
         output.write(&env, &report.hlog, &result)?;
         Ok(Measured {
@@ -371,41 +377,6 @@ impl Args {
             None => listener::roots_of(&target.addresses()).and_then(|pids| ServerMeter::attach_all(&pids)),
         })
     }
-
-    fn conclude(&self, measured: &Measured) -> ExitCode {
-        if self.accept_any_result {
-            return ExitCode::Good;
-        }
-        let mut acceptance = Acceptance { bounds: self.fail_if.clone(), doubts: self.allow.clone() };
-        if self.allow_untrusted {
-            acceptance.allow_all();
-        }
-        let (code, reasons) = acceptance.conclude(&measured.result);
-        for reason in reasons {
-            let _ = writeln!(io::stderr(), "{reason}");
-        }
-        // No bound on the requests accepts the end of the server.
-        match code {
-            ExitCode::Good | ExitCode::Untrusted if measured.server_exited => ExitCode::Failed,
-            code => code,
-        }
-    }
-}
-
-/// The verdict on a result, on its course over time and on the exit of the server, which explains a missed rate and a drift.
-fn verdict(
-    result: &RunResult,
-    steal_percent: Option<f64>,
-    drift: Option<ValidityIssue>,
-    server_exit: Option<ValidityIssue>,
-) -> Verdict {
-    let mut issues = judge::issues(result, steal_percent);
-    issues.extend(drift);
-    if server_exit.is_some() {
-        issues.retain(|issue| !matches!(issue.kind(), Kind::RateMissed | Kind::NotStationary));
-    }
-    issues.extend(server_exit);
-    Verdict::of(issues)
 }
 
 /// Text summary of a stored result.

@@ -1,5 +1,6 @@
 //! Subcommands, one file each.
 
+mod ci;
 mod colocate;
 mod compare;
 mod compat;

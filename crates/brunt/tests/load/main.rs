@@ -2,6 +2,7 @@
 //!
 //! Measuring tests take turns ([`target::alone`]): on a small machine two loads at a time would measure each other.
 
+mod ci;
 mod compare;
 mod counts;
 mod endings;

@@ -1,0 +1,61 @@
+//! From a result to verdict, exit code and the checks of continuous integration.
+
+use super::{Args, Measured};
+use crate::cmd::ci::{Check, Outcome};
+use brunt_results::acceptance::Acceptance;
+use brunt_results::verdict::{Kind, ValidityIssue, Verdict};
+use brunt_results::{ExitCode, RunResult, Threshold, judge};
+use std::io::{self, Write as _};
+
+impl Args {
+    /// Each bound, and the verdict.
+    pub(super) fn checks(&self, result: &RunResult, code: ExitCode) -> Vec<Check> {
+        let bound = |bound: &Threshold| Check {
+            name: bound.to_string(),
+            outcome: bound.crossed(result).map_or(Outcome::Passed, Outcome::Failed),
+        };
+        let why = || result.verdict.why.join("; ");
+        let verdict = match code {
+            ExitCode::Failed => Outcome::Failed(why()),
+            ExitCode::Untrusted => Outcome::Undecided(why()),
+            _ => Outcome::Passed,
+        };
+        let verdict = Check { name: "verdict".to_owned(), outcome: verdict };
+        self.fail_if.iter().map(bound).chain([verdict]).collect()
+    }
+
+    pub(super) fn conclude(&self, measured: &Measured) -> ExitCode {
+        if self.accept_any_result {
+            return ExitCode::Good;
+        }
+        let mut acceptance = Acceptance { bounds: self.fail_if.clone(), doubts: self.allow.clone() };
+        if self.allow_untrusted {
+            acceptance.allow_all();
+        }
+        let (code, reasons) = acceptance.conclude(&measured.result);
+        for reason in reasons {
+            let _ = writeln!(io::stderr(), "{reason}");
+        }
+        // No bound on the requests accepts the end of the server.
+        match code {
+            ExitCode::Good | ExitCode::Untrusted if measured.server_exited => ExitCode::Failed,
+            code => code,
+        }
+    }
+}
+
+/// The verdict on a result, on its course over time and on the exit of the server, which explains a missed rate and a drift.
+pub(super) fn verdict(
+    result: &RunResult,
+    steal_percent: Option<f64>,
+    drift: Option<ValidityIssue>,
+    server_exit: Option<ValidityIssue>,
+) -> Verdict {
+    let mut issues = judge::issues(result, steal_percent);
+    issues.extend(drift);
+    if server_exit.is_some() {
+        issues.retain(|issue| !matches!(issue.kind(), Kind::RateMissed | Kind::NotStationary));
+    }
+    issues.extend(server_exit);
+    Verdict::of(issues)
+}
