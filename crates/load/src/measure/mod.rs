@@ -5,6 +5,7 @@ pub(crate) mod breakdown;
 pub(crate) mod collector;
 pub(crate) mod counter;
 pub(crate) mod counts;
+mod failure;
 pub(crate) mod handshakes;
 pub(crate) mod histogram;
 pub(crate) mod interval;

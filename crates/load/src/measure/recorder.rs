@@ -12,40 +12,17 @@
 //! Reads no clock: times are arguments and must not go back. An interval ends at its exact nanosecond, even if the first
 //! event after it comes later.
 
+pub use crate::measure::failure::Failure;
+
 use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase};
 use crate::measure::links::Links;
 use crate::measure::breakdown::Breakdown;
-use brunt_results::result::Errors;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{collections::VecDeque, mem, task::Waker};
 
 /// Length of an interval, and of a line of the series.
 pub const SECOND_NS: u64 = 1_000_000_000;
-
-/// Kind of a failed request or connection, as [`brunt_results::result::Errors`] defines them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    Connect,
-    Timeout,
-    Reset,
-    Protocol,
-    Status,
-    Mismatch,
-}
-
-impl Failure {
-    pub fn count_in(self, errors: &mut Errors) -> &mut u64 {
-        match self {
-            Self::Connect => &mut errors.connect,
-            Self::Timeout => &mut errors.timeout,
-            Self::Reset => &mut errors.reset,
-            Self::Protocol => &mut errors.protocol,
-            Self::Status => &mut errors.status,
-            Self::Mismatch => &mut errors.mismatch,
-        }
-    }
-}
 
 pub struct Recorder {
     current: Box<Interval>,
