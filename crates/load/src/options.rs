@@ -116,7 +116,7 @@ impl Target {
             Self::Echo { address, .. } => (Some((address.clone(), 1)), &[][..]),
             Self::Http(http) => (None, &http.hosts[..]),
         };
-        echo.into_iter().chain(http.iter().map(|host| (host.address.into(), host.weight)))
+        echo.into_iter().chain(http.iter().map(|host| (host.address.clone(), host.weight)))
     }
 }
 

@@ -34,6 +34,22 @@ pub fn set_source_hashes(words: &'static str) {
     let _ = SOURCE_HASHES.set(words);
 }
 
+/// This command line, without the values of headers that hold secrets.
+pub fn command() -> Vec<String> {
+    std::env::args_os().map(|argument| without_secret(&argument.to_string_lossy())).collect()
+}
+
+fn without_secret(argument: &str) -> String {
+    const SECRET: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
+    let header = argument.trim_start_matches("--header=").trim_start_matches("-H").trim_start();
+    match header.split_once(':') {
+        Some((name, value)) if SECRET.contains(&name.trim().to_ascii_lowercase().as_str()) => {
+            format!("{} [hidden]", &argument[..argument.len() - value.len()])
+        }
+        _ => argument.to_owned(),
+    }
+}
+
 /// Reads the current environment. Figures of the load and of the target, and `regime`, are left to the caller.
 pub fn collect() -> Env {
     let mut absent = BTreeMap::new();
@@ -47,7 +63,7 @@ pub fn collect() -> Env {
         brunt: env!("CARGO_PKG_VERSION").to_owned(),
         binary_hash: keep(&mut absent, "binary_hash", binary_hash()),
         source_hashes: keep(&mut absent, "source_hashes", source_hashes()),
-        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        command: command(),
         started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         kernel: Some(kernel()),
         cpu: keep(&mut absent, "cpu", cpu_model()),
@@ -136,6 +152,19 @@ fn binary_hash() -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_of_headers_that_are_secrets_are_hidden() {
+        for (argument, shown) in [
+            ("Authorization: Basic c2VjcmV0", "Authorization: [hidden]"),
+            ("-HCookie:id=7", "-HCookie: [hidden]"),
+            ("--header=x-api-key: 1", "--header=x-api-key: [hidden]"),
+            ("http://127.0.0.1:80/", "http://127.0.0.1:80/"),
+            ("Accept: */*", "Accept: */*"),
+        ] {
+            assert_eq!(without_secret(argument), shown);
+        }
+    }
 
     #[test]
     fn the_hash_is_fnv_1a_and_every_field_is_present_or_has_a_reason() {

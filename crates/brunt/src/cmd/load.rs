@@ -19,6 +19,7 @@ mod output;
 mod percentiles;
 mod progress;
 mod script;
+mod secrets;
 pub(super) mod session;
 mod stages;
 mod summary;

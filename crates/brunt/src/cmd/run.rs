@@ -324,7 +324,7 @@ pub(super) fn no_uring() -> Option<String> {
 
 /// This command line, with the bare name of the program.
 pub(super) fn command() -> Vec<String> {
-    let mut words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut words: Vec<String> = brunt_meter::environment::command();
     if let Some(program) = words.first_mut() {
         let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
         *program = name.unwrap_or("brunt".to_owned());

@@ -169,3 +169,69 @@ fn placeholders_differ_from_request_to_request() {
         assert!(told(&output).contains(says), "{}", told(&output));
     }
 }
+
+#[test]
+fn credentials_from_files_are_sent_and_appear_nowhere() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let home = tempfile::tempdir().unwrap();
+    let (basic, bearer, out) = (home.path().join("basic"), home.path().join("bearer"), home.path().join("out"));
+    std::fs::write(&basic, "user:open-sesame\n").unwrap();
+    std::fs::write(&bearer, "tok3n-of-mine").unwrap();
+    let flags = "-n 20 -c 1 --warmup 0s --no-meter --allow-untrusted --fail-if p99>1ns";
+    for (flag, file) in [("--basic-auth", &basic), ("--bearer", &bearer)] {
+        let shown = load(&target.http("/"), "--once").arg(flag).arg(file).output().unwrap();
+        assert!(page(&shown).contains("> Authorization: [hidden]"), "{}", told(&shown));
+        let mut command = load(&target.http("/"), flags);
+        command.arg(flag).arg(file).args(["-H", "Cookie: c00kie-of-mine"]).arg("--out").arg(&out);
+        command.arg("--junit").arg(home.path().join("junit.xml"));
+        let output = command.output().unwrap();
+        assert_code(&output, &[99]);
+        let files = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+        let mut texts: Vec<String> = files.map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into()).collect();
+        texts.extend([told(&output), told(&shown), std::fs::read_to_string(home.path().join("junit.xml")).unwrap()]);
+        // dXNlcjpvcGVuLXNlc2FtZQ== is the pair in base64.
+        for secret in ["open-sesame", "dXNlcjpvcGVuLXNlc2FtZQ", "tok3n-of-mine", "c00kie-of-mine"] {
+            assert!(texts.iter().all(|text| !text.contains(secret)), "{secret} in {texts:#?}");
+        }
+    }
+    let output = load(&target.http("/"), flags).arg("--basic-auth").arg(&bearer).output().unwrap();
+    assert_code(&output, &[2]);
+    assert!(told(&output).contains("NAME:PASSWORD") && !told(&output).contains("tok3n"), "{}", told(&output));
+}
+
+#[test]
+fn a_load_connects_elsewhere_and_to_a_unix_socket() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let address = format!("127.0.0.1:{}", target.port());
+    let flags = format!("-n 50 -c 2 --warmup 0s --no-meter --quiet --allow-untrusted --json - --connect-to {address}");
+    let output = load("http://elsewhere.invalid/a", &flags).output().unwrap();
+    assert_code(&output, &[0]);
+    let shown = page(&once("http://elsewhere.invalid/a", &format!("--connect-to {address}")));
+    assert!(shown.contains("> Host: elsewhere.invalid\n"), "{shown}");
+
+    let home = tempfile::tempdir().unwrap();
+    let socket = home.path().join("web.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while let Ok(1..) = stream.read(&mut buffer) {
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+                }
+            });
+        }
+    });
+    let to = format!("--connect-to unix:{}", socket.display());
+    let flags = format!("-n 50 -c 2 --warmup 0s --no-meter --quiet --allow-untrusted --json - --expect-body hi {to}");
+    let output = load("http://app/", &flags).output().unwrap();
+    assert_code(&output, &[0]);
+    assert_eq!(number(&json(&output), "requests.completed"), 50.0);
+    for wrong in ["127.0.0.1", "host:port", "unix:", ":80"] {
+        let output = load("http://a/", &format!("--connect-to {wrong}")).output().unwrap();
+        assert_code(&output, &[2]);
+    }
+}

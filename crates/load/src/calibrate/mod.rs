@@ -45,8 +45,8 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
         }
         Target::Http(http) => {
             let (mut http, replies) = Replies::to(http, body).map_err(LoadError::Options)?;
-            let server = start(&http.hosts[0].address.into(), Answer::Http(Arc::new(replies)))?;
-            http.hosts.iter_mut().for_each(|host| host.address = server.address.tcp().unwrap_or(host.address));
+            let server = start(&http.hosts[0].address.clone(), Answer::Http(Arc::new(replies)))?;
+            http.hosts.iter_mut().for_each(|host| host.address = server.address.clone());
             (Target::Http(http), server)
         }
     };
@@ -189,7 +189,7 @@ impl Replies {
         // Without the checks that cost nothing.
         let expect = Expect { body: http.expect.body.clone(), ..Expect::default() };
         let requests = Requests::Rendered(Arc::new(rendered));
-        Ok((Http::on(address, requests, http.reuse, expect), replies))
+        Ok((Http::on(address.clone(), requests, http.reuse, expect), replies))
     }
 
     async fn serve(&self, stream: &mut Stream<Any>) -> io::Result<()> {

@@ -14,7 +14,8 @@ pub use rendered::{Pipeline, Rendered};
 pub use source::{Batch, Flow, Script, Source};
 pub use variants::Vary;
 
-use std::{net::SocketAddr, sync::Arc};
+use brunt_runtime::net::Address;
+use std::sync::Arc;
 
 /// Hosts, requests and checks of a load over HTTP/1.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +31,7 @@ pub struct Http {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {
-    pub address: SocketAddr,
+    pub address: Address,
     /// All hosts have the same [`Pipeline`].
     pub requests: Requests,
     /// Its weight in sharing out connections; at least 1. Every host gets at least one.
@@ -70,19 +71,20 @@ pub struct RequestTarget {
 }
 
 impl Http {
-    pub fn on(address: SocketAddr, requests: Requests, reuse: Option<u64>, expect: Expect) -> Self {
+    pub fn on(address: impl Into<Address>, requests: Requests, reuse: Option<u64>, expect: Expect) -> Self {
+        let address = address.into();
         Self { hosts: vec![Host { address, requests, weight: 1, tls: None }], reuse, expect, names: Vec::new() }
     }
 
-    fn rendered(&self) -> impl Iterator<Item = (SocketAddr, &Rendered)> {
+    fn rendered(&self) -> impl Iterator<Item = (&Address, &Rendered)> {
         self.hosts.iter().filter_map(|host| match &host.requests {
-            Requests::Rendered(rendered) => Some((host.address, &**rendered)),
+            Requests::Rendered(rendered) => Some((&host.address, &**rendered)),
             Requests::Filled(_) | Requests::Script(_) => None,
         })
     }
 
     /// The longest requests and their host; `None` unless all requests are rendered in advance.
-    pub fn longest(&self) -> Option<(SocketAddr, &Rendered)> {
+    pub fn longest(&self) -> Option<(&Address, &Rendered)> {
         self.rendered().max_by_key(|(_, rendered)| rendered.longest_bytes(false))
     }
 

@@ -5,6 +5,7 @@
 use brunt_lab::Error;
 use brunt_runtime::net::Address;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 /// The forms of URLs, for help and messages.
@@ -134,6 +135,38 @@ pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<Socket
         [only] => Ok(*only),
         // If none accepts, the load reports the error of the first.
         [first, ..] => Ok(*addresses.iter().find(accepts).unwrap_or(first)),
+    }
+}
+
+/// Where to connect to instead of the host of a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ConnectTo {
+    Host(String, u16),
+    Address(Address),
+}
+
+impl FromStr for ConnectTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("unix:") {
+            return text.parse().map(Self::Address);
+        }
+        if let Ok(address) = text.parse::<SocketAddr>() {
+            return Ok(Self::Address(address.into()));
+        }
+        let host = text.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.contains(':'));
+        let parts = host.and_then(|(host, port)| Some(Self::Host(host.to_owned(), port.parse().ok()?)));
+        parts.ok_or_else(|| format!("'{text}' is neither HOST:PORT nor unix:PATH"))
+    }
+}
+
+impl ConnectTo {
+    pub(super) fn resolve(&self, timeout: Duration) -> Result<Address, Error> {
+        match self {
+            Self::Host(host, port) => resolve(host, *port, timeout).map(Address::from),
+            Self::Address(address) => Ok(address.clone()),
+        }
     }
 }
 

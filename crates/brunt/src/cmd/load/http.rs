@@ -2,11 +2,13 @@
 
 use super::address::{self, Protocol, Url};
 use super::tls::Tls;
-use super::{first_given, names, usage};
+use super::address::ConnectTo;
+use super::{first_given, names, secrets, usage};
 use brunt_lab::Error;
 use brunt_load::Target;
 use brunt_load::http::{Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary};
 use brunt_results::{Count, Size};
+use std::path::PathBuf;
 use std::{fs, sync::Arc, time::Duration};
 
 const HEADING: &str = "HTTP";
@@ -37,6 +39,15 @@ pub(super) struct Flags {
     /// Names of the URLs in the result, in their order: home,cart. URLs of one name share its figures [default: the paths]
     #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', help_heading = HEADING)]
     names: Vec<String>,
+    /// Connect to this address instead of the URL's: HOST:PORT or unix:PATH. Host and TLS remain those of the URL
+    #[arg(long, value_name = "ADDRESS", help_heading = HEADING)]
+    connect_to: Option<ConnectTo>,
+    /// Send HTTP basic authentication with the NAME:PASSWORD in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "bearer", help_heading = HEADING)]
+    basic_auth: Option<PathBuf>,
+    /// Send the token in this file as a bearer token (Authorization)
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    bearer: Option<PathBuf>,
     /// Outstanding requests per connection: without -R sent in one write, the next batch when all are answered; with
     /// -R each sent when due
     #[arg(long, value_name = "N", help_heading = HEADING)]
@@ -77,6 +88,9 @@ impl Flags {
             ("-X", self.method.is_some()),
             ("-H", !self.header.is_empty()),
             ("--body", self.body.is_some()),
+            ("--connect-to", self.connect_to.is_some()),
+            ("--basic-auth", self.basic_auth.is_some()),
+            ("--bearer", self.bearer.is_some()),
             ("--expect-status", self.expect_status.is_some()),
             ("--expect-length", self.expect_length.is_some()),
             ("--expect-body", self.expect_body.is_some()),
@@ -162,7 +176,10 @@ impl Flags {
             let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.connector(name));
             Ok(Host {
                 tls: tls.transpose().map_err(Error::Usage)?,
-                address: address::resolve(name, *port, timeout)?,
+                address: match &self.connect_to {
+                    None => address::resolve(name, *port, timeout)?.into(),
+                    Some(to) => to.resolve(timeout)?,
+                },
                 requests: prepared,
                 weight: requests.targets.iter().map(|target| u64::from(target.weight)).sum(),
             })
@@ -184,6 +201,9 @@ impl Flags {
             } else if host.replace(value).is_some() {
                 return usage("-H gives Host more than once");
             }
+        }
+        if let Some(value) = secrets::authorization(self.basic_auth.as_deref(), self.bearer.as_deref())? {
+            others.push(("Authorization".to_owned(), value));
         }
         Ok((host, others))
     }

@@ -307,18 +307,18 @@ mod tests {
     #[test]
     fn http_flags_set_up_an_http_load() {
         let http = http_of("http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weight 3,1");
-        assert_eq!((http.hosts[0].address.port(), http.hosts.len(), http.reuse), (8080, 1, None));
+        assert_eq!((http.hosts[0].address.tcp().unwrap().port(), http.hosts.len(), http.reuse), (8080, 1, None));
         assert!(http.expect.statuses.contains(204) && !http.expect.statuses.contains(404));
         let flags = "--no-keepalive -X PUT -H Accept:*/* --body x --expect-status 404 --expect-length 3B --http1.0";
         let http = http_of(&format!("http://127.0.0.1/ {flags}"));
-        assert_eq!((http.hosts[0].address.port(), http.reuse, http.expect.length), (80, Some(1), Some(3)));
+        assert_eq!((http.hosts[0].address.tcp().unwrap().port(), http.reuse, http.expect.length), (80, Some(1), Some(3)));
         assert!(!http.expect.statuses.contains(204) && http.expect.statuses.contains(404));
     }
 
     #[test]
     fn urls_are_grouped_by_host_and_tls() {
         let http = http_of("https://127.0.0.1:1/a http://127.0.0.1:1/b https://127.0.0.1:1/c http://127.0.0.1:2/ -k");
-        let hosts = http.hosts.iter().map(|host| (host.address.port(), host.weight, host.tls.is_some()));
+        let hosts = http.hosts.iter().map(|host| (host.address.tcp().unwrap().port(), host.weight, host.tls.is_some()));
         assert_eq!(hosts.collect::<Vec<_>>(), [(1, 2, true), (1, 1, false), (2, 1, false)]);
         let urls = "http://127.0.0.1:1/a http://127.0.0.2:2/b http://127.0.0.1:1/c http://127.0.0.1:3/d";
         let http = http_of(&format!("{urls} --weight 1,2,3,4"));

@@ -43,6 +43,9 @@ impl Scripting {
         let parsed = address::parse(url)?;
         let Protocol::Http { authority, target, tls } = parsed.protocol else { return usage(no_http) };
         let [host] = &mut http.hosts[..] else { return usage(format!("--script {name} takes one host")) };
+        let Some(address) = host.address.tcp() else {
+            return usage(format!("--script {name} and --connect-to unix:...: a script knows only IP addresses"));
+        };
         let (method, headers, body) = args.http.typed()?;
         let facts = Facts {
             url: url.clone(),
@@ -53,14 +56,14 @@ impl Scripting {
             method,
             headers,
             body,
-            addresses: vec![host.address],
+            addresses: vec![address],
             arguments: self.script_arguments.clone(),
         };
         let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|error| Error::Usage(error.to_string()))?;
-        if let Some(other) = wrk.addresses().iter().find(|address| **address != host.address) {
+        if let Some(other) = wrk.addresses().iter().find(|other| **other != address) {
             let message =
                 format!("the script {name} sends a thread to {other}: all threads go to the address of the URL");
-            return usage(format!("{message}, {}", host.address));
+            return usage(format!("{message}, {address}"));
         }
         host.requests = Requests::Script(wrk.script());
         Ok(Some(wrk))
