@@ -20,6 +20,7 @@ pub mod generator;
 pub mod host;
 pub mod listener;
 pub mod marked;
+pub mod neighbours;
 mod network;
 mod packet_threads;
 mod per_core;

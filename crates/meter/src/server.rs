@@ -81,6 +81,11 @@ impl ServerMeter {
         self.pid
     }
 
+    /// The processes and their children, as last seen.
+    pub fn pids(&self) -> Vec<u32> {
+        self.tree.pids()
+    }
+
     /// One of the attached processes that has exited; their children are not considered.
     pub fn exited(&self) -> Option<u32> {
         self.exit_watch.exited()

@@ -32,6 +32,8 @@ pub enum ValidityIssue {
     /// Other processes used the same cores: time that a thread of the `generator` or `server` was runnable without a core, in
     /// percent of the window.
     RunQueue { whose: &'static str, percent: f64 },
+    /// The busiest other processes of a disturbed run, in percent of a core.
+    Neighbours { busiest: Vec<(String, f64)> },
 }
 
 /// What is known of the cause of failures.
@@ -54,7 +56,7 @@ impl ValidityIssue {
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
             Self::TooFewSamples { .. } => Kind::TooFewSamples,
-            Self::Steal { .. } | Self::RunQueue { .. } => Kind::Disturbed,
+            Self::Steal { .. } | Self::RunQueue { .. } | Self::Neighbours { .. } => Kind::Disturbed,
         }
     }
 
@@ -92,6 +94,10 @@ impl ValidityIssue {
             Self::RunQueue { whose, percent } => {
                 format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
             }
+            Self::Neighbours { busiest } => {
+                let words: Vec<String> = busiest.iter().map(|(name, percent)| format!("{name} {percent:.0} %")).collect();
+                format!("beside it ran, in percent of a core: {}", words.join(", "))
+            }
         }
     }
 
@@ -128,6 +134,7 @@ impl ValidityIssue {
             Self::RunQueue { .. } => {
                 "stop other programs on these cores, or give generator and server cores of their own (--cores)"
             }
+            Self::Neighbours { .. } => "stop them, or repeat the run when they have ended",
         }
     }
 }

@@ -330,6 +330,7 @@ impl Args {
         if let Some(note) = observer.lost_counts().filter(|_| !self.quiet) {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
+        let neighbours = observer.neighbours();
         let (absent, series_error) = observer.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),
@@ -346,7 +347,7 @@ impl Args {
         let server_exited = server_exit.is_some();
         // A rate that changes is no drift.
         let drift = drift::check(&report.seconds).filter(|_| options.stages.is_empty());
-        result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit);
+        result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
 
         output.write(&env, &report.hlog, &result)?;
         Ok(Measured {

@@ -50,8 +50,12 @@ pub(super) fn verdict(
     steal_percent: Option<f64>,
     drift: Option<ValidityIssue>,
     server_exit: Option<ValidityIssue>,
+    neighbours: Option<ValidityIssue>,
 ) -> Verdict {
     let mut issues = judge::issues(result, steal_percent);
+    if issues.iter().any(|issue| issue.kind() == Kind::Disturbed) {
+        issues.extend(neighbours);
+    }
     issues.extend(drift);
     if server_exit.is_some() {
         issues.retain(|issue| !matches!(issue.kind(), Kind::RateMissed | Kind::NotStationary));

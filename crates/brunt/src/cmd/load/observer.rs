@@ -2,12 +2,16 @@
 
 use super::{counts::CountsFile, progress::Progress};
 use brunt_load::Observer;
+use brunt_meter::neighbours::{Neighbour, Snapshot};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, series::Second};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
+
+/// Other processes that a verdict names, at most.
+const NAMED: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct LoadObserver {
@@ -24,6 +28,9 @@ pub(super) struct LoadObserver {
     started: Instant,
     /// The process of the server that exited before the end of the window, and when that was noticed.
     exited: Cell<Option<(u32, Instant)>>,
+    /// At the start of the window.
+    neighbours: Option<Snapshot>,
+    busiest: Vec<Neighbour>,
 }
 
 impl LoadObserver {
@@ -46,6 +53,8 @@ impl LoadObserver {
             progress,
             started: Instant::now(),
             exited: Cell::new(None),
+            neighbours: None,
+            busiest: Vec::new(),
         }
     }
 
@@ -53,6 +62,12 @@ impl LoadObserver {
     pub(super) fn server_exit(&self) -> Option<ValidityIssue> {
         let (pid, at) = self.exited.get()?;
         Some(ValidityIssue::ServerExited { pid, after_s: at.duration_since(self.started).as_secs_f64() })
+    }
+
+    /// The busiest other processes of the window, if any was busy.
+    pub(super) fn neighbours(&self) -> Option<ValidityIssue> {
+        let busiest = self.busiest.iter().map(|one| (one.name.clone(), one.cpu_percent)).collect::<Vec<_>>();
+        (!busiest.is_empty()).then_some(ValidityIssue::Neighbours { busiest })
     }
 
     /// Says how many lines of counts were lost, if any were.
@@ -116,6 +131,7 @@ impl Observer for LoadObserver {
     }
 
     fn window_opened(&mut self) {
+        self.neighbours = Some(Snapshot::take());
         self.generator.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
         // Last, because reading connection state takes time.
@@ -145,6 +161,9 @@ impl Observer for LoadObserver {
         self.generator.iter_mut().for_each(GeneratorMeter::stop);
         self.host.stop();
         self.server.iter_mut().for_each(ServerMeter::stop);
+        let server = self.server.iter().flat_map(ServerMeter::pids);
+        let ours: Vec<u32> = server.chain([std::process::id()]).collect();
+        self.busiest = self.neighbours.take().map_or(Vec::new(), |before| before.busiest(&ours, NAMED));
     }
 
     fn wants_stop(&self) -> bool {
