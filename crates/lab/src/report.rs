@@ -70,9 +70,12 @@ pub struct Report {
 }
 
 pub fn read(dir: &Path) -> io::Result<Report> {
-    let store = RunDirectory::at(dir);
+    read_from(&RunDirectory::at(dir))
+}
+
+pub fn read_from(store: &RunDirectory) -> io::Result<Report> {
     let experiment = store.experiment()?.ok_or_else(|| {
-        let message = format!("{} holds no run: there is no experiment.json", dir.display());
+        let message = format!("{} holds no run: there is no experiment.json", store.path().display());
         io::Error::new(io::ErrorKind::NotFound, message)
     })?;
     let (mut rows, mut envs, mut groups) = (Vec::new(), Vec::new(), Vec::new());
@@ -83,7 +86,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
             let beside = Colocation::new(&trials, |repeat| store.colocated(cell.id(), repeat));
             let mut row = Row::new(cell.clone(), trials);
             row.colocated = beside;
-            row.figures.p99_interval = row::p99_interval(&row, &store);
+            row.figures.p99_interval = row::p99_interval(&row, store);
             let idle = own.iter().filter_map(|env| env.idle.clone());
             row.figures.idle = idle.max_by(|a, b| a.cpu_percent.total_cmp(&b.cpu_percent));
             rows.push(row);
@@ -94,7 +97,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     if let Some(baseline) = &experiment.baseline {
         row::compare_to_baseline(&mut rows, baseline);
     }
-    let (comparisons, differences) = compare(&store, &experiment)?;
+    let (comparisons, differences) = compare(store, &experiment)?;
     let by_trials = match &experiment.baseline {
         Some(baseline) if comparisons.is_empty() => by_trials(&groups, baseline, MARGIN),
         _ => Vec::new(),
@@ -108,7 +111,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     };
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
-    let timeline = timeline::read(&rows, &store);
+    let timeline = timeline::read(&rows, store);
     Ok(Report {
         experiment,
         rows,

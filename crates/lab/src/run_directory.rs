@@ -12,6 +12,7 @@
 //!   report.md, report.html, charts/   rendered from the above
 //! ```
 
+mod one_load;
 mod records;
 
 use crate::slices::{self, SlicedLoad};
@@ -38,11 +39,18 @@ pub enum TrialOutcome {
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// It holds the result of one load, as its one trial.
+    is_load: bool,
 }
 
 impl RunDirectory {
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), is_load: false }
+    }
+
+    /// The directory of one load, as that of a run with one trial.
+    pub fn of_load(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), is_load: true }
     }
 
     pub fn path(&self) -> &Path {
@@ -50,6 +58,9 @@ impl RunDirectory {
     }
 
     pub fn trial(&self, cell: &str, repeat: u32) -> PathBuf {
+        if self.is_load {
+            return self.path.clone();
+        }
         self.path.join("trials").join(cell).join(repeat.to_string())
     }
 
@@ -114,6 +125,9 @@ impl RunDirectory {
 
     /// Reads `experiment.json`; `None` if there is none.
     pub fn experiment(&self) -> io::Result<Option<Experiment>> {
+        if self.is_load {
+            return one_load::experiment(&Directory::open(&self.path)).map(Some);
+        }
         match Directory::open(&self.path).read_json::<Experiment>("experiment.json") {
             Ok(experiment) if experiment.schema == SCHEMA => Ok(Some(experiment)),
             Ok(experiment) => Err(self.unreadable(&format!("its format is '{}', not '{SCHEMA}'", experiment.schema))),
@@ -161,6 +175,9 @@ impl RunDirectory {
 
     /// Repeats of a cell that have a directory, ascending.
     pub fn repeats(&self, cell: &str) -> Vec<u32> {
+        if self.is_load {
+            return vec![one_load::REPEAT];
+        }
         let Ok(entries) = fs::read_dir(self.path.join("trials").join(cell)) else { return Vec::new() };
         let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
         let mut repeats: Vec<u32> = entries.filter_map(number).collect();

@@ -147,12 +147,7 @@ impl Steps<'_> {
         }
     }
 
-    async fn http<T: Transport>(
-        &mut self,
-        transport: &mut T,
-        outgoing: &Outgoing,
-        expect: &Expect,
-    ) -> Result<(), End> {
+    async fn http<T: Transport>(&mut self, transport: &mut T, outgoing: &Outgoing, expect: &Expect) -> Result<(), End> {
         self.write(transport).await?;
         let mut replies = Replies { connection: Connection::default(), begun: false };
         for number in 0..outgoing.batch.requests() {

@@ -71,18 +71,17 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
 pub fn add_parts(result: &mut RunResult, options: &Options, parts: Parts) {
     let measured_s = result.load.measured_s;
     let names = options.names().iter().zip(parts.names);
-    let named = names.map(|(name, part)| Named {
-        name: name.clone(),
-        figures: part.figures(measured_s, &options.percentiles),
-    });
+    let named =
+        names.map(|(name, part)| Named { name: name.clone(), figures: part.figures(measured_s, &options.percentiles) });
     result.names = named.collect();
     let steps = options.steps().into_iter().zip(parts.steps);
-    let steps = steps.filter(|(step, _)| step.end.as_secs_f64() <= measured_s + 1e-3).map(|(step, part)| result::Step {
-        start_s: step.start.as_secs_f64(),
-        end_s: step.end.as_secs_f64(),
-        offered_rate: step.rate,
-        figures: part.figures((step.end - step.start).as_secs_f64(), &options.percentiles),
-    });
+    let steps =
+        steps.filter(|(step, _)| step.end.as_secs_f64() <= measured_s + 1e-3).map(|(step, part)| result::Step {
+            start_s: step.start.as_secs_f64(),
+            end_s: step.end.as_secs_f64(),
+            offered_rate: step.rate,
+            figures: part.figures((step.end - step.start).as_secs_f64(), &options.percentiles),
+        });
     result.steps = steps.collect();
 }
 

@@ -238,7 +238,9 @@ mod tests {
         let profile = Profile::staged(std::time::Duration::from_millis(500), &stages);
         let mut whole = Schedule::new(Arrival::Constant, profile.clone(), 1, ALONE);
         let mut union: Vec<u64> = shares(3, 7)
-            .flat_map(|share| first(&mut Schedule::new(Arrival::Constant, profile.clone(), 1, share), share.own() * 400))
+            .flat_map(|share| {
+                first(&mut Schedule::new(Arrival::Constant, profile.clone(), 1, share), share.own() * 400)
+            })
             .collect();
         union.sort_unstable();
         assert_eq!(union, first(&mut whole, 2800));

@@ -36,7 +36,8 @@ impl Snapshot {
         let parents: BTreeMap<u32, u32> = now.iter().map(|stat| (stat.pid, stat.parent)).collect();
         let is_ours = |pid: u32| lineage(&parents, pid).any(|pid| ours.contains(&pid));
         let used = |stat: &Stat| {
-            let ticks = (stat.user_ticks + stat.system_ticks).saturating_sub(self.ticks.get(&stat.pid).copied().unwrap_or(0));
+            let ticks =
+                (stat.user_ticks + stat.system_ticks).saturating_sub(self.ticks.get(&stat.pid).copied().unwrap_or(0));
             (stat.pid, (ticks * tick_ns()) as f64 / elapsed * 100.0)
         };
         let busy = now.iter().map(used).filter(|(pid, percent)| *percent >= LEAST_PERCENT && !is_ours(*pid));
@@ -54,7 +55,8 @@ impl Snapshot {
 fn lineage(parents: &BTreeMap<u32, u32>, pid: u32) -> impl Iterator<Item = u32> {
     // A pid may be used again while this is read.
     let mut seen = BTreeSet::new();
-    std::iter::successors(Some(pid), |pid| parents.get(pid).copied()).take_while(move |pid| *pid > 1 && seen.insert(*pid))
+    std::iter::successors(Some(pid), |pid| parents.get(pid).copied())
+        .take_while(move |pid| *pid > 1 && seen.insert(*pid))
 }
 
 #[cfg(test)]
@@ -71,7 +73,9 @@ mod tests {
         let others = before.busiest(&[], 1000);
         let without = before.busiest(&[std::process::id()], 1000);
         busy.kill().and_then(|()| busy.wait()).unwrap();
-        let busiest = |all: &[Neighbour]| all.iter().filter(|one| one.name == "sh").map(|one| one.cpu_percent).fold(0.0, f64::max);
+        let busiest = |all: &[Neighbour]| {
+            all.iter().filter(|one| one.name == "sh").map(|one| one.cpu_percent).fold(0.0, f64::max)
+        };
         assert!(busiest(&others) > 5.0, "{others:?}");
         assert!(without.len() < others.len(), "{without:?} {others:?}");
         assert!(others.windows(2).all(|pair| pair[0].cpu_percent >= pair[1].cpu_percent), "{others:?}");

@@ -71,7 +71,8 @@ impl LatencySummary {
 
     /// A percentile that every summary has; the outer `None` if it is another one.
     fn standard(&self, percentile: Percentile) -> Option<Option<f64>> {
-        let all = [(50.0, self.p50_us), (90.0, self.p90_us), (95.0, self.p95_us), (99.0, self.p99_us), (99.9, self.p999_us)];
+        let all =
+            [(50.0, self.p50_us), (90.0, self.p90_us), (95.0, self.p95_us), (99.0, self.p99_us), (99.9, self.p999_us)];
         all.into_iter().find(|(percentage, _)| percentile.percentage() == *percentage).map(|(_, value)| value)
     }
 

@@ -8,9 +8,9 @@
 pub mod acceptance;
 pub mod calibration;
 pub mod colocation;
+pub mod connect_error;
 pub mod counts;
 pub mod directory;
-pub mod connect_error;
 pub mod drift;
 pub mod env;
 pub mod exit;

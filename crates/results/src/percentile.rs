@@ -46,7 +46,9 @@ impl FromStr for Percentile {
         let is_plain = number.chars().all(|c| c.is_ascii_digit() || c == '.');
         let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let value: f64 = number.parse().map_err(|_| wrong())?;
-        (is_plain && decimals <= 6 && value > 0.0 && value < 100.0).then(|| Self((value * PERCENT).round() as u32)).ok_or_else(wrong)
+        (is_plain && decimals <= 6 && value > 0.0 && value < 100.0)
+            .then(|| Self((value * PERCENT).round() as u32))
+            .ok_or_else(wrong)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Bounds on figures, as in `--fail-if 'p99>5ms'`, and service level objectives made of them, as in
 //! `--slo 'p99<6ms,errors<0.1%'`.
 
-use crate::units::{Count, Rate, Span, UnitError};
 use crate::latency::{self, share_beyond};
 use crate::result::{Named, RunResult};
+use crate::units::{Count, Rate, Span, UnitError};
 use crate::{judge::BEYOND_QUANTILE, percentile::Percentile};
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -282,7 +282,17 @@ mod tests {
             let error = text.parse::<Threshold>().unwrap_err();
             assert!(error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"), "{error}");
         }
-        for text in ["p99>5ms", "p97.5>5ms", "p99.99>5ms", "rate < 10k", "cost>20us", "failed>0", "errors>0", "p99.9>1s", "errors > 0.1%"] {
+        for text in [
+            "p99>5ms",
+            "p97.5>5ms",
+            "p99.99>5ms",
+            "rate < 10k",
+            "cost>20us",
+            "failed>0",
+            "errors>0",
+            "p99.9>1s",
+            "errors > 0.1%",
+        ] {
             text.parse::<Threshold>().unwrap();
         }
         let named: Threshold = "127.0.0.1:80/a:p99>5ms".parse().unwrap();

@@ -125,7 +125,9 @@ impl Span {
     /// It is neither.
     pub fn or_seconds(text: &str) -> Result<Self, UnitError> {
         let is_number = text.trim().ends_with(|c: char| c.is_ascii_digit());
-        text.parse().or_else(|error| if is_number { format!("{}s", text.trim()).parse().map_err(|_| error) } else { Err(error) })
+        text.parse().or_else(|error| {
+            if is_number { format!("{}s", text.trim()).parse().map_err(|_| error) } else { Err(error) }
+        })
     }
 }
 

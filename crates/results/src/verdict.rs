@@ -95,7 +95,8 @@ impl ValidityIssue {
                 format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
             }
             Self::Neighbours { busiest } => {
-                let words: Vec<String> = busiest.iter().map(|(name, percent)| format!("{name} {percent:.0} %")).collect();
+                let words: Vec<String> =
+                    busiest.iter().map(|(name, percent)| format!("{name} {percent:.0} %")).collect();
                 format!("beside it ran, in percent of a core: {}", words.join(", "))
             }
         }
@@ -107,7 +108,9 @@ impl ValidityIssue {
             Self::ServerExited { .. } => "look at its log for the reason",
             Self::Errors { cause, .. } => match cause {
                 FailureCause::Tls => "the target speaks TLS: use https://",
-                FailureCause::Connect(ConnectCause::Refused) => "the target refused connections: see whether it still runs, and its log",
+                FailureCause::Connect(ConnectCause::Refused) => {
+                    "the target refused connections: see whether it still runs, and its log"
+                }
                 FailureCause::Connect(ConnectCause::Exhausted) => {
                     "the generator had no file or port left: fewer connections (-c), or more ports with --source"
                 }

@@ -55,14 +55,21 @@ fn junit(suite: &str, seconds: f64, checks: &[Check]) -> String {
     let count = |is: fn(&Outcome) -> bool| checks.iter().filter(|check| is(&check.outcome)).count();
     let failures = count(|outcome| matches!(outcome, Outcome::Failed(_)));
     let skipped = count(|outcome| matches!(outcome, Outcome::Undecided(_)));
-    let totals =
-        format!("tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{seconds:.3}\"", checks.len());
+    let totals = format!(
+        "tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{seconds:.3}\"",
+        checks.len()
+    );
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {totals}>\n  <testsuite name=\"{0}\" {totals}>\n",
         escaped(suite)
     );
     for Check { name, outcome } in checks {
-        let _ = write!(text, "    <testcase classname=\"{}\" name=\"{}\" time=\"{seconds:.3}\"", escaped(suite), escaped(name));
+        let _ = write!(
+            text,
+            "    <testcase classname=\"{}\" name=\"{}\" time=\"{seconds:.3}\"",
+            escaped(suite),
+            escaped(name)
+        );
         let _ = match outcome {
             Outcome::Passed => writeln!(text, "/>"),
             Outcome::Failed(why) => writeln!(text, "><failure message=\"{}\"/></testcase>", escaped(why)),

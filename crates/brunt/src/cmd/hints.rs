@@ -52,7 +52,9 @@ mod tests {
             let error = Load::try_parse_from(["load", "http://a/", elsewhere]).err().unwrap();
             assert!(hint(&error).is_some_and(|hint| hint.contains(here)), "{elsewhere}");
             let name = here.split([' ', ',']).next().unwrap().trim_start_matches('-');
-            let is_it = |arg: &clap::Arg| arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| c.to_string() == name);
+            let is_it = |arg: &clap::Arg| {
+                arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| c.to_string() == name)
+            };
             assert!(command.get_arguments().any(is_it), "{here}");
         }
         let other = Load::try_parse_from(["load", "http://a/", "--unheard-of"]).err().unwrap();

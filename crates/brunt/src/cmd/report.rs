@@ -56,15 +56,12 @@ impl Args {
     fn html(&self, file: &Path) -> Result<(), Error> {
         let named = |why: String| format!("--html {}: {why}", file.display());
         let read = |dir: &PathBuf| {
-            let store = RunDirectory::at(dir);
-            if store.experiment()?.is_some() {
-                return Ok((self.read(dir)?, store));
-            }
-            if !Directory::open(dir).is_complete() {
-                return Err(no_results(dir));
-            }
-            let message = "holds the result of one load; a page is made of directories of runs (brunt run)";
-            Err(Error::Usage(named(format!("{} {message}", dir.display()))))
+            let store = match RunDirectory::at(dir).experiment()? {
+                Some(_) => RunDirectory::at(dir),
+                None if Directory::open(dir).is_complete() => RunDirectory::of_load(dir),
+                None => return Err(no_results(dir)),
+            };
+            Ok((self.read(&store)?, store))
         };
         let all: Vec<(Report, RunDirectory)> = self.dirs.iter().map(read).collect::<Result<_, _>>()?;
         let names = match self.dirs.as_slice() {
@@ -84,8 +81,8 @@ impl Args {
     }
 
     /// The run with the published figures.
-    fn read(&self, dir: &Path) -> Result<Report, Error> {
-        let mut report = report::read(dir)?;
+    fn read(&self, store: &RunDirectory) -> Result<Report, Error> {
+        let mut report = report::read_from(store)?;
         report.published = self.published.iter().map(|file| Published::read(file)).collect::<Result<_, _>>()?;
         Ok(report)
     }
@@ -93,7 +90,7 @@ impl Args {
     fn page(&self, dir: &Path) -> Result<String, Error> {
         let store = RunDirectory::at(dir);
         if store.experiment()?.is_some() {
-            let report = self.read(dir)?;
+            let report = self.read(&store)?;
             if self.write {
                 let place = report::write(&report, &store)?;
                 let _ = writeln!(io::stderr(), "report: {}", place.display());

@@ -2,9 +2,9 @@
 //! with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,k6,promtool,vegeta` names the programs that must be
 //! present; absent others are reported.
 
+mod ci;
 #[path = "../common/mod.rs"]
 mod common;
-mod ci;
 mod fortio;
 mod hyperfine;
 mod k6;

@@ -151,7 +151,8 @@ fn placeholders_differ_from_request_to_request() {
     let lines = home.path().join("ids");
     std::fs::write(&lines, "one\ntwo words\n").unwrap();
     let line = format!("{{line:{}}}", lines.display());
-    let shown = once(&target.http(&format!("/item/{{seq}}/{line}")), "-X PUT -H X-Say:{uuid} --body {rand:5..5}{seq}{x}");
+    let shown =
+        once(&target.http(&format!("/item/{{seq}}/{line}")), "-X PUT -H X-Say:{uuid} --body {rand:5..5}{seq}{x}");
     assert_code(&shown, &[0]);
     let page = page(&shown);
     assert!(page.contains("> PUT /item/1/one HTTP/1.1") && page.contains("> Content-Length: 5"), "{page}");
@@ -163,7 +164,11 @@ fn placeholders_differ_from_request_to_request() {
         assert_code(&output, &[0]);
         assert_eq!(number(&json(&output), "requests.completed"), 200.0, "{shape}");
     }
-    for (flags, says) in [("--body {rand:6..1}", "'{rand:6..1}'"), ("--vary 3", "leave --vary out"), ("--body {line:/none}", "cannot be read")] {
+    for (flags, says) in [
+        ("--body {rand:6..1}", "'{rand:6..1}'"),
+        ("--vary 3", "leave --vary out"),
+        ("--body {line:/none}", "cannot be read"),
+    ] {
         let output = load(&target.http("/{seq}"), flags).output().unwrap();
         assert_code(&output, &[2]);
         assert!(told(&output).contains(says), "{}", told(&output));
@@ -188,7 +193,8 @@ fn credentials_from_files_are_sent_and_appear_nowhere() {
         let output = command.output().unwrap();
         assert_code(&output, &[99]);
         let files = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
-        let mut texts: Vec<String> = files.map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into()).collect();
+        let mut texts: Vec<String> =
+            files.map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into()).collect();
         texts.extend([told(&output), told(&shown), std::fs::read_to_string(home.path().join("junit.xml")).unwrap()]);
         // dXNlcjpvcGVuLXNlc2FtZQ== is the pair in base64.
         for secret in ["open-sesame", "dXNlcjpvcGVuLXNlc2FtZQ", "tok3n-of-mine", "c00kie-of-mine"] {

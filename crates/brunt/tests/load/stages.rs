@@ -22,7 +22,10 @@ fn all(steps: &[Value], key: &str) -> Vec<f64> {
 #[test]
 fn a_ramp_offers_its_rates_one_after_the_other() {
     let (result, steps) = steps("-R 100:1900 -d 2s");
-    assert_eq!(all(&steps, "offered_rate"), [190.0, 370.0, 550.0, 730.0, 910.0, 1090.0, 1270.0, 1450.0, 1630.0, 1810.0]);
+    assert_eq!(
+        all(&steps, "offered_rate"),
+        [190.0, 370.0, 550.0, 730.0, 910.0, 1090.0, 1270.0, 1450.0, 1630.0, 1810.0]
+    );
     let completed = all(&steps, "completed");
     // Each request belongs to one step, by its intended time; those that the end left unanswered are in none.
     for (offered, completed) in all(&steps, "offered_rate").iter().zip(&completed) {

@@ -110,7 +110,8 @@ impl Filter {
 /// As [`Threshold`]'s; or the index lacks the figure.
 pub fn bound(text: &str) -> Result<Threshold, String> {
     let bound: Threshold = text.parse()?;
-    let lacks = format!("'{text}': the index has figures of whole loads, and of the percentiles p50, p90, p95, p99 and p99.9");
+    let lacks =
+        format!("'{text}': the index has figures of whole loads, and of the percentiles p50, p90, p95, p99 and p99.9");
     (bound.name.is_none() && column(&bound.figure).is_some()).then_some(bound).ok_or(lacks)
 }
 

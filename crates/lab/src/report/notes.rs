@@ -4,6 +4,7 @@ use super::charts::load;
 use super::tables::columns::{names, spaced, varying};
 use super::{Figures, Report, Row, alarms, answers};
 use crate::format::{self, date, plural};
+use crate::run_directory::Experiment;
 use crate::schedule::skipped_lines;
 use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -260,13 +261,10 @@ pub fn circumstances(report: &Report) -> Vec<String> {
     if !are_alike {
         lines.push("The trials were NOT all run under the same conditions: compare the lines above.".to_owned());
     }
-    let command = report.experiment.command.join(" ");
-    lines.push(format!(
-        "Started {} as `{command}`, seed {}, plan {}",
-        date(report.experiment.started_unix_s),
-        report.experiment.seed,
-        report.experiment.plan_hash
-    ));
+    let Experiment { command, started_unix_s, seed, plan_hash, .. } = &report.experiment;
+    // A single load has no plan.
+    let plan = if plan_hash.is_empty() { String::new() } else { format!(", plan {plan_hash}") };
+    lines.push(format!("Started {} as `{}`, seed {seed}{plan}", date(*started_unix_s), command.join(" ")));
     lines
 }
 

@@ -11,7 +11,10 @@ pub(super) const WRK: ExternalTester = ExternalTester {
     args,
     file: None,
     read,
-    untold: &[("p95_us", "wrk prints p50, p75, p90 and p99 alone"), ("p999_us", "wrk prints no percentile beyond the 99th")],
+    untold: &[
+        ("p95_us", "wrk prints p50, p75, p90 and p99 alone"),
+        ("p999_us", "wrk prints no percentile beyond the 99th"),
+    ],
     absent: &[
         ("responses.statuses", "wrk counts statuses above 399 alone"),
         ("responses.body_bytes", "wrk counts heads and bodies together"),

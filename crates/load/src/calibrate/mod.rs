@@ -158,7 +158,9 @@ impl Replies {
     /// The requests are made by a script, or the replies are too large.
     fn to(http: &Http, body: u64) -> Result<(Http, Self), String> {
         let Some((address, rendered)) = http.longest() else {
-            return Err("the requests of a script, or with placeholders, cannot be repeated for a null server".to_owned());
+            return Err(
+                "the requests of a script, or with placeholders, cannot be repeated for a null server".to_owned()
+            );
         };
         let rendered = rendered.longest();
         let (text, batch) = (http.expect.body.as_deref().unwrap_or_default(), rendered.batch);

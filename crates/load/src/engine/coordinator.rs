@@ -4,10 +4,10 @@
 use super::shared::Shared;
 use super::thread::Message;
 use super::warmup::Warmup;
+use crate::measure::breakdown::Parts;
 use crate::measure::collector::Collector;
 use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
-use crate::measure::breakdown::Parts;
 use crate::measure::served::Served;
 use crate::report::{self, Report};
 use crate::{error::LoadError, http::Http, observer::Observer, schedule::Schedule};

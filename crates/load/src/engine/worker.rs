@@ -2,8 +2,8 @@
 
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
-use crate::measure::links::Links;
 use crate::measure::breakdown::Breakdown;
+use crate::measure::links::Links;
 use crate::measure::recorder::{Failure, Recorder};
 use crate::measure::{counter::Counter, interval::Usage};
 use crate::{http::Http, schedule::Schedule, schedule::Share};

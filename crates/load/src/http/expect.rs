@@ -64,7 +64,8 @@ impl fmt::Display for Statuses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = |status: &u16| self.contains(*status) && !self.contains(*status - 1);
         let end = |first: u16| (first..).find(|status| !self.contains(status + 1)).unwrap_or(first);
-        let range = |first: u16| if end(first) == first { first.to_string() } else { format!("{first}-{}", end(first)) };
+        let range =
+            |first: u16| if end(first) == first { first.to_string() } else { format!("{first}-{}", end(first)) };
         f.write_str(&(1..=999).filter(first).map(range).collect::<Vec<_>>().join(", "))
     }
 }
@@ -103,7 +104,10 @@ mod tests {
         {
             assert_eq!(statuses.contains(status), named, "{status}");
         }
-        assert_eq!((statuses.to_string(), Statuses::default().to_string()), ("204, 300-399, 999".into(), "200-399".into()));
+        assert_eq!(
+            (statuses.to_string(), Statuses::default().to_string()),
+            ("204, 300-399, 999".into(), "200-399".into())
+        );
         assert!(!statuses.contains(1024) && !statuses.contains(u16::MAX));
         for wrong in ["", "2", "20", "2000", "2x", "xx", "099", "200,", "200 ", "2xx-3xx", "+20"] {
             assert!(wrong.parse::<Statuses>().unwrap_err().contains("2xx"), "{wrong}");

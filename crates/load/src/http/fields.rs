@@ -35,7 +35,9 @@ impl Lines {
             let start = lines.bytes.len();
             for byte in line {
                 match byte {
-                    b'%' | b'#' | 0..=b' ' | 0x7f.. if in_target => write!(lines.bytes, "%{byte:02X}").unwrap_or_default(),
+                    b'%' | b'#' | 0..=b' ' | 0x7f.. if in_target => {
+                        write!(lines.bytes, "%{byte:02X}").unwrap_or_default()
+                    }
                     byte => lines.bytes.push(*byte),
                 }
             }

@@ -107,7 +107,8 @@ impl Marks {
             let body = template.body.as_deref().unwrap_or_default();
             body.windows(prefix.len()).any(|window| window == prefix.as_bytes())
         };
-        let prefixes = (0u64..).map(|n| format!("field{:016x}", seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))));
+        let prefixes =
+            (0u64..).map(|n| format!("field{:016x}", seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15))));
         let free = |prefix: &String| !in_target(prefix) && !in_head(prefix) && !in_body(prefix);
         Self { prefix: prefixes.into_iter().find(free).unwrap_or_default(), fields: Vec::new() }
     }
@@ -156,7 +157,8 @@ impl Marks {
         if body.iter().any(|piece| matches!(piece, Piece::Field(_))) {
             head = head.into_iter().flat_map(length_apart).collect();
         }
-        let used = head.iter().chain(&body).filter_map(|piece| if let Piece::Field(at) = piece { Some(*at) } else { None });
+        let used =
+            head.iter().chain(&body).filter_map(|piece| if let Piece::Field(at) = piece { Some(*at) } else { None });
         let mut used: Vec<usize> = used.collect();
         used.sort_unstable();
         used.dedup();
@@ -180,7 +182,9 @@ impl Marks {
 fn length_apart(piece: Piece) -> Vec<Piece> {
     const NAME: &[u8] = b"content-length: ";
     let Piece::Text(text) = &piece else { return vec![piece] };
-    let Some(at) = text.windows(NAME.len()).position(|window| window.eq_ignore_ascii_case(NAME)) else { return vec![piece] };
+    let Some(at) = text.windows(NAME.len()).position(|window| window.eq_ignore_ascii_case(NAME)) else {
+        return vec![piece];
+    };
     let start = at + NAME.len();
     let end = text[start..].iter().position(|byte| *byte == b'\r').map_or(text.len(), |length| start + length);
     vec![Piece::Text(text[..start].to_vec()), Piece::Length, Piece::Text(text[end..].to_vec())]
@@ -271,7 +275,10 @@ mod tests {
     fn filled(target: &str, body: Option<&str>) -> Option<Filled> {
         let template = Template {
             method: if body.is_some() { "POST" } else { "GET" }.to_owned(),
-            fields: vec![("X-Id".to_owned(), "{uuid}".to_owned())].into_iter().filter(|_| target.contains("uuid")).collect(),
+            fields: vec![("X-Id".to_owned(), "{uuid}".to_owned())]
+                .into_iter()
+                .filter(|_| target.contains("uuid"))
+                .collect(),
             body: body.map(|text| text.as_bytes().to_vec()),
             http10: false,
         };

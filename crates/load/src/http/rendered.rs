@@ -80,7 +80,8 @@ impl Rendered {
         }
         let variants = vary.map_or(1, |vary| vary.variants as usize);
         let names = order.iter().map(|request| targets[request / variants].name).collect();
-        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), names, batch, pipeline, vary };
+        let mut all =
+            Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), names, batch, pipeline, vary };
         all.keeping = all.lay_out(&order, &keeping, &keeping);
         if reuse.is_some() {
             all.closing = all.lay_out(&order, &keeping, &closing);
@@ -154,16 +155,12 @@ impl Rendered {
 pub(super) fn check_reuse(reuse: Option<u64>, pipeline: Pipeline) -> Result<(), String> {
     match (reuse, pipeline) {
         (Some(0), _) => Err("--reuse 0: a connection carries at least 1 request".to_owned()),
-        (Some(reuse), Pipeline::Batches(batch)) if !reuse.is_multiple_of(batch.into()) => {
-            Err(format!(
-                "--reuse {reuse} (--no-keepalive is 1) and --pipeline {batch}: one write goes to one connection, so give a multiple"
-            ))
-        }
-        (Some(reuse), Pipeline::Single(depth)) if reuse < depth.into() => {
-            Err(format!(
-                "--reuse {reuse} (--no-keepalive is 1) and --pipeline {depth}: a connection never has so many in flight, so lower --pipeline"
-            ))
-        }
+        (Some(reuse), Pipeline::Batches(batch)) if !reuse.is_multiple_of(batch.into()) => Err(format!(
+            "--reuse {reuse} (--no-keepalive is 1) and --pipeline {batch}: one write goes to one connection, so give a multiple"
+        )),
+        (Some(reuse), Pipeline::Single(depth)) if reuse < depth.into() => Err(format!(
+            "--reuse {reuse} (--no-keepalive is 1) and --pipeline {depth}: a connection never has so many in flight, so lower --pipeline"
+        )),
         _ => Ok(()),
     }
 }

@@ -14,10 +14,10 @@
 
 pub use crate::measure::failure::Failure;
 
+use crate::measure::breakdown::Breakdown;
 use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase};
 use crate::measure::links::Links;
-use crate::measure::breakdown::Breakdown;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{collections::VecDeque, mem, task::Waker};
 

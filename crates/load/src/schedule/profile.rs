@@ -136,7 +136,9 @@ mod tests {
     fn a_ramp_offers_the_mean_of_its_rates() {
         let stages = [stage(100.0, 300.0, 2.0), stage(50.0, 50.0, 4.0)];
         let profile = Profile::staged(Duration::from_secs(1), &stages);
-        for (seconds, requests) in [(0.5, 50.0), (1.0, 100.0), (2.0, 250.0), (3.0, 500.0), (5.0, 600.0), (7.0, 700.0), (9.0, 800.0)] {
+        for (seconds, requests) in
+            [(0.5, 50.0), (1.0, 100.0), (2.0, 250.0), (3.0, 500.0), (5.0, 600.0), (7.0, 700.0), (9.0, 800.0)]
+        {
             assert!((profile.requests(seconds * 1e9) - requests).abs() < 1e-6, "{seconds}");
             assert!((profile.due_ns(requests) - seconds * 1e9).abs() < 1.0, "{requests}");
         }

@@ -1,12 +1,14 @@
 //! Flags for HTTP targets and their translation into generator options.
 
+use super::address::ConnectTo;
 use super::address::{self, Protocol, Url};
 use super::tls::Tls;
-use super::address::ConnectTo;
 use super::{first_given, names, secrets, usage};
 use brunt_lab::Error;
 use brunt_load::Target;
-use brunt_load::http::{Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary};
+use brunt_load::http::{
+    Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary,
+};
 use brunt_results::{Count, Size};
 use std::path::PathBuf;
 use std::{fs, sync::Arc, time::Duration};
@@ -159,11 +161,15 @@ impl Flags {
             (Some(depth), false) => Pipeline::Batches(depth),
         };
         let vary = self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed });
-        let prepare = |HostRequests { targets, .. }: &HostRequests| match Filled::new(&template, targets, pipeline, reuse, seed)? {
-            Some(_) if vary.is_some() => Err("--vary and placeholders: requests differ already; leave --vary out".to_owned()),
-            Some(filled) => Ok(Requests::Filled(Arc::new(filled))),
-            None => Ok(Requests::Rendered(Arc::new(Rendered::render(&template, targets, vary, pipeline, reuse)?))),
-        };
+        let prepare =
+            |HostRequests { targets, .. }: &HostRequests| match Filled::new(&template, targets, pipeline, reuse, seed)?
+            {
+                Some(_) if vary.is_some() => {
+                    Err("--vary and placeholders: requests differ already; leave --vary out".to_owned())
+                }
+                Some(filled) => Ok(Requests::Filled(Arc::new(filled))),
+                None => Ok(Requests::Rendered(Arc::new(Rendered::render(&template, targets, vary, pipeline, reuse)?))),
+            };
         let prepared = hosts.iter().map(|host| prepare(host).map_err(Error::Usage)).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),

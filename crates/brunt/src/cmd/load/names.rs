@@ -4,6 +4,7 @@ use super::address::{Protocol, Url};
 use super::format::{or_dash, supported, three_digits, time};
 use super::usage;
 use brunt_lab::Error;
+use brunt_results::Threshold;
 use brunt_results::result::{Named, PartFigures};
 use std::fmt::Write;
 
@@ -17,7 +18,10 @@ pub(super) fn of(given: &[String], urls: &[Url]) -> Result<(Vec<String>, Vec<u16
         return usage(format!("--names has {} names for {} URLs: give one for each", given.len(), urls.len()));
     }
     if let Some(name) = given.iter().find(|name| !is_valid(name)) {
-        return usage(format!("--names: '{}' is not a name of 1 to {LONGEST} characters without : < > and blanks", name.escape_debug()));
+        return usage(format!(
+            "--names: '{}' is not a name of 1 to {LONGEST} characters without : < > and blanks",
+            name.escape_debug()
+        ));
     }
     if given.is_empty() && !(2..=MOST).contains(&urls.len()) {
         return Ok(Default::default());
@@ -38,6 +42,17 @@ pub(super) fn of(given: &[String], urls: &[Url]) -> Result<(Vec<String>, Vec<u16
         numbers.push(u16::try_from(number).map_err(|_| Error::Usage(format!("--names: at most {} names", u16::MAX)))?);
     }
     Ok((names, numbers))
+}
+
+/// Checks that the load has every name that a bound is about.
+pub(super) fn check(bounds: &[Threshold], names: &[String]) -> Result<(), Error> {
+    let is_unknown = |bound: &&Threshold| bound.name.as_ref().is_some_and(|name| !names.contains(name));
+    let Some(bound) = bounds.iter().find(is_unknown) else { return Ok(()) };
+    let known = match names {
+        [] => "none of its parts has a name".to_owned(),
+        names => format!("its names are {}", names.join(", ")),
+    };
+    usage(format!("--fail-if '{bound}' is about a part that the load does not have: {known}"))
 }
 
 fn is_valid(name: &str) -> bool {
@@ -90,9 +105,16 @@ mod tests {
 
     #[test]
     fn the_table_in_full() {
-        let response = LatencySummary { count: 200, p50_us: Some(80.0), p99_us: Some(900.0), max_us: Some(1500.0), ..Default::default() };
+        let response = LatencySummary {
+            count: 200,
+            p50_us: Some(80.0),
+            p99_us: Some(900.0),
+            max_us: Some(1500.0),
+            ..Default::default()
+        };
         let part = |name: &str, failed| {
-            let figures = PartFigures { completed: 200, failed, rate: 20.0, response: response.clone(), ..Default::default() };
+            let figures =
+                PartFigures { completed: 200, failed, rate: 20.0, response: response.clone(), ..Default::default() };
             Named { name: name.to_owned(), figures }
         };
         let expected = "\

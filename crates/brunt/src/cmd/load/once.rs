@@ -86,7 +86,9 @@ fn received(reply: &Reply) -> String {
 pub(super) fn failure(exchange: &Exchange) -> Option<String> {
     let wrong = exchange.replies.iter().find(|reply| !reply.is_expected);
     let unexpected = wrong.map(|reply| match reply.status {
-        Some(status) => format!("status {status} with {} of body is not as expected (--expect-...)", bytes(reply.body.len() as f64)),
+        Some(status) => {
+            format!("status {status} with {} of body is not as expected (--expect-...)", bytes(reply.body.len() as f64))
+        }
         None => "the reply is not what was sent".to_owned(),
     });
     exchange.error.clone().or(unexpected)
@@ -148,7 +150,10 @@ hi\\u{1b}[0m
         (exchange.replies[0].is_expected, exchange.replies[0].keeps, exchange.done) = (false, false, None);
         let shown = page(&exchange, Duration::ZERO, false);
         assert!(shown.contains("\n... 24 B more, which -v shows\n"), "{shown}");
-        assert!(shown.contains("  done                -  status 200, 1.02 KiB of body, then the target closes"), "{shown}");
+        assert!(
+            shown.contains("  done                -  status 200, 1.02 KiB of body, then the target closes"),
+            "{shown}"
+        );
         assert!(page(&exchange, Duration::ZERO, true).contains(&"x".repeat(SHOWN + 24)));
         assert!(failure(&exchange).unwrap().starts_with("status 200 with 1.02 KiB"));
         exchange.error = Some("no complete reply within 2s".to_owned());

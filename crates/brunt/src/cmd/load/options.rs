@@ -5,7 +5,7 @@
 
 use super::address::{self, Protocol, Url};
 use super::format::plural;
-use super::{Args, Arrival, first_given, stages, usage};
+use super::{Args, Arrival, first_given, names, stages, usage};
 use brunt_lab::Error;
 use brunt_load::{Options, Stage, Target};
 use brunt_meter::doctor::{self, Facts};
@@ -60,11 +60,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
     let seed = args.seed.unwrap_or_else(clock);
     let target = target(args, &urls, rate.is_some(), seed)?;
     let hosts = target.addresses().len() as u64;
-    let names = target.names();
-    if let Some(bound) = args.fail_if.iter().find(|bound| bound.name.as_ref().is_some_and(|name| !names.contains(name))) {
-        let names = if names.is_empty() { "none of its parts has a name".to_owned() } else { format!("its names are {}", names.join(", ")) };
-        return usage(format!("--fail-if '{bound}' is about a part of the load that it does not have: {names}"));
-    }
+    names::check(&args.fail_if, target.names())?;
     if connections < hosts {
         return usage(format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
@@ -311,7 +307,10 @@ mod tests {
         assert!(http.expect.statuses.contains(204) && !http.expect.statuses.contains(404));
         let flags = "--no-keepalive -X PUT -H Accept:*/* --body x --expect-status 404 --expect-length 3B --http1.0";
         let http = http_of(&format!("http://127.0.0.1/ {flags}"));
-        assert_eq!((http.hosts[0].address.tcp().unwrap().port(), http.reuse, http.expect.length), (80, Some(1), Some(3)));
+        assert_eq!(
+            (http.hosts[0].address.tcp().unwrap().port(), http.reuse, http.expect.length),
+            (80, Some(1), Some(3))
+        );
         assert!(!http.expect.statuses.contains(204) && http.expect.statuses.contains(404));
     }
 

@@ -77,7 +77,8 @@ pub(super) fn of(args: &Args, duration: Duration) -> Result<Vec<Stage>, Error> {
     if stages.is_empty() {
         return Ok(stages);
     }
-    let conflicts = [("--steady", args.steady), ("-n", args.requests.is_some()), ("--compare", args.comparison.compare)];
+    let conflicts =
+        [("--steady", args.steady), ("-n", args.requests.is_some()), ("--compare", args.comparison.compare)];
     let of_stages = [
         ("-R", args.rate.is_some()),
         ("--rate-per-core", args.rate_per_core.is_some()),
@@ -133,14 +134,22 @@ mod tests {
         assert!("20k".parse::<RateRange>().unwrap().is_constant());
         let stage: TimedRate = "1k:5k@1m".parse().unwrap();
         assert_eq!((stage.rate.highest(), stage.length.0), (5e3, Duration::from_secs(60)));
-        for (text, says) in [("5k", "5k@1m"), ("5k@", "''"), ("x@1s", "'x'"), ("1:2:3@1s", "'2:3'"), ("5k@0s", "0s"), ("0@1s", "'0'")] {
+        for (text, says) in
+            [("5k", "5k@1m"), ("5k@", "''"), ("x@1s", "'x'"), ("1:2:3@1s", "'2:3'"), ("5k@0s", "0s"), ("0@1s", "'0'")]
+        {
             assert!(text.parse::<TimedRate>().unwrap_err().contains(says), "{text}");
         }
     }
 
     #[test]
     fn the_table_in_full() {
-        let response = LatencySummary { count: 2000, p50_us: Some(80.0), p99_us: Some(900.0), max_us: Some(1500.0), ..Default::default() };
+        let response = LatencySummary {
+            count: 2000,
+            p50_us: Some(80.0),
+            p99_us: Some(900.0),
+            max_us: Some(1500.0),
+            ..Default::default()
+        };
         let figures = PartFigures { completed: 2000, failed: 1, rate: 2000.0, response, ..Default::default() };
         let step = Step { start_s: 0.0, end_s: 1.0, offered_rate: 2001.0, figures };
         let expected = "     from s offered/s     per s    failed       p50       p99       max\n        \

@@ -2,8 +2,8 @@
 //!
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
-use super::{names, stages};
 use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
+use super::{names, stages};
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses, Server};
 use brunt_results::{Cores, Percentile, RunResult};
@@ -361,7 +361,10 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
         assert_eq!(page(&Facts { result: &result, env: &env, no_server: None, percentiles: &[] }), expected);
         let percentiles = ["97.5", "p50", "97.5"].map(|text| text.parse().unwrap());
         let chosen = page(&Facts { result: &result, env: &env, no_server: None, percentiles: &percentiles });
-        assert!(chosen.contains("    mean      p50    p97.5      max\n  response     66.0 us  60.0 us   240 us  18.0 ms\n"), "{chosen}");
+        assert!(
+            chosen.contains("    mean      p50    p97.5      max\n  response     66.0 us  60.0 us   240 us  18.0 ms\n"),
+            "{chosen}"
+        );
     }
 
     #[test]

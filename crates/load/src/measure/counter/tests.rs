@@ -102,7 +102,12 @@ proptest! {
 
 #[test]
 fn a_million_waiting_requests_take_a_hundred_cells() {
-    let schedule = Schedule::new(Arrival::Constant, Profile::constant(1e6), 1, Share { thread: 0, threads: 1, connections: 1, group: 1 });
+    let schedule = Schedule::new(
+        Arrival::Constant,
+        Profile::constant(1e6),
+        1,
+        Share { thread: 0, threads: 1, connections: 1, group: 1 },
+    );
     let mut counter = Counter::new(&counting(100), Some(&schedule));
     counter.begin(START);
     let part = counter.walk(START + 1100 * MS).end(Some(&schedule), u64::MAX);
