@@ -27,6 +27,7 @@ pub fn result(figures: Figures, offered_rate: Option<f64>) -> RunResult {
         p99_us: Some(p50_us * 3.0),
         p999_us: Some(p50_us * 5.0),
         max_us: Some(p50_us * 9.0),
+        ..LatencySummary::default()
     };
     let mut result = RunResult {
         load: result::Load { measured_s: 3.0, ..Default::default() },

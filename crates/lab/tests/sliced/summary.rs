@@ -11,5 +11,6 @@ pub fn summary(count: u64, p50: f64) -> LatencySummary {
         p99_us: Some(p50 * 2.0),
         p999_us: Some(p50 * 4.0),
         max_us: Some(p50 * 9.0),
+        ..LatencySummary::default()
     }
 }

@@ -35,7 +35,7 @@ fn statuses(all: &[(&str, u64)]) -> BTreeMap<String, u64> {
 /// Microseconds: mean, median, 90th, 99th, 99.9th percentile, largest.
 fn times(count: u64, us: [Option<f64>; 6]) -> LatencySummary {
     let [mean_us, p50_us, p90_us, p99_us, p999_us, max_us] = us;
-    LatencySummary { count, mean_us, p50_us, p90_us, p99_us, p999_us, max_us }
+    LatencySummary { count, mean_us, p50_us, p90_us, p99_us, p999_us, max_us, ..LatencySummary::default() }
 }
 
 #[track_caller]

@@ -324,19 +324,18 @@ impl Scheduler {
     /// Ends the drain: records unanswered requests, and returns the schedule as far as it was taken.
     pub fn finish(&mut self, now_ns: u64) -> Option<Schedule> {
         let open_loop = self.schedule.is_some();
-        let unanswered = move |slot: &Slot| match slot.state() {
+        let is_unanswered = move |slot: &Slot| match slot.state() {
             State::InFlight { intended, .. } => Some(intended),
             State::Assigned { intended } => open_loop.then_some(intended),
             State::Closed | State::Idle => None,
         };
         let (names, pipelines) = (&self.names, &self.pipelines);
-        let of_connection = |(index, oldest)| {
+        let unanswered = self.slots.iter().enumerate().flat_map(|(index, oldest)| {
             let queued = pipelines.get(index).into_iter().flat_map(|pipeline| &pipeline.queued);
             let mut names = names.get(index).into_iter().flatten().copied();
             // Those without a name were not sent, and are the last.
-            iter::once(oldest).chain(queued).filter_map(unanswered).map(move |intended| (intended, names.next()))
-        };
-        let unanswered = self.slots.iter().enumerate().flat_map(of_connection);
+            iter::once(oldest).chain(queued).filter_map(is_unanswered).map(move |intended| (intended, names.next()))
+        });
         let requeued = self.requeued.iter().map(|intended| (*intended, None));
         self.recorder.finish(now_ns, unanswered.chain(requeued));
         self.schedule.take()

@@ -69,7 +69,7 @@ impl Field {
     /// # Errors
     /// One line with the placeholder, what is wrong with it and the remedy.
     pub fn parse(inner: &str, place: Place) -> Result<Option<Self>, String> {
-        let wrong = |remedy: &str| Err(format!("'{{{inner}}}' {remedy}"));
+        let message = |remedy: &str| format!("'{{{inner}}}' {remedy}");
         Ok(Some(match inner.split_once(':') {
             None if inner == "seq" => Self::Seq,
             None if inner == "uuid" => Self::Uuid,
@@ -77,10 +77,10 @@ impl Field {
                 let ends = range.split_once("..").map(|(low, high)| (low.parse(), high.parse()));
                 match ends {
                     Some((Ok(low), Ok(high))) if low <= high => Self::Rand(low, high),
-                    _ => return wrong("needs two whole numbers, the lower one first: {rand:1..6}"),
+                    _ => return Err(message("needs two whole numbers, the lower one first: {rand:1..6}")),
                 }
             }
-            Some(("line", path)) => Self::Lines(read(path, place).or_else(|why| wrong(&why))?),
+            Some(("line", path)) => Self::Lines(read(path, place).map_err(|why| message(&why))?),
             _ => return Ok(None),
         }))
     }

@@ -1,7 +1,7 @@
 //! Targets with exactly known behaviour, on plain threads, and reference clients to compare the generator with.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use brunt_load::{Arrival, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
+use brunt_load::{Arrival, Options, Report, Silent, Target, schedule::Profile, schedule::Schedule, schedule::Share};
 use brunt_runtime::net::Address;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -315,7 +315,7 @@ fn arrivals(options: &Options) -> Vec<u64> {
                 connections: options.connections,
                 group: options.threads.len(),
             };
-            let mut schedule = Schedule::new(options.arrival, options.rate.unwrap(), options.seed, share);
+            let mut schedule = Schedule::new(options.arrival, Profile::constant(options.rate.unwrap()), options.seed, share);
             std::iter::from_fn(move || (schedule.peek() < end).then(|| schedule.take()))
         })
         .collect();
