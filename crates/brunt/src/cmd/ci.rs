@@ -23,13 +23,13 @@ pub(super) enum Outcome {
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Flags {
+pub(super) struct CiFlags {
     /// Write the checks as a JUnit file: bounds and verdict, each a test case
     #[arg(long, value_name = "FILE", help_heading = "Result")]
     junit: Option<PathBuf>,
 }
 
-impl Flags {
+impl CiFlags {
     /// Tells of the checks: in the JUnit file, and in GitHub Actions by annotations and in the summary of the job, which also
     /// has `page`. `command` is the name of the suite.
     pub(super) fn report(&self, command: &str, seconds: f64, checks: &[Check], page: &str) -> Result<(), Error> {

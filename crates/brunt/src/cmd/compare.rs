@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    ci: ci::Flags,
+    ci: ci::CiFlags,
     /// Exit with 0 even if most trials are not trustworthy
     #[arg(long)]
     allow_untrusted: bool,

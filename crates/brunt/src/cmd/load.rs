@@ -140,7 +140,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE|-", help_heading = "Result")]
     json: Option<PathBuf>,
     #[command(flatten)]
-    ci: ci::Flags,
+    ci: ci::CiFlags,
     /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing existing ones
     #[arg(long, value_name = "DIR", help_heading = "Result")]
     out: Option<PathBuf>,
