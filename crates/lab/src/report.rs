@@ -13,6 +13,7 @@ mod live;
 mod markdown;
 mod multi_run;
 mod notes;
+mod p99_interval;
 mod percentiles;
 mod published;
 mod row;
@@ -86,7 +87,7 @@ pub fn read_from(store: &RunDirectory) -> io::Result<Report> {
             let beside = Colocation::new(&trials, |repeat| store.colocated(cell.id(), repeat));
             let mut row = Row::new(cell.clone(), trials);
             row.colocated = beside;
-            row.figures.p99_interval = percentiles::p99_interval(&row, store);
+            row.figures.p99_interval = p99_interval::p99_interval(&row, store);
             let idle = own.iter().filter_map(|env| env.idle.clone());
             row.figures.idle = idle.max_by(|a, b| a.cpu_percent.total_cmp(&b.cpu_percent));
             rows.push(row);

@@ -43,7 +43,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             offered_rate: options.rate,
             waited: open.then_some(counters.waited),
         },
-        latency: totals.latency.summary(&options.percentiles),
+        latency: totals.latency.summary(&options.percentiles, target.http().is_some()),
         errors: counters.errors.clone(),
         bytes: counters.bytes.clone(),
         responses: target.http().map(|_| totals.counters.replies.responses()),

@@ -169,6 +169,22 @@ fn excess_bytes_are_a_protocol_error_with_a_reply_and_after_it() {
 }
 
 #[test]
+fn a_close_within_a_reply_truncates_it() {
+    for protocol in PROTOCOLS {
+        let half = |mut stream: Peer| {
+            let _ = read_one(&mut stream).map(|message| stream.write_all(&message[..SIZE / 2]));
+        };
+        let result = run_on_time(&short(target_on(protocol, half))).result;
+        assert_eq!((result.requests.completed, result.errors.total()), (0, result.errors.truncated));
+        assert!(
+            result.errors.truncated >= 2 && result.errors.truncated == result.requests.failed,
+            "{:?}",
+            result.errors
+        );
+    }
+}
+
+#[test]
 fn closed_connections_are_resets_and_reopened_with_pauses() {
     for protocol in PROTOCOLS {
         let result = run_on_time(&short(target_on(protocol, |mut stream| drop(read_one(&mut stream))))).result;

@@ -159,6 +159,9 @@ pub struct Latency {
     pub response: LatencySummary,
     /// done - sent, of completed requests.
     pub service: LatencySummary,
+    /// First byte of the reply - sent, of completed requests. Of HTTP alone.
+    #[serde(default)]
+    pub first_byte: Option<LatencySummary>,
     /// sent - intended, without the time spent waiting for a free connection: the generator's own lateness.
     pub lag: LatencySummary,
     /// done - intended, of failed requests.
@@ -172,8 +175,11 @@ pub struct Errors {
     pub connect: u64,
     /// No complete reply within the timeout.
     pub timeout: u64,
-    /// The peer closed or reset the connection.
+    /// The peer reset the connection, or closed it before the first byte of a reply.
     pub reset: u64,
+    /// The peer closed the connection within a reply.
+    #[serde(default)]
+    pub truncated: u64,
     /// The reply was not as expected: wrong bytes, too many bytes, bad framing.
     pub protocol: u64,
     /// The reply was well formed and reported a failure, as by an HTTP status.
@@ -188,6 +194,7 @@ impl Errors {
         self.connect += more.connect;
         self.timeout += more.timeout;
         self.reset += more.reset;
+        self.truncated += more.truncated;
         self.protocol += more.protocol;
         self.status += more.status;
         self.mismatch += more.mismatch;
@@ -199,11 +206,12 @@ impl Errors {
     }
 
     /// The counts by name of the kind.
-    pub fn by_kind(&self) -> [(&'static str, u64); 6] {
+    pub fn by_kind(&self) -> [(&'static str, u64); 7] {
         [
             ("connect", self.connect),
             ("timeout", self.timeout),
             ("reset", self.reset),
+            ("truncated", self.truncated),
             ("protocol", self.protocol),
             ("status", self.status),
             ("mismatch", self.mismatch),

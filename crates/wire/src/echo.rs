@@ -161,6 +161,11 @@ impl Checker {
         self.feed_piece(pattern, message, bytes)
     }
 
+    /// Whether a part of the reply was received.
+    pub fn has_begun(&self) -> bool {
+        self.received > 0
+    }
+
     #[inline(never)]
     fn feed_piece(&mut self, pattern: &Pattern, message: MessageId, bytes: &[u8]) -> Check {
         let (piece, extra) = self.split(pattern.size, bytes);

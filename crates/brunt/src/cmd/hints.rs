@@ -2,13 +2,12 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-const ELSEWHERE: [(&str, &str); 21] = [
+const ELSEWHERE: [(&str, &str); 20] = [
     ("--data", "--body"),
     ("--data-raw", "--body"),
     ("--data-binary", "--body"),
     ("--body-file", "--body @FILE"),
     ("--request", "-X"),
-    ("--method", "-X"),
     ("--concurrency", "-c"),
     ("--clients", "-c"),
     ("--users", "-c"),

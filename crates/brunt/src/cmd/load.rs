@@ -3,11 +3,11 @@
 //! Results go to stdout and to files, everything else to stderr. Files that cannot be written are reported before the
 //! load starts. This module defines the flags and the sequence; it computes no figures.
 
+mod absent;
 mod address;
 mod calibration;
 mod compare;
 mod conclude;
-mod connections;
 mod counts;
 mod format;
 mod http;
@@ -338,7 +338,7 @@ impl Args {
         });
 
         env.absent.extend(absent);
-        env.absent.extend(connections::absent(&result.connections));
+        env.absent.extend(absent::of(&result));
         env.steal_percent = result.host.steal_percent;
         if let Some(why) = env.absent.get("host.steal_percent").cloned() {
             env.absent.insert("steal_percent".to_owned(), why);

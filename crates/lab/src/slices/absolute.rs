@@ -116,6 +116,7 @@ fn latency(slices: &[&Slice], closed: bool) -> Result<Latency, String> {
     Ok(Latency {
         response: LatencySummary::of(&response),
         service: LatencySummary::of(&service),
+        first_byte: None,
         lag: LatencySummary::of(&lag),
         error: LatencySummary::default(),
     })

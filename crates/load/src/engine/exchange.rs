@@ -39,6 +39,9 @@ pub trait Exchange: Sized + 'static {
     /// Checks the next bytes of the reply, at least one.
     fn check(&self, state: &mut Self::State, bytes: &[u8]) -> Reply;
 
+    /// Whether a part of the reply was received.
+    fn has_begun(&self, state: &Self::State) -> bool;
+
     /// Whether the connection carries no request after the current one.
     #[inline(always)]
     fn is_last(&self, _state: &Self::State) -> bool {
@@ -219,7 +222,7 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
             }
         };
         self.answered = true;
-        if !core.scheduler.record_reply(self.index, now, reply, |_| ()) {
+        if !core.scheduler.record_reply(self.index, now, reply, None, |_| ()) {
             return Step::End(Some(Failure::Timeout));
         }
         let last = core.protocol.is_last(&self.state);
@@ -242,8 +245,9 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
     }
 
     #[cold]
-    fn end_of_stream(&mut self, _: &mut Core<X>, _: u64) -> Step<Option<Failure>> {
-        Step::End(Some(Failure::Reset))
+    fn end_of_stream(&mut self, core: &mut Core<X>, _: u64) -> Step<Option<Failure>> {
+        let is_truncated = core.protocol.has_begun(&self.state);
+        Step::End(Some(if is_truncated { Failure::Truncated } else { Failure::Reset }))
     }
 
     fn closed_idle() -> Option<Failure> {

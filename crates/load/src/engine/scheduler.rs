@@ -196,8 +196,8 @@ impl Scheduler {
         Action::Send
     }
 
-    /// Records a complete reply to the oldest request of a connection, correct or a failure; `count` adds what else is
-    /// counted of it. Returns false if the request had timed out: the connection must be closed. Otherwise the caller
+    /// Records a complete reply to the oldest request of a connection, correct or a failure, whose first byte came at
+    /// `first_ns` if not now; `count` adds what else is counted of it. Returns false if the request had timed out: the connection must be closed. Otherwise the caller
     /// continues with [`Self::remove_oldest`], [`Self::next_request`] or [`Self::suspend`].
     #[inline(always)]
     pub fn record_reply(
@@ -205,6 +205,7 @@ impl Scheduler {
         index: u32,
         now_ns: u64,
         reply: Result<(), Failure>,
+        first_ns: Option<u64>,
         count: impl FnOnce(&mut Counters),
     ) -> bool {
         let Some((intended, sent)) = self.slots[index as usize].times() else {
@@ -221,7 +222,7 @@ impl Scheduler {
             Ok(()) => {
                 let is_in_window = now_ns >= self.recorder.open_ns;
                 let replies = &mut self.replies[index as usize];
-                self.recorder.completed(now_ns, intended, sent, |counters| {
+                self.recorder.completed(now_ns, intended, sent, first_ns, |counters| {
                     *replies = replies.saturating_add(u32::from(is_in_window));
                     count(counters);
                 });

@@ -11,18 +11,31 @@ use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-/// The four distributions of [`Latency`], in nanoseconds.
+/// The distributions of [`Latency`], in nanoseconds.
 pub struct Distributions {
     pub response: Histogram<u64>,
     pub service: Histogram<u64>,
     pub lag: Histogram<u64>,
     pub error: Histogram<u64>,
+    /// Of replies that came in several receives.
+    pieces: Option<PiecesSum>,
+}
+
+struct PiecesSum {
+    first_byte: Histogram<u64>,
+    service: Histogram<u64>,
+}
+
+impl Default for PiecesSum {
+    fn default() -> Self {
+        Self { first_byte: new_histogram(), service: new_histogram() }
+    }
 }
 
 impl Default for Distributions {
     fn default() -> Self {
         let [response, service, lag, error] = [(); 4].map(|()| new_histogram());
-        Self { response, service, lag, error }
+        Self { response, service, lag, error, pieces: None }
     }
 }
 
@@ -32,6 +45,11 @@ impl Distributions {
         interval.service.merge_into(&mut self.service);
         interval.lag.merge_into(&mut self.lag);
         interval.error.merge_into(&mut self.error);
+        if let Some(pieces) = &mut interval.pieces {
+            let sum = self.pieces.get_or_insert_default();
+            pieces.first_byte.merge_into(&mut sum.first_byte);
+            pieces.service.merge_into(&mut sum.service);
+        }
     }
 
     /// Adds what a closed loop does not record: for every request with a reply, response = service and lag = 0.
@@ -45,19 +63,37 @@ impl Distributions {
         add(&mut self.service, &other.service);
         add(&mut self.lag, &other.lag);
         add(&mut self.error, &other.error);
+        if let Some(other) = &other.pieces {
+            let sum = self.pieces.get_or_insert_default();
+            add(&mut sum.first_byte, &other.first_byte);
+            add(&mut sum.service, &other.service);
+        }
+    }
+
+    /// Times to the first byte of all replies of a protocol that tells them: a reply that came in one receive had its first
+    /// byte when it was complete.
+    pub fn first_byte(&self) -> Histogram<u64> {
+        let mut times = self.service.clone();
+        if let Some(pieces) = &self.pieces {
+            times.subtract(&pieces.service).expect("pieces are a part of all, with the same bounds");
+            add(&mut times, &pieces.first_byte);
+        }
+        times
     }
 
     fn by_tag(&self) -> [(&'static str, &Histogram<u64>); 4] {
         [("response", &self.response), ("service", &self.service), ("lag", &self.lag), ("error", &self.error)]
     }
 
-    pub fn summary(&self, percentiles: &[Percentile]) -> Latency {
-        let [response, service, lag, error] = self.by_tag().map(|(_, histogram)| {
+    /// `tells_first_byte`: the protocol tells when the first byte of a reply came.
+    pub fn summary(&self, percentiles: &[Percentile], tells_first_byte: bool) -> Latency {
+        let summary = |histogram: &Histogram<u64>| {
             let mut summary = LatencySummary::of(histogram);
             summary.add(percentiles, histogram);
             summary
-        });
-        Latency { response, service, lag, error }
+        };
+        let [response, service, lag, error] = self.by_tag().map(|(_, histogram)| summary(histogram));
+        Latency { response, service, first_byte: tells_first_byte.then(|| summary(&self.first_byte())), lag, error }
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Interval {
     /// done - intended. In a closed loop only of requests without a correct reply: for the others it equals `service`.
     pub response: RawHistogram,
     pub service: RawHistogram,
+    /// Of replies that came in several receives; made by the first one.
+    pub pieces: Option<Box<Pieces>>,
     /// sent - intended, as far as the generator caused it. Empty in a closed loop, where it is 0 by definition.
     pub lag: RawHistogram,
     pub error: RawHistogram,
@@ -89,7 +91,22 @@ impl Interval {
         for histogram in [&mut self.response, &mut self.service, &mut self.lag, &mut self.error] {
             histogram.clear();
         }
+        if let Some(pieces) = &mut self.pieces {
+            pieces.first_byte.clear();
+            pieces.service.clear();
+        }
     }
+}
+
+/// Times of completed requests whose reply came in several receives. The first byte of every other reply came when its last
+/// one did, so these and [`Interval::service`] give the times to the first byte of all requests, and a reply that comes whole
+/// costs nothing more.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Pieces {
+    /// First byte - sent.
+    pub first_byte: RawHistogram,
+    /// done - sent; a part of [`Interval::service`].
+    pub service: RawHistogram,
 }
 
 /// Counts of replies by status, and the bytes of their bodies. Counted for every reply, so the status that came first, nearly

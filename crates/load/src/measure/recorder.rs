@@ -166,9 +166,17 @@ impl Recorder {
         self.current.counters.sent += more;
     }
 
-    /// A request has its complete, correct reply now. `count` adds what else is counted of a reply.
+    /// A request has its complete, correct reply now, whose first byte came at `first_ns` if not now. `count` adds what else
+    /// is counted of a reply.
     #[inline]
-    pub fn completed(&mut self, now_ns: u64, intended_ns: u64, sent_ns: u64, count: impl FnOnce(&mut Counters)) {
+    pub fn completed(
+        &mut self,
+        now_ns: u64,
+        intended_ns: u64,
+        sent_ns: u64,
+        first_ns: Option<u64>,
+        count: impl FnOnce(&mut Counters),
+    ) {
         if !self.answered(now_ns, intended_ns) {
             return;
         }
@@ -179,10 +187,20 @@ impl Recorder {
             if !self.closed_loop {
                 self.current.response.record(now_ns - intended_ns);
             }
+            if let Some(first_ns) = first_ns {
+                self.came_in_pieces(first_ns.saturating_sub(sent_ns), now_ns - sent_ns);
+            }
         }
         if self.notes_replies {
             self.note_reply(now_ns, intended_ns);
         }
+    }
+
+    #[inline(never)]
+    fn came_in_pieces(&mut self, first_byte_ns: u64, service_ns: u64) {
+        let pieces = self.current.pieces.get_or_insert_default();
+        pieces.first_byte.record(first_byte_ns);
+        pieces.service.record(service_ns);
     }
 
     #[inline(never)]

@@ -67,6 +67,10 @@ impl Exchange for Echo {
         }
     }
 
+    fn has_begun(&self, state: &State) -> bool {
+        state.checker.has_begun()
+    }
+
     #[inline(always)]
     fn is_last(&self, state: &State) -> bool {
         // The comparison spares the division where there is no limit.

@@ -315,7 +315,8 @@ fn arrivals(options: &Options) -> Vec<u64> {
                 connections: options.connections,
                 group: options.threads.len(),
             };
-            let mut schedule = Schedule::new(options.arrival, Profile::constant(options.rate.unwrap()), options.seed, share);
+            let mut schedule =
+                Schedule::new(options.arrival, Profile::constant(options.rate.unwrap()), options.seed, share);
             std::iter::from_fn(move || (schedule.peek() < end).then(|| schedule.take()))
         })
         .collect();

@@ -60,16 +60,17 @@ fn a_server_that_stalls_within_a_reply_times_out_and_loses_the_whole_batch() {
 }
 
 #[test]
-fn a_close_within_a_reply_is_a_reset() {
-    for half in [
-        "HTTP/1.1 200 OK\r\nContent-Le",
-        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
-        "",
+fn a_close_within_a_reply_truncates_it_and_before_one_is_a_reset() {
+    for (half, kind) in [
+        ("H", "truncated"),
+        ("HTTP/1.1 200 OK\r\nContent-Le", "truncated"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "truncated"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", "truncated"),
+        ("", "reset"),
     ] {
         let (address, _) = web(move |stream, _| say_last(stream, half));
         let result = run_on_time(&short(get(address)));
-        assert_all(&result, "reset", 2);
+        assert_all(&result, kind, 2);
         assert_eq!(result.requests.completed, 0, "{half}");
         // Pauses of 1, 2, 4 ... 256 ms.
         assert!(result.connections.opened <= 24, "{:?}", result.connections);

@@ -5,6 +5,7 @@ mod common;
 
 mod connections;
 mod faults;
+mod first_byte;
 mod hosts;
 mod pipelines;
 mod replies;

@@ -48,7 +48,7 @@ impl Latency {
         if percentiles.is_empty() {
             return Ok(());
         }
-        let Self { response, service, lag, error } = self;
+        let Self { response, service, lag, error, first_byte: _ } = self;
         for (tag, summary) in [("response", response), ("service", service), ("lag", lag), ("error", error)] {
             summary.add(percentiles, &hlog::distribution(hlog, tag)?);
         }

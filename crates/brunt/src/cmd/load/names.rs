@@ -117,10 +117,9 @@ mod tests {
                 PartFigures { completed: 200, failed, rate: 20.0, response: response.clone(), ..Default::default() };
             Named { name: name.to_owned(), figures }
         };
-        let expected = "\
-  by name                 requests    failed     per s       p50       p99       max
-  /                            200         0      20.0   80.0 us         -   1.50 ms
-  /a/longer/path?q=1           200         3      20.0   80.0 us         -   1.50 ms
+        let expected = "  by name             requests    failed     per s       p50       p99       max
+  /                        200         0      20.0   80.0 us         -   1.50 ms
+  /a/longer/path?q=1       200         3      20.0   80.0 us         -   1.50 ms
 ";
         assert_eq!(table(&[part("/", 0), part("/a/longer/path?q=1", 3)]), expected);
         assert_eq!(table(&[]), "");

@@ -133,11 +133,11 @@ mod tests {
 <
 hi\\u{1b}[0m
 
-  lookup          0 ns
-  connected    80.0 us  127.0.0.1:80
-  sent         90.0 us  61 B
-  first byte   1.50 ms
-  done         1.60 ms  status 200, 7 B of body
+  lookup           0 ns
+  connected     80.0 us  127.0.0.1:80
+  sent          90.0 us  58 B
+  first byte    1.50 ms
+  done          1.60 ms  status 200, 7 B of body
 ";
         assert_eq!(page(&exchange(), Duration::ZERO, false), expected);
         assert_eq!(failure(&exchange()), None);

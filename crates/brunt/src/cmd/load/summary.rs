@@ -114,11 +114,17 @@ fn latency(rows: &mut Rows, facts: &Facts) {
     let cells = |cells: &[String]| cells.iter().map(|cell| format!("{cell:>8}")).collect::<Vec<_>>().join(" ");
     rows.row("", &cells(&columns));
     let all = &facts.result.latency;
-    for (name, summary) in
-        [("response", &all.response), ("service", &all.service), ("lag", &all.lag), ("error", &all.error)]
-    {
-        // Failed requests have a row only if there are any.
-        if name != "error" || summary.count > 0 {
+    // Where every reply came in one receive, the first byte came when the last one did.
+    let first_byte = all.first_byte.as_ref().filter(|times| **times != all.service);
+    let error = Some(&all.error).filter(|times| times.count > 0);
+    for (name, summary) in [
+        ("response", Some(&all.response)),
+        ("service", Some(&all.service)),
+        ("first byte", first_byte),
+        ("lag", Some(&all.lag)),
+        ("error", error),
+    ] {
+        if let Some(summary) = summary {
             let shown = columns.iter().map(|column| or_dash(supported(summary, column), time));
             rows.row(name, &cells(&shown.collect::<Vec<_>>()));
         }

@@ -49,9 +49,9 @@ fn waiting_for_capacity_is_not_lag() {
     }
     assert_eq!(test.scheduler.dispatch(START + 20 * MS), Due::NoCapacity);
     // Two replies at 45 ms: two of the three due requests are sent at once, the third waits.
-    assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), |_| ()));
+    assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), None, |_| ()));
     test.scheduler.remove_oldest(0);
-    assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), |_| ()));
+    assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), None, |_| ()));
     test.scheduler.remove_oldest(0);
     assert_eq!((test.request(0, START + 45 * MS), test.request(0, START + 45 * MS)), (1, 1));
     assert_eq!(test.scheduler.dispatch(START + 45 * MS), Due::NoCapacity);
@@ -126,7 +126,7 @@ fn a_connection_that_stops_sending_requeues_its_unsent_requests() {
     test.scheduler.stop_sending(0, START + 20 * MS);
     assert!(!test.scheduler.has_assigned(0) && test.scheduler.has_assigned(1));
     assert_eq!(test.send_assigned(1, START + 20 * MS), 1);
-    assert!(test.scheduler.record_reply(0, START + 25 * MS, Ok(()), |_| ()));
+    assert!(test.scheduler.record_reply(0, START + 25 * MS, Ok(()), None, |_| ()));
     test.scheduler.suspend(0);
     test.scheduler.dispatch(START + 30 * MS);
     assert_eq!(test.send_assigned(1, START + 30 * MS), 1);
@@ -144,7 +144,7 @@ fn half_answered(timeout_ms: u64) -> Test {
     test.scheduler.send_batch(0, 4);
     assert_eq!(test.scheduler.recorder.outstanding, 4);
     for ms in [10, 20] {
-        assert!(test.scheduler.record_reply(0, START + ms * MS, Ok(()), |_| ()));
+        assert!(test.scheduler.record_reply(0, START + ms * MS, Ok(()), None, |_| ()));
         test.scheduler.remove_oldest(0);
     }
     test
@@ -153,9 +153,9 @@ fn half_answered(timeout_ms: u64) -> Test {
 #[test]
 fn service_times_of_a_batch_count_from_its_write_and_the_last_reply_frees_the_connection() {
     let mut test = half_answered(1000);
-    assert!(test.scheduler.record_reply(0, START + 30 * MS, Err(Failure::Status), |_| ()));
+    assert!(test.scheduler.record_reply(0, START + 30 * MS, Err(Failure::Status), None, |_| ()));
     test.scheduler.remove_oldest(0);
-    assert!(test.scheduler.record_reply(0, START + 40 * MS, Ok(()), |_| ()));
+    assert!(test.scheduler.record_reply(0, START + 40 * MS, Ok(()), None, |_| ()));
     assert_eq!(test.scheduler.next_request(0, START + 40 * MS), Action::Send);
     assert_eq!(test.scheduler.recorder.outstanding, 1);
     let outcome = test.end();
@@ -173,7 +173,7 @@ fn a_batch_times_out_as_a_whole() {
         if swept {
             test.scheduler.sweep(now, 10 * MS);
         }
-        assert!(!test.scheduler.record_reply(0, now, Ok(()), |_| ()));
+        assert!(!test.scheduler.record_reply(0, now, Ok(()), None, |_| ()));
         // Closing the connection adds nothing.
         test.scheduler.lost(0, now, Failure::Timeout);
         let outcome = test.end();
@@ -199,7 +199,7 @@ fn a_suspended_connection_gets_no_requests() {
     let mut test = test(2, 1, 10, 1000);
     test.scheduler.dispatch(START);
     assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
-    assert!(test.scheduler.record_reply(0, START + MS, Ok(()), |_| ()));
+    assert!(test.scheduler.record_reply(0, START + MS, Ok(()), None, |_| ()));
     test.scheduler.suspend(0);
     for request in 1..3 {
         let at = START + request * 10 * MS;

@@ -93,7 +93,7 @@ impl Test {
 
     /// A connection with one request has its reply and takes the next request; `None` if the reply was too late.
     pub fn complete(&mut self, index: u32, now: u64) -> Option<Action> {
-        let in_time = self.scheduler.record_reply(index, now, Ok(()), |_| ());
+        let in_time = self.scheduler.record_reply(index, now, Ok(()), None, |_| ());
         in_time.then(|| self.scheduler.next_request(index, now))
     }
 
@@ -103,7 +103,7 @@ impl Test {
             return self.complete(index, now).is_some();
         }
         self.send_assigned(index, now);
-        let in_time = self.scheduler.record_reply(index, now, Ok(()), |_| ());
+        let in_time = self.scheduler.record_reply(index, now, Ok(()), None, |_| ());
         if in_time {
             self.scheduler.remove_oldest(index);
             self.request(index, now);
@@ -337,7 +337,7 @@ proptest! {
                 }
                 _ if open[slot] && awaits_reply && !closing[slot] => open[slot] = test.answer(index, now),
                 _ if open[slot] && awaits_reply => {
-                    open[slot] = test.scheduler.record_reply(index, now, Ok(()), |_| ());
+                    open[slot] = test.scheduler.record_reply(index, now, Ok(()), None, |_| ());
                     match test.scheduler.pipelines[slot].queued.is_empty() {
                         true => {
                             test.scheduler.suspend(index);

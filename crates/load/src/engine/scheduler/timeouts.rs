@@ -14,11 +14,17 @@ const SWEEPS: u64 = 16;
 
 impl Scheduler {
     /// The connection is lost. Requests that timed out before are recorded already.
-    pub fn lost(&mut self, index: u32, now_ns: u64, failure: Failure) {
+    pub fn lost(&mut self, index: u32, now_ns: u64, mut failure: Failure) {
         if matches!(self.slots[index as usize].state(), State::Idle | State::Assigned { .. }) {
             self.recorder.connection_error(now_ns, failure);
         }
-        self.take_requests(index, |recorder, intended, _| recorder.failed(now_ns, failure, intended, None));
+        self.take_requests(index, |recorder, intended, _| {
+            recorder.failed(now_ns, failure, intended, None);
+            // No other reply than the first has begun.
+            if failure == Failure::Truncated {
+                failure = Failure::Reset;
+            }
+        });
     }
 
     /// Takes capacity and requests from a connection. Unsent requests go to other connections; `each` gets the intended and

@@ -40,7 +40,7 @@ impl Run {
 
     fn request(&mut self, intended: u64, sent: u64, done: u64) {
         self.send(intended, sent, intended);
-        self.recorder.completed(done, intended, sent, |_| ());
+        self.recorder.completed(done, intended, sent, None, |_| ());
     }
 
     fn end(mut self, now: u64, unanswered: &[u64]) -> Vec<Interval> {
@@ -93,7 +93,7 @@ fn unanswered_requests_have_waited_until_the_end() {
         run.send(intended, intended, intended);
     }
     // Answered in the drain: its true response time, and not a completion of the window.
-    run.recorder.completed(14 * S + S / 10, 13 * S, 13 * S, |_| ());
+    run.recorder.completed(14 * S + S / 10, 13 * S, 13 * S, None, |_| ());
     let mut intervals = run.end(14 * S + S / 2, &[11 * S, 13 * S + S / 2]);
     let window = of_phase(&mut intervals, Phase::Window);
     assert_eq!((total(&window, |c| c.completed), total(&window, |c| c.unanswered)), (0, 3));
@@ -110,7 +110,7 @@ fn response_time_counts_from_the_intended_time_and_lag_from_capacity() {
     run.recorder.waited(at + 30 * MS);
     // Due at `at`, no connection free until 30 ms later, sent 2 ms after that, answered 8 ms after that.
     run.send(at, at + 32 * MS, at + 30 * MS);
-    run.recorder.completed(at + 40 * MS, at, at + 32 * MS, |_| ());
+    run.recorder.completed(at + 40 * MS, at, at + 32 * MS, None, |_| ());
     let mut intervals = run.end(15 * S, &[]);
     let first = &mut of_phase(&mut intervals, Phase::Window)[0];
     let Interval { response, service, lag, counters, .. } = &mut **first;

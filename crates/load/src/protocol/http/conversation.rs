@@ -7,7 +7,8 @@ use super::{End, HttpProtocol, Outgoing, Partial, Reply, ReplyFields, Taken};
 use crate::engine::conversation::{self, Conversation, Step};
 use crate::engine::worker::{Core, Worker};
 use crate::engine::wrong_reply;
-use crate::{engine::scheduler::Action, http::Flow, measure::recorder::Failure};
+use crate::measure::{interval::Counters, recorder::Failure};
+use crate::{engine::scheduler::Action, http::Flow};
 use brunt_tls::Transport;
 use brunt_wire::http1::client::{Connection, Event, SentRequest, WholeResponse};
 use brunt_wire::http1::{Limits, Persistence};
@@ -35,6 +36,8 @@ pub(super) struct HttpConversation<'w> {
     /// Requests that are not rendered in place: those of a script, or of the pipeline of an open loop.
     buffer: Vec<u8>,
     partial: Option<Box<Partial>>,
+    /// When the first byte came of a reply that is not whole yet.
+    first_ns: Option<u64>,
 }
 
 impl<'w> HttpConversation<'w> {
@@ -53,6 +56,7 @@ impl<'w> HttpConversation<'w> {
             replies: Connection::default(),
             buffer: Vec::new(),
             partial: None,
+            first_ns: None,
         }
     }
 
@@ -73,6 +77,7 @@ impl<'w> HttpConversation<'w> {
         (self.outgoing, self.written) = (Outgoing::default(), 0);
         self.replies = Connection::default();
         self.partial = None;
+        self.first_ns = None;
     }
 
     /// Takes assigned requests; returns whether there is one to send.
@@ -159,6 +164,9 @@ impl<'w> HttpConversation<'w> {
     #[inline(never)]
     fn event(&mut self, core: &mut Core<HttpProtocol>, now: u64, input: &mut &[u8]) -> Option<Taken> {
         let protocol = &core.protocol;
+        if !input.is_empty() {
+            self.first_ns.get_or_insert(now);
+        }
         Some(match self.replies.next(input, &Limits::CLIENT)? {
             Event::Interim(_) | Event::Trailers(_) => Taken::Part,
             // No request asks for another protocol.
@@ -192,14 +200,23 @@ impl<'w> HttpConversation<'w> {
         let partial = self.partial.take().unwrap_or_default();
         let Partial { status, length, ref body, ref fields } = *partial;
         let reply = Reply { status, length, persistence, fields: ReplyFields::Kept(fields), body };
-        let taken = self.answer(core, now, &reply, is_all);
+        let first_ns = self.first_ns.take().filter(|first_ns| *first_ns < now);
+        let taken = self.answer(core, now, first_ns, &reply, is_all);
         self.partial = Some(partial);
         taken
     }
 
-    /// Takes a complete reply to the oldest request; `is_all` if nothing was received behind it.
+    /// Takes a complete reply to the oldest request, whose first byte came at `first_ns` if not now; `is_all` if nothing was
+    /// received behind it.
     #[inline(always)]
-    fn answer(&mut self, core: &mut Core<HttpProtocol>, now: u64, reply: &Reply<'_>, is_all: bool) -> Taken {
+    fn answer(
+        &mut self,
+        core: &mut Core<HttpProtocol>,
+        now: u64,
+        first_ns: Option<u64>,
+        reply: &Reply<'_>,
+        is_all: bool,
+    ) -> Taken {
         let is_last = self.outstanding == 1;
         if is_last && !is_all {
             // More bytes than were requested.
@@ -211,7 +228,8 @@ impl<'w> HttpConversation<'w> {
             wrong_reply::note_unexpected(&self.worker.shared, &core.protocol.expect, failure, got);
         }
         let (status, length) = (reply.status, reply.length);
-        if !core.scheduler.record_reply(self.index, now, checked, |counters| counters.replies.record(status, length)) {
+        let count = |counters: &mut Counters| counters.replies.record(status, length);
+        if !core.scheduler.record_reply(self.index, now, checked, first_ns, count) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
         self.answered = true;
@@ -276,7 +294,8 @@ impl<'w> HttpConversation<'w> {
                     let length = body.len() as u64;
                     let (status, persistence, fields) =
                         (head.status, head.persistence, ReplyFields::Whole(head.fields));
-                    self.answer(core, now, &Reply { status, length, persistence, fields, body }, input.is_empty())
+                    let reply = Reply { status, length, persistence, fields, body };
+                    self.answer(core, now, None, &reply, input.is_empty())
                 }
                 None => match self.event(core, now, &mut input) {
                     Some(taken) => taken,
@@ -359,6 +378,7 @@ impl<T: Transport> Conversation<HttpProtocol, T> for HttpConversation<'_> {
     fn end_of_stream(&mut self, core: &mut Core<HttpProtocol>, now: u64) -> Step<End> {
         let taken = match self.replies.eof() {
             Some(Event::End(persistence)) => self.finish(core, now, persistence, true),
+            _ if self.first_ns.is_some() => Taken::End(End::Lost(Failure::Truncated)),
             _ => Taken::End(End::Lost(Failure::Reset)),
         };
         self.step(taken)

@@ -1,0 +1,21 @@
+//! Why figures are absent that the load itself counts.
+
+use brunt_results::RunResult;
+
+/// The absent figures, each with the reason.
+pub(super) fn of(result: &RunResult) -> impl Iterator<Item = (String, String)> + use<> {
+    let connections = &result.connections;
+    let unanswered = "no connection got a good reply in the window";
+    let figures = [
+        (
+            "connections.connect_rate_per_s",
+            connections.connect_rate_per_s.is_none(),
+            "no connection was opened before the load began",
+        ),
+        ("connections.served_percent", connections.served_percent.is_none(), unanswered),
+        ("connections.jain_index", connections.jain_index.is_none(), unanswered),
+        ("latency.first_byte", result.latency.first_byte.is_none(), "measured of HTTP alone"),
+    ];
+    let absent = figures.into_iter().filter(|(_, is_absent, _)| *is_absent);
+    absent.map(|(figure, _, why)| (figure.to_owned(), why.to_owned()))
+}
