@@ -6,7 +6,7 @@
 //! ```text
 //! $BRUNT_STATE_DIR, or $XDG_STATE_HOME/brunt, or ~/.local/state/brunt
 //!   places          directories, one per line
-//!   index-1.sqlite  cache; the number is its format version
+//!   index-2.sqlite  cache; the number is its format version
 //!   lock            held while one of them is replaced
 //! ```
 

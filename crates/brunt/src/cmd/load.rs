@@ -21,6 +21,7 @@ mod progress;
 mod script;
 mod secrets;
 pub(super) mod session;
+mod short;
 mod stages;
 mod summary;
 mod tls;
@@ -136,6 +137,9 @@ pub struct Args {
     /// Print the response-time percentiles in detail
     #[arg(long, help_heading = "Result")]
     latency: bool,
+    /// Print five lines: load, rate, response times, cost and verdict
+    #[arg(long, help_heading = "Result", conflicts_with_all = ["latency", "once", "compare"])]
+    short: bool,
     /// Write the result as JSON to a file, or to stdout instead of the text with -
     #[arg(long, value_name = "FILE|-", help_heading = "Result")]
     json: Option<PathBuf>,
@@ -277,7 +281,7 @@ impl Args {
         let Measured { result, env, hlog, no_server, .. } = &measured;
         let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
         if !output.has_taken_stdout() {
-            let mut page = summary::page(&facts);
+            let mut page = if self.short { short::page(&facts) } else { summary::page(&facts) };
             if self.latency {
                 let response = brunt_results::hlog::distribution(hlog, "response").map_err(Error::Failed)?;
                 page += &percentiles::page(&response);

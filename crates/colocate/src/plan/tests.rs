@@ -29,7 +29,7 @@ fn errors_name_the_place_and_the_remedy() {
         ("listen = \"8080\"", "", "[service] has none of pid, listen, cgroup, command"),
         ("listen = \"8080\"", "listen = \"8080\"\npid = 7", "[service] has pid and listen: only one"),
         ("p99<6ms", "rate>6", "p.toml:6: 'rate>6' is not a limit of one percentile"),
-        ("p99<6ms", "p99<6ms,p50<1ms", "is not a limit of one percentile; write p50"),
+        ("p99<6ms", "p99<6ms,p50<1ms", "is not a limit of one percentile; write one as in p99<6ms"),
         ("file =", "fil =", "p.toml:9: unknown field `fil`"),
         ("60s", "60", "p.toml:2: '60' is not a time"),
         ("cores = \"1\"", "policy = \"best\"", "p.toml:3: 'best' is no policy"),

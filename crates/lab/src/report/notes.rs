@@ -6,6 +6,7 @@ use super::{Figures, Report, Row, alarms, answers};
 use crate::format::{self, date, plural};
 use crate::run_directory::Experiment;
 use crate::schedule::skipped_lines;
+use crate::stats::{CONFIDENCE, permutation};
 use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +55,7 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
             "Each figure is the median of that figure over {over}. Percentiles are never averaged: with an \
              even count, the higher of the two middle values is shown."
         ));
+        lines.extend(too_few_to_compare(report));
     }
     if wide && report.rows.iter().any(|row| row.figures.p99_interval.is_some()) {
         lines.push(
@@ -90,6 +92,17 @@ pub fn legend(report: &Report, wide: bool) -> Vec<String> {
         lines.push("Server and generator share the machine's only core: they slow each other, so no figure is a property of the server alone.".to_owned());
     }
     lines
+}
+
+/// Repeats that no comparison can tell apart, and how many it could.
+fn too_few_to_compare(report: &Report) -> Option<String> {
+    let (most, fewest) = (report.rows.iter().map(|row| row.done).max()?, permutation::fewest(1.0 - CONFIDENCE));
+    (most < fewest).then(|| {
+        format!(
+            "{most} repeats are too few for brunt compare to call two results different, however far they are apart: \
+             --repeat {fewest} is enough for a clear difference; slices need fewer (order = \"slices\")."
+        )
+    })
 }
 
 /// What the figures of services with best-effort jobs mean.

@@ -37,14 +37,18 @@ pub fn centre(values: &[f64], z: f64) -> Option<Centre> {
     Some(Centre { estimate: walsh.median(), interval })
 }
 
+/// Values closer than this share of the largest are equal: they differ by rounding.
+const ROUNDING: f64 = 1e-12;
+
 /// Two-sided p value of the signed-rank test that the centre is 0. Zeros are left out, ties get their mean rank. 1 if nothing
 /// is left.
 pub fn p(values: &[f64]) -> f64 {
-    let mut sizes: Vec<f64> = values.iter().copied().filter(|value| *value != 0.0).collect();
+    let rounding = ROUNDING * values.iter().fold(0.0, |largest, value| value.abs().max(largest));
+    let mut sizes: Vec<f64> = values.iter().copied().filter(|value| value.abs() > rounding).collect();
     sizes.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
     // Ranks are doubled, so that mean ranks of ties are whole.
     let (mut ranks, mut positive) = (Vec::with_capacity(sizes.len()), 0);
-    for tied in sizes.chunk_by(|a, b| a.abs() == b.abs()) {
+    for tied in sizes.chunk_by(|a, b| b.abs() - a.abs() <= rounding) {
         let rank = 2 * ranks.len() + tied.len() + 1;
         positive += rank * tied.iter().filter(|value| **value > 0.0).count();
         ranks.resize(ranks.len() + tied.len(), rank);
@@ -218,6 +222,9 @@ mod tests {
         assert_eq!((p(&[]), p(&[0.0, 0.0]), p(&[1.0, -1.0])), (1.0, 1.0, 1.0));
         // Six of one sign, all equal: one of 64 ways to each side.
         assert_eq!(p(&[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0]), 2.0 / 64.0);
+        // Equal but for rounding.
+        let rounded = [0.1 + 0.2, 0.3, -0.5, 0.2, 1e-17, 0.7, 0.8];
+        assert_eq!(p(&rounded), p(&[0.3, 0.3, -0.5, 0.2, 0.0, 0.7, 0.8]));
         let equal = centre(&[0.0; 40], 1.96).unwrap();
         assert_eq!((equal.estimate, equal.interval), (0.0, Interval { low: 0.0, high: 0.0 }));
         assert_eq!((estimate(&[]), estimate(&[1.0, f64::NAN]), estimate(&[3.0])), (None, None, Some(3.0)));

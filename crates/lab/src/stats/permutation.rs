@@ -68,6 +68,12 @@ pub fn paired(a: &[f64], b: &[f64], seed: u64) -> Option<f64> {
     Some((reached + 1) as f64 / f64::from(SAMPLES + 1))
 }
 
+/// The smallest number of values on each side with which [`p`] can be below `level`, however far the sides are apart.
+pub fn fewest(level: f64) -> usize {
+    // Two divisions are extreme: all large values on one side, or on the other.
+    (2..).find(|n| 2.0 / divisions(2 * n, *n) as f64 <= level).unwrap_or(2) as usize
+}
+
 /// Binomial coefficient `n` over `k`, or some number above [`MAX_ENUMERATED`] if it is larger.
 fn divisions(n: u64, k: u64) -> u64 {
     let mut ways = 1u64;
@@ -95,6 +101,15 @@ fn each_sum(values: &[f64], k: usize, sum: f64, visit: &mut dyn FnMut(f64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fewer_values_than_the_fewest_never_have_so_small_a_p() {
+        for level in [0.05, 0.01] {
+            let n = fewest(level);
+            let apart = |n: usize| p(&vec![1.0; n], &vec![1e9; n], 1).unwrap();
+            assert!(apart(n) <= level && apart(n - 1) > level, "{n} for {level}");
+        }
+    }
 
     #[test]
     fn disjoint_sets_have_the_smallest_p() {

@@ -107,11 +107,11 @@ fn an_unwritable_folder_is_an_error_with_a_remedy() {
     assert!(matches!(&error, Error::Failed(why) if why.contains("file/state: ") && why.contains("BRUNT_STATE_DIR")));
     assert!(register(&scene.path("file/state"), &scene.path("x")).is_err());
     // Faults that hold for root too: directories in the place of the files.
-    for (name, fault) in [("blocked", "index-1.sqlite"), ("noted", "places"), ("held", "lock")] {
+    for (name, fault) in [("blocked", "index-2.sqlite"), ("noted", "places"), ("held", "lock")] {
         fs::create_dir_all(scene.path(name).join(fault)).unwrap();
     }
     let error = Index::open(&scene.path("blocked")).unwrap_err().to_string();
-    assert!(error.contains("blocked/index-1.sqlite: ") && error.contains("BRUNT_STATE_DIR"), "{error}");
+    assert!(error.contains("blocked/index-2.sqlite: ") && error.contains("BRUNT_STATE_DIR"), "{error}");
     let error = register(&scene.path("noted"), &scene.path("x")).unwrap_err().to_string();
     assert!(error.contains("noted/places: "), "{error}");
     let error = register(&scene.path("held"), &scene.path("x")).unwrap_err().to_string();

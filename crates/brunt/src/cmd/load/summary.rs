@@ -100,7 +100,7 @@ const ENOUGH_CONNECTIONS: u64 = 1000;
 const USUAL: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
 /// Columns of times: the mean, percentiles in their order, the largest.
-fn columns(facts: &Facts) -> Vec<String> {
+pub(super) fn columns(facts: &Facts) -> Vec<String> {
     let mut chosen = facts.percentiles.to_vec();
     chosen.sort_by(|a, b| a.quantile().total_cmp(&b.quantile()));
     chosen.dedup();
