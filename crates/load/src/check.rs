@@ -1,6 +1,7 @@
 //! Checks of the options, before anything is opened.
 
 use crate::options::{Options, Target};
+use crate::schedule::Arrival;
 use crate::{engine::coordinator::port_range, error::LoadError, http::Pipeline, local_addrs::LocalAddrs};
 use brunt_results::drift::MIN_STEADY;
 use brunt_runtime::net::Address;
@@ -44,6 +45,10 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         threads.len()
     );
     requests_fit(&options.target, options.rate)?;
+    ensure!(
+        options.replay.is_none() || options.rate.is_some() && options.arrival == Arrival::Constant,
+        "recorded times are an open loop of their own: leave --arrival out"
+    );
     ensure!(
         !duration.is_zero() && *duration <= MAX_RUN && *warmup <= MAX_RUN,
         "a run of {duration:?} after {warmup:?} of warm-up cannot be made: give -d and --warmup a time up to a year, and -d more than 0s"
@@ -161,7 +166,6 @@ fn enough_ports(options: &Options, ports: u64) -> Result<(), LoadError> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::schedule::Arrival;
 
     fn echo(size: usize) -> Target {
         Target::Echo { address: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size, reuse: None }
@@ -180,6 +184,7 @@ pub mod tests {
             requests: None,
             rate: None,
             stages: Vec::new(),
+            replay: None,
             arrival: Arrival::Constant,
             timeout: Duration::from_secs(1),
             connect_rate: None,

@@ -6,7 +6,7 @@ use crate::{http::Http, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// The kernel interface of the load threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +146,10 @@ pub struct Options {
     pub rate: Option<f64>,
     /// How the rate changes in the window; empty if it does not. Their lengths add up to `duration`.
     pub stages: Vec<Stage>,
+    /// When each request of the load is due, in nanoseconds since it began, in order, instead of times that follow from the
+    /// rate. Needs `rate`, arrivals at constant gaps, and requests of [`crate::http::Sequence::replay`].
+    #[serde(skip)]
+    pub replay: Option<Arc<[u64]>>,
     pub arrival: Arrival,
     /// Time within which a request must have a complete reply.
     pub timeout: Duration,
@@ -176,8 +180,12 @@ impl Options {
 
     /// The intended times of a thread's requests at `rate` over all threads; `None` in a closed loop.
     pub(crate) fn schedule(&self, rate: Option<f64>, seed: u64, share: Share) -> Option<Schedule> {
-        let constant = Profile::constant(rate?);
-        let profile = if self.stages.is_empty() { constant } else { Profile::staged(self.warmup, &self.stages) };
+        let rate = rate?;
+        let profile = match &self.replay {
+            Some(times) => Profile::recorded(Arc::clone(times)),
+            None if self.stages.is_empty() => Profile::constant(rate),
+            None => Profile::staged(self.warmup, &self.stages),
+        };
         Some(Schedule::new(self.arrival, profile, seed, share))
     }
 

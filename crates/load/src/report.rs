@@ -93,9 +93,10 @@ pub fn load(options: &Options, measured_s: f64) -> result::Load {
         url: options.url.clone(),
         protocol: Some(target.protocol().to_owned()),
         mode: if open { "open" } else { "closed" }.to_owned(),
-        arrival: open.then(|| match options.arrival {
-            Arrival::Constant => "constant".to_owned(),
-            Arrival::Poisson => "poisson".to_owned(),
+        arrival: open.then(|| match (&options.replay, options.arrival) {
+            (Some(_), _) => "recorded".to_owned(),
+            (None, Arrival::Constant) => "constant".to_owned(),
+            (None, Arrival::Poisson) => "poisson".to_owned(),
         }),
         request_bytes: target.request_bytes(),
         vary: target.http().and_then(Http::variants).map(u64::from),

@@ -10,8 +10,10 @@
 //! processes is the Poisson process of the sum of their rates.
 
 mod profile;
+mod share;
 
 pub use profile::{Profile, Stage, Step};
+pub use share::{Numbers, Share};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -22,51 +24,6 @@ pub enum Arrival {
     Constant,
     /// Exponential gaps, as of independent users.
     Poisson,
-}
-
-/// The part of one load thread in the run.
-///
-/// Threads form groups of consecutive numbers, and the connections of a group have consecutive numbers, so that all
-/// connections of a group are used before those of the next one. Within a group, neighbouring connections belong to different
-/// threads. There are several groups if there are several processes for each core: each process then has the core to itself
-/// for a while, and connections that were opened one after another are used one after another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
-    /// Number of the thread, below `threads`.
-    pub thread: usize,
-    /// Threads of the run, at most `connections`.
-    pub threads: usize,
-    /// Connections of the run.
-    pub connections: usize,
-    /// Threads of a group; `threads` is a multiple of it.
-    pub group: usize,
-}
-
-impl Share {
-    /// Connections of this thread: an even part; the first threads take the remainder.
-    pub fn own(&self) -> usize {
-        self.connections / self.threads + usize::from(self.thread < self.connections % self.threads)
-    }
-
-    /// Connections of the threads before this one.
-    pub fn before(&self) -> usize {
-        self.connections / self.threads * self.thread + self.thread.min(self.connections % self.threads)
-    }
-
-    /// Mean gap of this thread's requests, in requests of the run.
-    fn mean_gap(&self) -> f64 {
-        self.connections as f64 / self.own() as f64
-    }
-
-    /// Number in the run, from 0, of this thread's connection `index`.
-    pub fn global(&self, index: usize) -> usize {
-        self.before_group() + index * self.group + self.thread % self.group
-    }
-
-    /// Connections of the groups before that of this thread.
-    pub fn before_group(&self) -> usize {
-        Self { thread: self.thread - self.thread % self.group, ..*self }.before()
-    }
 }
 
 /// The intended times of one load thread, in order.
@@ -83,7 +40,7 @@ pub struct Schedule {
 
 #[derive(Debug, Clone)]
 enum Process {
-    Constant { cycle: u64, index: usize },
+    Constant(Numbers),
     Poisson { random: Xoshiro256PlusPlus },
 }
 
@@ -94,7 +51,7 @@ impl Schedule {
     /// The schedule of one thread; `profile` is of all threads.
     pub fn new(arrival: Arrival, profile: Profile, seed: u64, share: Share) -> Self {
         let process = match arrival {
-            Arrival::Constant => Process::Constant { cycle: 0, index: 0 },
+            Arrival::Constant => Process::Constant(Numbers::new(share)),
             Arrival::Poisson => {
                 let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
                 // Sequences 2^128 draws apart: threads have different gaps.
@@ -104,7 +61,7 @@ impl Schedule {
         };
         let mut schedule = Self { profile, number: 0.0, next_ns: 0.0, taken: 0, share, process };
         schedule.number = match &mut schedule.process {
-            Process::Constant { .. } => share.global(0) as f64,
+            Process::Constant(numbers) => numbers.current() as f64,
             Process::Poisson { random } => gap(share.mean_gap(), random),
         };
         schedule.next_ns = schedule.profile.due_ns(schedule.number);
@@ -122,17 +79,12 @@ impl Schedule {
     pub fn take(&mut self) -> u64 {
         let intended = self.peek();
         self.taken += 1;
-        let share = &self.share;
         match &mut self.process {
-            Process::Constant { cycle, index } => {
-                *index += 1;
-                if *index == share.own() {
-                    *index = 0;
-                    *cycle += share.connections as u64;
-                }
-                self.number = (*cycle + share.global(*index) as u64) as f64;
+            Process::Constant(numbers) => {
+                numbers.advance();
+                self.number = numbers.current() as f64;
             }
-            Process::Poisson { random } => self.number += gap(share.mean_gap(), random),
+            Process::Poisson { random } => self.number += gap(self.share.mean_gap(), random),
         }
         self.next_ns = self.profile.due_ns(self.number);
         intended
@@ -249,6 +201,37 @@ mod tests {
             let mut schedule = Schedule::new(arrival, profile.clone(), 1, ALONE);
             let count = schedule.skip_to(3_500_000_000) as f64;
             assert!((count - 3200.0).abs() <= tolerance, "{arrival:?}: {count}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_of_recorded_times_make_up_the_record(
+            mut times in proptest::collection::vec(0u64..10_000_000_000, 1..400),
+            threads in 1usize..6,
+            extra in 0usize..9,
+        ) {
+            times.sort_unstable();
+            let profile = Profile::recorded(times.clone().into());
+            let (mut union, mut numbers) = (Vec::new(), Vec::new());
+            for share in shares(threads, threads + extra) {
+                let mut schedule = Schedule::new(Arrival::Constant, profile.clone(), 1, share);
+                let mut of_thread = Numbers::new(share);
+                let rest: Vec<_> = schedule.rest(20_000_000_000).collect();
+                while schedule.peek() < 20_000_000_000 {
+                    // The number says which recorded request it is.
+                    prop_assert_eq!(times[of_thread.current() as usize], schedule.peek());
+                    numbers.push(of_thread.current());
+                    of_thread.advance();
+                    union.push(schedule.take());
+                }
+                prop_assert!(of_thread.current() as usize >= times.len());
+                prop_assert_eq!(rest.len() as u64, schedule.taken);
+            }
+            union.sort_unstable();
+            numbers.sort_unstable();
+            prop_assert_eq!(numbers, (0..times.len() as u64).collect::<Vec<_>>());
+            prop_assert_eq!(union, times);
         }
     }
 

@@ -116,7 +116,7 @@ pub struct Load {
     pub protocol: Option<String>,
     /// `closed` (the next request waits for the reply) or `open` (requests have a schedule).
     pub mode: String,
-    /// Name of the arrival process of an open loop: `constant`, `poisson`.
+    /// Name of the arrival process of an open loop: `constant`, `poisson`, or `recorded` in a replay.
     pub arrival: Option<String>,
     /// Payload bytes of one request, where fixed.
     pub request_bytes: Option<u64>,

@@ -2,7 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-const ELSEWHERE: [(&str, &str); 20] = [
+const ELSEWHERE: [(&str, &str); 25] = [
     ("--data", "--body"),
     ("--data-raw", "--body"),
     ("--data-binary", "--body"),
@@ -23,11 +23,22 @@ const ELSEWHERE: [(&str, &str); 20] = [
     ("--thresholds", "--fail-if"),
     ("--summary-export", "--json FILE"),
     ("--ca", "--cacert"),
+    ("--targets", "--requests FILE"),
+    ("--urls-from-file", "--requests FILE"),
+    ("--url-file", "--requests FILE"),
+    ("--har", "--requests FILE"),
+    ("--timing-script-file", "--replay FILE"),
 ];
 
 /// A line for the user, ending in a newline, if the error is about a flag of another tool.
 pub fn hint(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    // vegeta's `-targets` reads as -t with a value.
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue)
+        && value.starts_with("argets")
+    {
+        return Some("  tip: brunt load has -targets as --requests FILE\n".to_owned());
+    }
     let is_unknown = error.kind() == ErrorKind::UnknownArgument;
     let (_, here) = ELSEWHERE.iter().find(|(elsewhere, _)| is_unknown && flag == elsewhere)?;
     Some(format!("  tip: brunt load has it as {here}\n"))
@@ -58,5 +69,11 @@ mod tests {
         }
         let other = Load::try_parse_from(["load", "http://a/", "--unheard-of"]).err().unwrap();
         assert_eq!(hint(&other), None);
+        for flag in ["-targets=calls", "-targets"] {
+            let error = Load::try_parse_from(["load", "http://a/", flag, "calls"]).err().unwrap();
+            assert!(hint(&error).is_some_and(|hint| hint.contains("--requests")), "{flag}");
+        }
+        let wrong = Load::try_parse_from(["load", "http://a/", "-t", "x"]).err().unwrap();
+        assert_eq!(hint(&wrong), None);
     }
 }

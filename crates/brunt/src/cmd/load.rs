@@ -18,12 +18,15 @@ mod options;
 mod output;
 mod percentiles;
 mod progress;
+mod replay;
+mod requests;
 mod script;
 mod secrets;
 pub(super) mod session;
 mod short;
 mod stages;
 mod summary;
+mod target;
 mod tls;
 
 use super::ci;
@@ -49,7 +52,7 @@ const LOAD: &str = "Load";
                   was crossed."
 )]
 pub struct Args {
-    #[arg(value_name = "URL", required = true, help = format!("Target: {}", address::SCHEMES))]
+    #[arg(value_name = "URL", required_unless_present = "requests_or_file", help = format!("Target: {}", address::SCHEMES))]
     urls: Vec<String>,
 
     /// Connections over all threads [default: 10, or one per thread if there are more threads]
@@ -71,8 +74,12 @@ pub struct Args {
     #[arg(value_parser = Span::or_seconds, short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
     duration: Option<Span>,
     /// Stop after this many replies
-    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
+    #[arg(short = 'n', value_name = "N", help_heading = LOAD)]
     requests: Option<Count>,
+    /// Send the requests of this file, in order, round and round: curl command lines, HAR, or vegeta's targets. Without a
+    /// URL they go to the hosts of the file. A number is that of -n
+    #[arg(long = "requests", value_name = "FILE", help_heading = http::HEADING)]
+    requests_or_file: Option<requests::CountOrFile>,
     /// Open loop: requests per second over all connections; 1k:50k rises in a straight line over the window
     #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE",
           help_heading = LOAD)]
@@ -113,6 +120,8 @@ pub struct Args {
     #[arg(long, help_heading = LOAD)]
     no_verify: bool,
 
+    #[command(flatten)]
+    replaying: replay::Replaying,
     #[command(flatten)]
     http: http::Flags,
     #[command(flatten)]
@@ -304,11 +313,10 @@ impl Args {
     /// Runs the load and writes the requested files; prints only progress.
     fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
-        let mut options = options::options(self, env.cpus_allowed.as_deref())?;
+        let (mut options, mut notes) = options::options_of(self, &self.urls, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
-        if !self.quiet
-            && let Some(note) = options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref())
-        {
+        notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
+        for note in notes.iter().filter(|_| !self.quiet) {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
         let layout = options::layout(self, &options)?;
@@ -350,7 +358,7 @@ impl Args {
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         let server_exited = server_exit.is_some();
         // A rate that changes is no drift.
-        let drift = drift::check(&report.seconds).filter(|_| options.stages.is_empty());
+        let drift = drift::check(&report.seconds).filter(|_| options.stages.is_empty() && options.replay.is_none());
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
 
         output.write(&env, &report.hlog, &result)?;

@@ -9,6 +9,8 @@ mod fortio;
 mod hyperfine;
 mod k6;
 mod prometheus;
+#[path = "../load/recorder.rs"]
+mod recorder;
 mod scene;
 mod vegeta;
 

@@ -1,9 +1,13 @@
-//! Keys and units of `vegeta report -type=json`; parsed by vegeta's own types and printed by its reporter.
+//! Keys and units of `vegeta report -type=json`; parsed by vegeta's own types and printed by its reporter. And targets, which
+//! vegeta reads and writes.
 
+use super::recorder::{Recorder, Request};
 use super::scene::{PRECISION, Scene, assert_near, mean_s, quantile_s};
 use super::{lacks, runs};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Parses a Go duration to seconds.
@@ -70,4 +74,56 @@ fn every_key_of_a_report_is_there_in_nanoseconds() {
     assert_eq!(report["status_codes"], json!({"200": 19_500, "503": 300, "0": 200}));
     assert_eq!(report["bytes_in"], json!({"total": 3_000_000, "mean": 150.0}));
     assert!(report["wait"].is_null() && report["end"].is_null());
+}
+
+/// What a server sees of the first requests of a file.
+fn seen(server: &Recorder, file: &Path, count: usize) -> Vec<(String, BTreeSet<String>, String)> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.args(["load", "--requests"]).arg(file).args(["-c", "1", "-n", &count.to_string()]);
+    let output = command.args(["--warmup", "0s", "--no-meter", "--allow-untrusted", "--quiet"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut all = server.take();
+    all.sort_by_key(|request| request.at);
+    let parts = |request: &Request| {
+        let mut lines = request.head.lines().map(str::to_owned);
+        (lines.next().unwrap(), lines.collect(), request.body.clone())
+    };
+    all.iter().take(count).map(parts).collect()
+}
+
+#[test]
+fn targets_are_read_as_vegeta_reads_them() {
+    if lacks("vegeta", runs("sh", &["-c", "command -v vegeta-report"])) {
+        return;
+    }
+    let (server, home) = (Recorder::start(), tempfile::tempdir().unwrap());
+    let body = home.path().join("body");
+    std::fs::write(&body, "h\u{e9}\r\n\0z").unwrap();
+    let text = format!(
+        "# all\nGET {url}a?b=c\nX-A: 1\nX-a:  two words\n\nPOST {url}b\nContent-Type: text/plain\n@{body}\n\nHEAD {url}\nDELETE http://{host}/d%20e\nX-B: :\n",
+        url = server.url(),
+        host = server.authority(),
+        body = body.display()
+    );
+    let of_vegeta = |format: &str, input: &Path| {
+        let output = Command::new("vegeta-report").arg(format).stdin(File::open(input).unwrap()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let [list, json, again] = ["list", "json", "again"].map(|name| home.path().join(name));
+    std::fs::write(&list, text).unwrap();
+    // vegeta reads the text and writes JSON, reads that and writes it again.
+    std::fs::write(&json, of_vegeta("http", &list)).unwrap();
+    std::fs::write(&again, of_vegeta("json", &json)).unwrap();
+    let requests = seen(&server, &list, 4);
+    assert_eq!(requests[1].2, "h\u{e9}\r\n\0z");
+    assert_eq!(requests[3].0, "DELETE /d%20e HTTP/1.1");
+    let lower = |requests: Vec<(String, BTreeSet<String>, String)>| {
+        let fields =
+            |fields: BTreeSet<String>| fields.iter().map(|field| field.to_lowercase()).collect::<BTreeSet<_>>();
+        requests.into_iter().map(|(line, all, body)| (line, fields(all), body)).collect::<Vec<_>>()
+    };
+    let requests = lower(requests);
+    assert_eq!(lower(seen(&server, &json, 4)), requests);
+    assert_eq!(lower(seen(&server, &again, 4)), requests);
 }

@@ -75,7 +75,7 @@ impl Filled {
             of_targets.iter().map(|target| Ok(marks.shape(&encode(&marked, target, keep)?))).collect()
         };
         let (Pipeline::Batches(in_flight) | Pipeline::Single(in_flight)) = pipeline;
-        let whole = batch(template, in_flight)?;
+        let whole = batch(&template.method, in_flight)?;
         Ok(Some(Self {
             keeping: shapes(true)?,
             closing: shapes(false)?,

@@ -10,7 +10,7 @@ mod variants;
 pub use expect::{Expect, Statuses};
 pub use filled::Filled;
 pub(crate) use filled::Filler;
-pub use rendered::{Pipeline, Rendered};
+pub use rendered::{Pipeline, Rendered, Sequence};
 pub use source::{Batch, Flow, Script, Source};
 pub use variants::Vary;
 

@@ -2,17 +2,21 @@
 //!
 //! Targets take turns by weight, spread as evenly as possible: weights 3 and 1 give `aaba`, not `aaab`.
 
+mod sequence;
+
+pub use sequence::Sequence;
+pub(super) use sequence::order;
+
 use super::source::{Batch, MAX_BATCH};
-use super::variants::{Vary, variant};
+use super::variants::Vary;
 use super::{RequestTarget, Template};
 use brunt_wire::http1::{EncodeError, Version, client::Request};
 use std::ops::Range;
 
-const MAX_ORDER: u64 = 10_000;
-/// Longest order with all variants.
-const MAX_VARIED_ORDER: usize = 1 << 20;
 /// All bytes together; a large body is rendered once for each position in a pipeline.
 const MAX_BYTES: u64 = 256 << 20;
+/// Room for the head of a request of its own, in its limit of bytes.
+const MAX_HEAD: u64 = 16 << 10;
 
 /// How requests share a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +43,11 @@ pub struct Rendered {
     names: Vec<u16>,
     /// The requests of every write.
     pub batch: Batch,
+    /// By index in the order: which requests of the batch there are HEAD; empty if they are the same in all batches.
+    mixed: Vec<Batch>,
     pub pipeline: Pipeline,
+    /// Request k of the run is the one at place k of the order.
+    pub(crate) replay: bool,
     pub vary: Option<Vary>,
 }
 
@@ -56,59 +64,120 @@ impl Rendered {
         pipeline: Pipeline,
         reuse: Option<u64>,
     ) -> Result<Self, String> {
+        let requests = targets.iter().map(|target| (template.clone(), target.clone())).collect();
+        let sequence = Sequence { requests, order: order(targets)?, replay: false, origin: &|_| String::new() };
+        Self::lay_out(sequence, vary, pipeline, reuse, MAX_BYTES)
+    }
+
+    /// Renders requests of their own, as [`Self::render`] does those of a template.
+    ///
+    /// # Errors
+    /// As there, with the origin of the request first.
+    pub fn sequence(
+        sequence: Sequence<'_>,
+        vary: Option<Vary>,
+        pipeline: Pipeline,
+        reuse: Option<u64>,
+    ) -> Result<Self, String> {
+        // The caller has the requests in memory: only copies are limited.
+        let bodies = sequence.requests.iter().map(|(template, _)| template.body.as_ref().map_or(0, Vec::len) as u64);
+        let own = bodies.sum::<u64>() + (sequence.requests.len() as u64) * MAX_HEAD;
+        Self::lay_out(sequence, vary, pipeline, reuse, MAX_BYTES + 2 * own)
+    }
+
+    fn lay_out(
+        sequence: Sequence<'_>,
+        vary: Option<Vary>,
+        pipeline: Pipeline,
+        reuse: Option<u64>,
+        most_bytes: u64,
+    ) -> Result<Self, String> {
         let (Pipeline::Batches(in_flight) | Pipeline::Single(in_flight)) = pipeline;
-        let whole_batch = batch(template, in_flight)?;
+        let has_head = sequence.requests.iter().any(|(template, _)| template.method == "HEAD");
+        let whole_batch = batch(if has_head { "HEAD" } else { "GET" }, in_flight)?;
         check_reuse(reuse, pipeline)?;
-        let batch = match pipeline {
-            Pipeline::Batches(_) => whole_batch,
-            Pipeline::Single(_) => Batch::of(&template.method),
+        let (batch, replay) = match pipeline {
+            Pipeline::Batches(_) => (whole_batch, sequence.replay),
+            Pipeline::Single(_) => (Batch::of(if has_head { "HEAD" } else { "GET" }), sequence.replay),
         };
-        check_fields(template)?;
-        let (order, requests) = expand(template, targets, vary)?;
-        let encoded = |keep: bool| -> Result<Vec<_>, String> {
-            requests.iter().map(|(template, target)| encode(template, target, keep)).collect()
+        let varied = sequence.varied(vary)?;
+        let keeping = Encoded::of(&varied, true)?;
+        let closing = if reuse.is_some() { Encoded::of(&varied, false)? } else { Encoded::default() };
+        let names = varied.order.iter().map(|request| varied.requests[*request].1.name).collect();
+        let is_head = |place: &usize| varied.requests[*place].0.method == "HEAD";
+        let all_alike = varied.requests.iter().all(|(template, _)| (template.method == "HEAD") == has_head);
+        let heads = if all_alike { Vec::new() } else { varied.order.iter().map(is_head).collect() };
+        let mut all = Self {
+            bytes: Vec::new(),
+            keeping: Vec::new(),
+            closing: Vec::new(),
+            names,
+            batch,
+            mixed: mixed(&heads, batch.requests())?,
+            pipeline,
+            replay,
+            vary,
         };
-        let (keeping, closing) = (encoded(true)?, encoded(false)?);
-        let longest = closing.iter().chain(&keeping).map(Vec::len).max().unwrap_or(0) as u64;
-        let per_batch = batch.requests();
-        let batches = if per_batch == 1 { requests.len() } else { order.len() } as u64;
-        let total = batches * u64::from(per_batch) * longest * (1 + u64::from(reuse.is_some()));
-        if total > MAX_BYTES {
-            return Err(format!(
-                "the requests would take {total} bytes and may take {MAX_BYTES}: lower --pipeline, --weight, --vary or the body"
-            ));
-        }
-        let variants = vary.map_or(1, |vary| vary.variants as usize);
-        let names = order.iter().map(|request| targets[request / variants].name).collect();
-        let mut all =
-            Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), names, batch, pipeline, vary };
-        all.keeping = all.lay_out(&order, &keeping, &keeping);
+        let (order, per_batch) = (varied.order, batch.requests() as usize);
+        check_bytes(&keeping, &order, per_batch, reuse.is_some(), most_bytes)?;
+        all.lay_out_keeping(&order, &keeping, per_batch);
         if reuse.is_some() {
-            all.closing = all.lay_out(&order, &keeping, &closing);
+            all.closing = all.lay_out_closing(&order, &keeping, &closing, per_batch);
         }
         Ok(all)
     }
 
-    /// Lays out the batches that begin at each index of the order; the last request of each comes from `last`.
-    fn lay_out(&mut self, order: &[usize], first: &[Vec<u8>], last: &[Vec<u8>]) -> Vec<Range<usize>> {
-        let before_last = self.batch.requests() as usize - 1;
-        if before_last == 0 {
+    /// Lays out the requests one after another: the batch that begins at a place ends at a later one.
+    fn lay_out_keeping(&mut self, order: &[usize], requests: &Encoded, per_batch: usize) {
+        if per_batch == 1 {
             // Places of the same request share its bytes.
-            let ranges: Vec<Range<usize>> = last.iter().map(|request| self.append([request])).collect();
-            return order.iter().map(|request| ranges[*request].clone()).collect();
+            self.bytes.clone_from(&requests.bytes);
+            self.keeping = order.iter().map(|request| requests.each[*request].clone()).collect();
+            return;
         }
-        let request = |index: usize| order[index % order.len()];
-        let batch = |index: usize| {
-            let end = index + before_last;
-            (index..end).map(move |index| &first[request(index)]).chain([&last[request(end)]])
+        let places = (0..order.len() + per_batch - 1).map(|place| order[place % order.len()]);
+        let ranges: Vec<Range<usize>> = places.map(|request| self.append([requests.get(request)])).collect();
+        self.keeping = (0..order.len()).map(|at| ranges[at].start..ranges[at + per_batch - 1].end).collect();
+    }
+
+    /// Lays out the batches that begin at each index of the order; the last request of each comes from `last`.
+    fn lay_out_closing(
+        &mut self,
+        order: &[usize],
+        first: &Encoded,
+        last: &Encoded,
+        per_batch: usize,
+    ) -> Vec<Range<usize>> {
+        if per_batch == 1 {
+            let start = self.append([&last.bytes]).start;
+            let moved = |range: &Range<usize>| start + range.start..start + range.end;
+            return order.iter().map(|request| moved(&last.each[*request])).collect();
+        }
+        let request = |place: usize| order[place % order.len()];
+        let batch = |at: usize| {
+            let end = at + per_batch - 1;
+            (at..end).map(move |place| first.get(request(place))).chain([last.get(request(end))])
         };
-        (0..order.len()).map(|index| self.append(batch(index))).collect()
+        (0..order.len()).map(|at| self.append(batch(at))).collect()
     }
 
     fn append(&mut self, requests: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Range<usize> {
         let start = self.bytes.len();
         requests.into_iter().for_each(|request| self.bytes.extend_from_slice(request.as_ref()));
         start..self.bytes.len()
+    }
+
+    /// Bytes of memory that the requests take.
+    pub fn memory(&self) -> usize {
+        let places = self.keeping.len() + self.closing.len();
+        let of_batches = self.mixed.len() * size_of::<Batch>();
+        self.bytes.len() + places * size_of::<Range<usize>>() + self.names.len() * size_of::<u16>() + of_batches
+    }
+
+    /// The requests of the batch that begins at `index`.
+    #[inline]
+    pub(crate) fn batch_at(&self, index: usize) -> Batch {
+        if self.mixed.is_empty() { self.batch } else { self.mixed[index] }
     }
 
     pub(crate) fn order_len(&self) -> usize {
@@ -118,10 +187,18 @@ impl Rendered {
     /// The longest batch alone, in a closed loop.
     pub(crate) fn longest(&self) -> Self {
         let index = (0..self.order_len()).max_by_key(|index| self.keeping[*index].len()).unwrap_or(0);
-        let (batch, pipeline) = (self.batch, Pipeline::Batches(self.batch.requests()));
-        let names = vec![self.names[index]];
-        let mut one =
-            Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), names, batch, pipeline, vary: None };
+        let batch = self.batch_at(index);
+        let mut one = Self {
+            bytes: Vec::new(),
+            keeping: Vec::new(),
+            closing: Vec::new(),
+            names: vec![self.names[index]],
+            batch,
+            mixed: Vec::new(),
+            pipeline: Pipeline::Batches(batch.requests()),
+            replay: false,
+            vary: None,
+        };
         one.keeping = vec![one.append([&self.bytes[self.range(index, false)]])];
         if !self.closing.is_empty() {
             one.closing = vec![one.append([&self.bytes[self.range(index, true)]])];
@@ -152,6 +229,63 @@ impl Rendered {
     }
 }
 
+/// Requests as bytes, one after another.
+#[derive(Default)]
+struct Encoded {
+    bytes: Vec<u8>,
+    each: Vec<Range<usize>>,
+}
+
+impl Encoded {
+    fn of(sequence: &Sequence<'_>, keep_alive: bool) -> Result<Self, String> {
+        let mut all = Self::default();
+        for (number, (template, target)) in sequence.requests.iter().enumerate() {
+            let start = all.bytes.len();
+            let written = write(template, target, keep_alive, &mut all.bytes);
+            written.map_err(|why| format!("{}{why}", (sequence.origin)(number)))?;
+            all.each.push(start..all.bytes.len());
+        }
+        Ok(all)
+    }
+
+    fn get(&self, request: usize) -> &[u8] {
+        &self.bytes[self.each[request].clone()]
+    }
+}
+
+/// By place in the order: the batch of `requests` that begins there; none if there are no `heads`.
+fn mixed(heads: &[bool], requests: u32) -> Result<Vec<Batch>, String> {
+    let batch = |at: usize| {
+        let mut batch = Batch::default();
+        for place in at..at + requests as usize {
+            batch.push(if heads[place % heads.len()] { "HEAD" } else { "GET" })?;
+        }
+        Ok(batch)
+    };
+    (0..heads.len()).map(batch).collect()
+}
+
+fn check_bytes(
+    requests: &Encoded,
+    order: &[usize],
+    per_batch: usize,
+    closes: bool,
+    most_bytes: u64,
+) -> Result<(), String> {
+    let longest = requests.each.iter().map(Range::len).max().unwrap_or(0) as u64;
+    let in_order: u64 = order.iter().map(|request| requests.each[*request].len() as u64).sum();
+    let (once, per_batch) = (requests.bytes.len() as u64, per_batch as u64);
+    let (keeping, closing) =
+        if per_batch == 1 { (once, once) } else { (in_order + longest * per_batch, in_order * per_batch) };
+    let total = keeping + if closes { closing } else { 0 };
+    if total <= most_bytes {
+        return Ok(());
+    }
+    Err(format!(
+        "the requests would take {total} bytes and may take {most_bytes}: lower --pipeline, --weight, --vary or the body"
+    ))
+}
+
 pub(super) fn check_reuse(reuse: Option<u64>, pipeline: Pipeline) -> Result<(), String> {
     match (reuse, pipeline) {
         (Some(0), _) => Err("--reuse 0: a connection carries at least 1 request".to_owned()),
@@ -165,38 +299,15 @@ pub(super) fn check_reuse(reuse: Option<u64>, pipeline: Pipeline) -> Result<(), 
     }
 }
 
-pub(super) fn batch(template: &Template, requests: u32) -> Result<Batch, String> {
+pub(super) fn batch(method: &str, requests: u32) -> Result<Batch, String> {
     if !(1..=MAX_BATCH).contains(&requests) {
         return Err(format!("--pipeline {requests}: a connection has 1 to {MAX_BATCH} requests in flight"));
     }
     let mut batch = Batch::default();
     for _ in 0..requests {
-        batch.push(&template.method).map_err(|error| format!("--pipeline {requests}: {error}"))?;
+        batch.push(method).map_err(|error| format!("--pipeline {requests}: {error}"))?;
     }
     Ok(batch)
-}
-
-/// All requests, and the order in which they are sent, by their index. With variants, each round through the URLs takes the
-/// next variant.
-#[expect(clippy::type_complexity, reason = "the one caller takes the two lists apart")]
-fn expand(
-    template: &Template,
-    targets: &[RequestTarget],
-    vary: Option<Vary>,
-) -> Result<(Vec<usize>, Vec<(Template, RequestTarget)>), String> {
-    let order = order(targets)?;
-    let Some(vary) = vary else {
-        return Ok((order, targets.iter().map(|target| (template.clone(), target.clone())).collect()));
-    };
-    let most = MAX_VARIED_ORDER / order.len();
-    if !(1..=most).contains(&(vary.variants as usize)) {
-        return Err(format!("--vary {}: 1 to {most} variants of these requests can be prepared", vary.variants));
-    }
-    let tokens = vary.tokens();
-    let requests =
-        targets.iter().flat_map(|target| tokens.iter().map(|token| variant(template, target, token))).collect();
-    let round = |number: usize| order.iter().map(move |target| target * vary.variants as usize + number);
-    Ok(((0..tokens.len()).flat_map(round).collect(), requests))
 }
 
 /// Names a field that cannot be sent; the error for a whole request does not say which one it is.
@@ -218,6 +329,12 @@ pub(super) fn check_fields(template: &Template) -> Result<(), String> {
 }
 
 pub(super) fn encode(template: &Template, target: &RequestTarget, keep_alive: bool) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    write(template, target, keep_alive, &mut bytes).map(|()| bytes)
+}
+
+/// Appends a request; none if it cannot be sent.
+fn write(template: &Template, target: &RequestTarget, keep_alive: bool, out: &mut Vec<u8>) -> Result<(), String> {
     let fields: Vec<(&str, &[u8])> =
         template.fields.iter().map(|(name, value)| (&name[..], value.as_bytes())).collect();
     let request = Request {
@@ -228,10 +345,10 @@ pub(super) fn encode(template: &Template, target: &RequestTarget, keep_alive: bo
         version: if template.http10 { Version::Http10 } else { Version::Http11 },
         keep_alive,
     };
-    let mut bytes = Vec::new();
-    match request.encode(&mut bytes, template.body.as_deref()) {
-        Ok(_) => Ok(bytes),
+    match request.encode(out, template.body.as_deref()) {
+        Ok(_) => Ok(()),
         Err(error) => {
+            check_fields(template)?;
             let invalid = match error {
                 EncodeError::Method => &template.method,
                 EncodeError::Host => &target.host,
@@ -240,35 +357,6 @@ pub(super) fn encode(template: &Template, target: &RequestTarget, keep_alive: bo
             Err(format!("'{}' cannot be requested: {error}", invalid.escape_debug()))
         }
     }
-}
-
-/// The order of the targets: each position goes to the one furthest behind its share.
-pub(super) fn order(targets: &[RequestTarget]) -> Result<Vec<usize>, String> {
-    if targets.is_empty() || targets.iter().any(|target| target.weight == 0) {
-        return Err("there is no URL, or one with a weight of 0: give each a weight of at least 1".to_owned());
-    }
-    let divisor = targets.iter().fold(0, |divisor, target| greatest_common_divisor(divisor, target.weight));
-    let weights: Vec<i64> = targets.iter().map(|target| i64::from(target.weight / divisor)).collect();
-    let total: i64 = weights.iter().sum();
-    if total as u64 > MAX_ORDER {
-        return Err(format!(
-            "the weights add up to {total} after division by their greatest common divisor, and may to {MAX_ORDER}: use smaller ones"
-        ));
-    }
-    let mut credit = vec![0; targets.len()];
-    Ok((0..total)
-        .map(|_| {
-            credit.iter_mut().zip(&weights).for_each(|(credit, weight)| *credit += weight);
-            let most = credit.iter().max().copied().unwrap_or(0);
-            let next = credit.iter().position(|credit| *credit == most).unwrap_or(0);
-            credit[next] -= total;
-            next
-        })
-        .collect())
-}
-
-fn greatest_common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 #[cfg(test)]

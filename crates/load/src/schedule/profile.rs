@@ -1,7 +1,8 @@
-//! Offered rate over time: stages, in each of which it is constant or changes in a straight line.
+//! Offered rate over time: stages, in each of which it is constant or changes in a straight line; or recorded times.
 //!
 //! Request `k` of the run is due when the integral of the rate reaches `k`, so a Poisson process of rate 1 becomes one of
-//! this rate (time rescaling; Cinlar 1975). The inverse of the integral is a closed form in each stage.
+//! this rate (time rescaling; Cinlar 1975). The inverse of the integral is a closed form in each stage. Recorded times are
+//! those of requests 0, 1, 2, ...
 
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
@@ -56,13 +57,18 @@ impl Step {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profile {
+pub enum Profile {
     /// At least one, in order; the last has no end.
-    segments: Arc<[Segment]>,
+    Stages(Arc<[Segment]>),
+    /// In nanoseconds, in order; no request follows them.
+    Recorded(Arc<[u64]>),
 }
 
+/// When the request behind the last recorded one is due, in nanoseconds: later than any load ends.
+const NEVER_NS: f64 = (1u64 << 62) as f64;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Segment {
+pub struct Segment {
     start_s: f64,
     /// Requests due before it.
     before: f64,
@@ -73,7 +79,7 @@ struct Segment {
 
 impl Profile {
     pub fn constant(rate: f64) -> Self {
-        Self { segments: Arc::new([Segment { start_s: 0.0, before: 0.0, rate, slope: 0.0 }]) }
+        Self::Stages(Arc::new([Segment { start_s: 0.0, before: 0.0, rate, slope: 0.0 }]))
     }
 
     /// The first rate of the first stage for `warmup`, then the stages; the last rate goes on.
@@ -91,13 +97,22 @@ impl Profile {
             (start_s, before) = (start_s + seconds, before + (rate + to) / 2.0 * seconds);
             segment
         });
-        Self { segments: segments.collect() }
+        Self::Stages(segments.collect())
+    }
+
+    /// Requests due at these times, in nanoseconds since the load began, in order.
+    pub fn recorded(times: Arc<[u64]>) -> Self {
+        Self::Recorded(times)
     }
 
     /// When request number `request` is due, in nanoseconds.
     #[inline]
     pub fn due_ns(&self, request: f64) -> f64 {
-        let Segment { start_s, before, rate, slope } = self.segment(|segment| segment.before <= request);
+        let segments = match self {
+            Self::Stages(segments) => segments,
+            Self::Recorded(times) => return times.get(request as usize).map_or(NEVER_NS, |at| *at as f64),
+        };
+        let Segment { start_s, before, rate, slope } = segment(segments, |segment| segment.before <= request);
         let count = request - before;
         let seconds = match slope {
             0.0 => count / rate,
@@ -109,17 +124,22 @@ impl Profile {
 
     /// Requests due in the first `ns` nanoseconds.
     pub fn requests(&self, ns: f64) -> f64 {
-        let Segment { start_s, before, rate, slope } = self.segment(|segment| segment.start_s * 1e9 <= ns);
+        let segments = match self {
+            Self::Stages(segments) => segments,
+            Self::Recorded(times) => return times.partition_point(|at| (*at as f64) < ns) as f64,
+        };
+        let Segment { start_s, before, rate, slope } = segment(segments, |segment| segment.start_s * 1e9 <= ns);
         let seconds = ns / 1e9 - start_s;
         before + (rate + slope / 2.0 * seconds) * seconds
     }
+}
 
-    #[inline]
-    fn segment(&self, has_begun: impl Fn(&Segment) -> bool) -> Segment {
-        match &*self.segments {
-            [only] => *only,
-            all => all[all.partition_point(has_begun).saturating_sub(1)],
-        }
+/// The last segment that has begun.
+#[inline]
+fn segment(segments: &[Segment], has_begun: impl Fn(&Segment) -> bool) -> Segment {
+    match segments {
+        [only] => *only,
+        all => all[all.partition_point(has_begun).saturating_sub(1)],
     }
 }
 

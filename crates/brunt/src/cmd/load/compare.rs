@@ -42,7 +42,7 @@ const HEADING: &str = "Comparison";
 /// Flags that mean nothing in a comparison.
 fn unused(args: &Args) -> Option<&'static str> {
     super::first_given(&[
-        ("-n", args.requests.is_some()),
+        ("-n", args.count().is_ok_and(|count| count.is_some())),
         ("--steady", args.steady),
         ("--server-pid", args.server_pid.is_some()),
         ("--latency", args.latency),
@@ -68,7 +68,7 @@ impl Args {
         let mut participants = Vec::new();
         let (mut seed, mut is_open) = (1, false);
         for url in &self.urls {
-            let options = options::options_of(self, std::slice::from_ref(url), allowed.as_deref())?;
+            let (options, _) = options::options_of(self, std::slice::from_ref(url), allowed.as_deref())?;
             (seed, is_open) = (self.seed.unwrap_or(options.seed), options.rate.is_some());
             let server = (!self.no_meter).then(|| server(&options.target.addresses())).flatten();
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);

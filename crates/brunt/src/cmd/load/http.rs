@@ -1,5 +1,9 @@
 //! Flags for HTTP targets and their translation into generator options.
 
+mod recorded;
+
+pub(super) use recorded::Context;
+
 use super::address::ConnectTo;
 use super::address::{self, Protocol, Url};
 use super::tls::Tls;
@@ -13,7 +17,7 @@ use brunt_results::{Count, Size};
 use std::path::PathBuf;
 use std::{fs, sync::Arc, time::Duration};
 
-const HEADING: &str = "HTTP";
+pub(super) const HEADING: &str = "HTTP";
 /// Largest request body; each pipeline slot holds its own copy.
 const LARGEST_BODY: u64 = 64 << 20;
 
@@ -77,11 +81,20 @@ pub(super) struct Flags {
     expect_body: Option<String>,
 }
 
+/// Name or address, port, TLS.
+type HostName = (String, u16, bool);
+
 /// Requests for one host.
 struct HostRequests {
-    /// Name or address, port, TLS.
-    host: (String, u16, bool),
+    host: HostName,
     targets: Vec<RequestTarget>,
+}
+
+/// The same, ready to be sent.
+struct Prepared {
+    host: HostName,
+    requests: Requests,
+    weight: u64,
 }
 
 impl Flags {
@@ -151,16 +164,11 @@ impl Flags {
         let body = self.body.as_deref().map(body).transpose()?;
         let default = if body.is_some() { "POST" } else { "GET" };
         let method = self.method.clone().unwrap_or_else(|| default.to_owned());
-        if method == "HEAD" && (self.expect_length.is_some() || self.expect_body.is_some()) {
+        if method == "HEAD" && self.expects_body() {
             return usage("-X HEAD: its replies have no body; remove --expect-length and --expect-body");
         }
         let template = Template { method, fields, body, http10: self.http10 };
-        let pipeline = match (self.pipeline, is_open) {
-            (None, _) => Pipeline::NONE,
-            (Some(depth), true) => Pipeline::Single(depth),
-            (Some(depth), false) => Pipeline::Batches(depth),
-        };
-        let vary = self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed });
+        let (pipeline, vary) = (self.pipeline(is_open), self.vary(seed));
         let prepare =
             |HostRequests { targets, .. }: &HostRequests| match Filled::new(&template, targets, pipeline, reuse, seed)?
             {
@@ -170,28 +178,59 @@ impl Flags {
                 Some(filled) => Ok(Requests::Filled(Arc::new(filled))),
                 None => Ok(Requests::Rendered(Arc::new(Rendered::render(&template, targets, vary, pipeline, reuse)?))),
             };
-        let prepared = hosts.iter().map(|host| prepare(host).map_err(Error::Usage)).collect::<Result<Vec<_>, _>>()?;
+        let prepared = hosts.iter().map(|requests| {
+            let weight = requests.targets.iter().map(|target| u64::from(target.weight)).sum();
+            let host = requests.host.clone();
+            Ok(Prepared { host, requests: prepare(requests).map_err(Error::Usage)?, weight })
+        });
+        self.on_hosts(prepared.collect::<Result<_, Error>>()?, names, tls, timeout)
+    }
+
+    /// The target of requests for these hosts, whose names are looked up.
+    fn on_hosts(
+        &self,
+        prepared: Vec<Prepared>,
+        names: Vec<String>,
+        tls: &Tls,
+        timeout: Duration,
+    ) -> Result<Target, Error> {
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
             length: self.expect_length.map(|size| size.0),
             body: self.expect_body.clone().map(String::into_bytes),
         };
-        let clients = tls.clients(hosts.iter().any(|requests| requests.host.2))?;
-        let host = |(requests, prepared): (&HostRequests, Requests)| {
-            let (name, port, tls) = &requests.host;
-            let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.connector(name));
+        let clients = tls.clients(prepared.iter().any(|prepared| prepared.host.2))?;
+        let host = |Prepared { host: (name, port, tls), requests, weight }| {
+            let tls = clients.as_ref().filter(|_| tls).map(|clients| clients.connector(&name));
             Ok(Host {
                 tls: tls.transpose().map_err(Error::Usage)?,
                 address: match &self.connect_to {
-                    None => address::resolve(name, *port, timeout)?.into(),
+                    None => address::resolve(&name, port, timeout)?.into(),
                     Some(to) => to.resolve(timeout)?,
                 },
-                requests: prepared,
-                weight: requests.targets.iter().map(|target| u64::from(target.weight)).sum(),
+                requests,
+                weight,
             })
         };
-        let hosts = hosts.iter().zip(prepared).map(host).collect::<Result<_, Error>>()?;
-        Ok(Target::Http(Http { hosts, reuse, expect, names }))
+        let hosts = prepared.into_iter().map(host).collect::<Result<_, Error>>()?;
+        Ok(Target::Http(Http { hosts, reuse: self.reuse()?, expect, names }))
+    }
+
+    fn pipeline(&self, is_open: bool) -> Pipeline {
+        match (self.pipeline, is_open) {
+            (None, _) => Pipeline::NONE,
+            (Some(depth), true) => Pipeline::Single(depth),
+            (Some(depth), false) => Pipeline::Batches(depth),
+        }
+    }
+
+    fn vary(&self, seed: u64) -> Option<Vary> {
+        self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed })
+    }
+
+    /// Whether replies need a body, which those to HEAD do not have.
+    fn expects_body(&self) -> bool {
+        self.expect_length.is_some() || self.expect_body.is_some()
     }
 
     /// Values of -H: that of Host, and all other fields.

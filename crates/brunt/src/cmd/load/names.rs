@@ -6,7 +6,7 @@ use super::usage;
 use brunt_lab::Error;
 use brunt_results::Threshold;
 use brunt_results::result::{Named, PartFigures};
-use std::fmt::Write;
+use std::{collections::HashMap, fmt::Write};
 
 /// Without names of their own, more URLs than this have none: each costs 130 KiB a load thread.
 const MOST: usize = 100;
@@ -42,6 +42,30 @@ pub(super) fn of(given: &[String], urls: &[Url]) -> Result<(Vec<String>, Vec<u16
         numbers.push(u16::try_from(number).map_err(|_| Error::Usage(format!("--names: at most {} names", u16::MAX)))?);
     }
     Ok((names, numbers))
+}
+
+/// `METHOD PATH` of each request, without the query, and its number; none if there is one name alone, or more than [`MOST`].
+pub(super) fn of_requests<'a>(requests: impl Iterator<Item = (&'a str, &'a Url)> + Clone) -> (Vec<String>, Vec<u16>) {
+    let host = |url: &'a Url| (&url.host, url.port);
+    let first = requests.clone().next().map(|(_, url)| host(url));
+    let several = requests.clone().any(|(_, url)| Some(host(url)) != first);
+    let (mut names, mut known) = (Vec::new(), HashMap::new());
+    let mut numbers = Vec::new();
+    for (method, url) in requests {
+        let Protocol::Http { authority, target, .. } = &url.protocol else { continue };
+        let path = target.split('?').next().unwrap_or_default();
+        let key = (method, if several { &authority[..] } else { "" }, path);
+        let number = *known.entry(key).or_insert_with(|| {
+            names.push(format!("{} {}{}", key.0, key.1, key.2));
+            names.len() - 1
+        });
+        if names.len() > MOST {
+            return Default::default();
+        }
+        // Below MOST.
+        numbers.push(number as u16);
+    }
+    if names.len() < 2 { Default::default() } else { (names, numbers) }
 }
 
 /// Checks that the load has every name that a bound is about.
@@ -101,6 +125,21 @@ mod tests {
             assert!(error.contains(&format!("'{wrong}'")), "{error}");
         }
         assert!(of(&strings(&["one"]), &two).unwrap_err().to_string().contains("1 names for 3 URLs"));
+    }
+
+    #[test]
+    fn requests_are_named_by_method_and_path() {
+        let names = |all: &[(&str, &str)]| {
+            let urls: Vec<(&str, Url)> = all.iter().map(|(method, url)| (*method, parse(url).unwrap())).collect();
+            of_requests(urls.iter().map(|(method, url)| (*method, url)))
+        };
+        let (told, numbers) = names(&[("GET", "http://a/x?y=1"), ("PUT", "http://a/x"), ("GET", "http://a/x?y=2")]);
+        assert_eq!((told, numbers), (vec!["GET /x".to_owned(), "PUT /x".to_owned()], vec![0, 1, 0]));
+        assert_eq!(names(&[("GET", "http://a/x"), ("GET", "http://b/x")]).0, ["GET a/x", "GET b/x"]);
+        assert_eq!(names(&[("GET", "http://a/x"), ("GET", "http://a/x?2")]), Default::default());
+        let many: Vec<String> = (0..=MOST).map(|number| format!("http://a/{number}")).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|url| ("GET", &url[..])).collect();
+        assert_eq!((names(&many).0.len(), names(&many[1..]).0.len()), (0, MOST));
     }
 
     #[test]

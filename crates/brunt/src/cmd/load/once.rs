@@ -14,8 +14,8 @@ const SHOWN: usize = 1024;
 const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
-    let lookup = address::lookup_time(&args.urls[0])?;
     let mut options = options::options(args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    let lookup = args.urls.first().map_or(Ok(Duration::ZERO), |url| address::lookup_time(url))?;
     args.script.install(args, &mut options)?;
     let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
     stdout::print(&page(&exchange, lookup, args.verbose))?;

@@ -3,13 +3,14 @@
 //! Each error is one line that names the flags, their values and the remedy. Typed values are never adjusted; only
 //! defaults depend on other flags.
 
-use super::address::{self, Protocol, Url};
+use super::address;
 use super::format::plural;
-use super::{Args, Arrival, first_given, names, stages, usage};
+use super::replay::{self, Replay};
+use super::{Args, Arrival, names, stages, target, usage};
 use brunt_lab::Error;
-use brunt_load::{Options, Stage, Target};
+use brunt_load::{Options, Stage};
 use brunt_meter::doctor::{self, Facts};
-use brunt_results::{Cores, Count, Rate, Size, Span, drift};
+use brunt_results::{Cores, Count, Rate, Span, drift};
 use brunt_runtime::net::Address;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -31,40 +32,45 @@ const MOST_CONNECTIONS: u64 = 100_000_000;
 const MOST_RATE: Rate = Rate(10e6);
 /// Longest warm-up with --steady.
 const STEADY_LIMIT: Duration = Duration::from_secs(60);
-const MESSAGE: Size = Size(100);
-const LARGEST_MESSAGE: Size = Size(1 << 30);
 
 /// Builds the options; `allowed` is the process's CPU list as printed by the kernel.
 pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Error> {
-    options_of(args, &args.urls, allowed)
+    options_of(args, &args.urls, allowed).map(|(options, _)| options)
 }
 
-/// The same for some of the URLs.
-pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) -> Result<Options, Error> {
+/// The same for some of the URLs, and notes for the user.
+pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) -> Result<(Options, Vec<String>), Error> {
     let url = urls.join(" ");
     let urls = urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
     let connections = connections(args, threads.len() as u64)?;
-    let (duration, warmup) = times(args)?;
+    let requests = args.count()?;
+    let replay = replay::of(args)?;
+    let (duration, warmup) = times(args, requests, replay.as_ref())?;
     let stages = stages::of(args, duration)?;
-    let mean = (!stages.is_empty()).then(|| Stage::mean_rate(&stages));
-    let rate = rate(args, threads.len() as f64)?.or(mean);
+    let rate = match &replay {
+        Some(replay) => Some(replay.rate(duration, warmup)?),
+        None if stages.is_empty() => rate(args, threads.len() as f64)?,
+        None => rate(args, threads.len() as f64)?.or_else(|| Some(Stage::mean_rate(&stages))),
+    };
     if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
         return usage(format!("--server-pid {pid} and --no-meter: give one of them"));
     }
-    if args.requests == Some(Count(0)) {
+    if requests == Some(Count(0)) {
         return usage("-n 0: at least 1 request is needed");
     }
     // The default differs from run to run so that repeats draw different arrivals; it is recorded in the result.
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
     let seed = args.seed.unwrap_or_else(clock);
-    let target = target(args, &urls, rate.is_some(), seed)?;
+    let (times, recorded) = replay.map(|replay| (replay.times, replay.requests)).unzip();
+    let (target, notes) = target::of(args, &urls, recorded, rate.is_some(), seed)?;
+    let url = if url.is_empty() { target::hosts(&target) } else { url };
     let hosts = target.addresses().len() as u64;
     names::check(&args.fail_if, target.names())?;
     if connections < hosts {
         return usage(format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
-    Ok(Options {
+    let options = Options {
         url,
         target,
         connections: connections as usize,
@@ -77,9 +83,10 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         duration,
         warmup,
         steady: args.steady,
-        requests: args.requests.map(|count| count.0),
+        requests: requests.map(|count| count.0),
         rate,
         stages,
+        replay: times,
         arrival: match args.arrival {
             Some(Arrival::Poisson) => brunt_load::Arrival::Poisson,
             Some(Arrival::Constant) | None => brunt_load::Arrival::Constant,
@@ -91,7 +98,8 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         seed,
         counts: args.counting.options()?,
         percentiles: args.stored_percentiles(),
-    })
+    };
+    Ok((options, notes))
 }
 
 /// Load threads of each generator process; several processes if the connections exceed the limit of open files.
@@ -111,43 +119,13 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     let alone = |flag: &str, why: &str| {
         usage(format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
     };
-    if args.requests.is_some() {
+    if options.requests.is_some() {
         return alone("-n", "requests are counted within one process; use -d");
     }
     if args.calibrate {
         return alone("--calibrate", "the calibration is that of one process");
     }
     Ok(layout)
-}
-
-/// Builds the target from the URLs and the flags of their protocol.
-fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, Error> {
-    match urls {
-        [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
-        [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
-            match first_given(&[("--size", args.size.is_some()), ("--no-verify", args.no_verify)]) {
-                Some(flag) => usage(format!("{flag} means nothing with http://: leave it out")),
-                None => args.http.target(urls, &args.tls, args.timeout.0, is_open, seed),
-            }
-        }
-        [url, others @ ..] => {
-            let scheme = url.scheme();
-            if !others.is_empty() {
-                return usage(format!("{scheme}:// takes one URL alone"));
-            }
-            if let Some(flag) = args.http.given().or_else(|| args.tls.given()) {
-                return usage(format!("{flag} means nothing with {scheme}://: leave it out, or load an http:// URL"));
-            }
-            let size = match args.size.unwrap_or(MESSAGE) {
-                Size(0) => return usage("--size 0B: a message has at least 1B"),
-                size if size > LARGEST_MESSAGE => {
-                    return usage(format!("--size {size}: the largest message is {LARGEST_MESSAGE}"));
-                }
-                Size(size) => size as usize,
-            };
-            Ok(Target::Echo { address: url.address(args.timeout.0)?, size, reuse: args.http.reuse()? })
-        }
-    }
 }
 
 fn is_local(address: &Address) -> bool {
@@ -227,14 +205,17 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     }
 }
 
-fn times(args: &Args) -> Result<(Duration, Duration), Error> {
-    let duration = match (stages::length(&args.stages), args.duration, args.requests) {
+fn times(args: &Args, requests: Option<Count>, replay: Option<&Replay>) -> Result<(Duration, Duration), Error> {
+    let recorded = replay.map(|replay| replay.times(args, LONGEST)).transpose()?;
+    let duration = match (stages::length(&args.stages), args.duration, requests) {
+        _ if recorded.is_some() => recorded.unwrap_or_default().0,
         (Some(length), ..) => length,
         (None, Some(duration), _) => duration.0,
         (None, None, Some(_)) => LONGEST,
         (None, None, None) => DURATION,
     };
     let warmup = match args.warmup {
+        _ if recorded.is_some() => recorded.unwrap_or_default().1,
         Some(warmup) => warmup.0,
         None if args.steady => STEADY_LIMIT,
         None => (duration / 5).min(Duration::from_secs(1)),
@@ -259,6 +240,7 @@ fn times(args: &Args) -> Result<(Duration, Duration), Error> {
 #[cfg(test)]
 mod tests {
     use super::{super::Line, *};
+    use brunt_load::Target;
     use brunt_load::http::Http;
     use clap::Parser;
 

@@ -21,6 +21,10 @@ pub(super) struct Scripting {
 }
 
 impl Scripting {
+    pub(super) fn is_given(&self) -> bool {
+        self.script.is_some()
+    }
+
     /// Replaces the requests described by other flags with the script's. Their values are the initial contents of the
     /// table `wrk`.
     pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, Error> {

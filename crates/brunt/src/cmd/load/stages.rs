@@ -78,7 +78,7 @@ pub(super) fn of(args: &Args, duration: Duration) -> Result<Vec<Stage>, Error> {
         return Ok(stages);
     }
     let conflicts =
-        [("--steady", args.steady), ("-n", args.requests.is_some()), ("--compare", args.comparison.compare)];
+        [("--steady", args.steady), ("-n", args.count()?.is_some()), ("--compare", args.comparison.compare)];
     let of_stages = [
         ("-R", args.rate.is_some()),
         ("--rate-per-core", args.rate_per_core.is_some()),

@@ -1,4 +1,5 @@
-// Reads a report with vegeta's own types, which must know every key, and prints it as `vegeta report` does.
+// Reads with vegeta's own types: a report, which must have no key that they do not know, and prints it as `vegeta report` does;
+// or, with the argument json or http, targets of that format, and prints them as JSON.
 package main
 
 import (
@@ -10,6 +11,10 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 {
+		printTargets(os.Args[1])
+		return
+	}
 	var metrics vegeta.Metrics
 	input := json.NewDecoder(os.Stdin)
 	input.DisallowUnknownFields()
@@ -18,5 +23,22 @@ func main() {
 	}
 	if err := vegeta.NewTextReporter(&metrics).Report(os.Stdout); err != nil {
 		log.Fatal(err)
+	}
+}
+
+func printTargets(format string) {
+	targeter := vegeta.NewHTTPTargeter(os.Stdin, nil, nil)
+	if format == "json" {
+		targeter = vegeta.NewJSONTargeter(os.Stdin, nil, nil)
+	}
+	targets, err := vegeta.ReadAllTargets(targeter)
+	if err != nil {
+		log.Fatal(err)
+	}
+	encode := vegeta.NewJSONTargetEncoder(os.Stdout)
+	for i := range targets {
+		if err := encode(&targets[i]); err != nil {
+			log.Fatal(err)
+		}
 	}
 }

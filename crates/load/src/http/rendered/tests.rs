@@ -1,5 +1,6 @@
 //! Rendered requests, byte for byte, and rejected ones.
 
+use super::sequence::MAX_VARIED_ORDER;
 use super::{Pipeline::*, *};
 
 fn template() -> Template {
@@ -162,4 +163,42 @@ fn each_round_takes_the_next_variant_of_equal_length() {
         let error = Rendered::render(&template(), &targets(&[1]), Some(Vary { variants, seed: 1 }), Batches(1), None);
         assert!(error.unwrap_err().contains("--vary"));
     }
+}
+
+fn recorded(method: &str, target: &str, body: Option<&str>) -> (Template, RequestTarget) {
+    let template = Template { method: method.to_owned(), body: body.map(|text| text.into()), ..template() };
+    (template, RequestTarget { target: target.to_owned(), ..targets(&[1]).remove(0) })
+}
+
+#[test]
+fn requests_of_their_own_keep_their_order_and_heads_are_known_at_each_place() {
+    let requests = vec![recorded("GET", "/a", None), recorded("HEAD", "/b", None), recorded("PUT", "/c", Some("hi"))];
+    let origin = |number: usize| format!("file:{}: ", number + 1);
+    let sequence = |pipeline, reuse, order: &[usize]| {
+        let sequence = Sequence { requests: requests.clone(), order: order.to_vec(), replay: false, origin: &origin };
+        Rendered::sequence(sequence, None, pipeline, reuse)
+    };
+    let single = sequence(Batches(1), Some(1), &[0, 1, 2]).unwrap();
+    assert_eq!(
+        batches(&single, false),
+        [
+            "GET /a HTTP/1.1\r\nHost: h:1\r\n\r\n",
+            "HEAD /b HTTP/1.1\r\nHost: h:1\r\n\r\n",
+            "PUT /c HTTP/1.1\r\nHost: h:1\r\nContent-Length: 2\r\n\r\nhi"
+        ]
+    );
+    for (kept, last) in batches(&single, false).iter().zip(batches(&single, true)) {
+        assert_eq!(last.replace("Connection: close\r\n", ""), *kept);
+    }
+    let pipelined = sequence(Batches(2), Some(4), &[0, 1, 2, 1]).unwrap();
+    for (at, heads) in [[false, true], [true, false], [false, true], [true, false]].iter().enumerate() {
+        let batch = pipelined.batch_at(at);
+        assert_eq!((batch.requests(), [batch.is_head(0), batch.is_head(1)]), (2, *heads));
+        assert_eq!(batches(&pipelined, true)[at].replace("Connection: close\r\n", ""), batches(&pipelined, false)[at]);
+    }
+    assert!(sequence(Batches(65), None, &[0, 1, 2]).unwrap_err().contains("HEAD"));
+    let wrong = vec![recorded("GET", "/a", None), recorded("GET", "/a b", None)];
+    let wrong = Sequence { requests: wrong, order: vec![0, 1], replay: false, origin: &origin };
+    let error = Rendered::sequence(wrong, None, Batches(1), None).unwrap_err();
+    assert!(error.starts_with("file:2: '/a b'"), "{error}");
 }

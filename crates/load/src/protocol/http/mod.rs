@@ -6,7 +6,8 @@ mod link;
 
 use crate::engine::worker::{Protocol, Worker};
 use crate::http::{Batch, Expect, Filler, Flow, Host, Http, Rendered, Requests, Source};
-use crate::{measure::recorder::Failure, schedule::Share};
+use crate::measure::recorder::Failure;
+use crate::schedule::{Numbers, Share};
 use brunt_tls::Connector;
 use brunt_wire::http1::{Fields, Persistence, client::HeadCache};
 use link::Link;
@@ -45,16 +46,32 @@ enum RequestSource {
 struct RoundRobin {
     all: Arc<Rendered>,
     position: usize,
+    /// Those of a replay: the request belongs to the intended time of the same number.
+    numbers: Option<Numbers>,
 }
 
 impl RoundRobin {
+    /// Threads begin at different places, or all would send a rare request at once; those of a replay begin at their numbers.
+    fn new(all: &Arc<Rendered>, share: Share) -> Self {
+        let numbers = all.replay.then(|| Numbers::new(share));
+        let even = share.thread * all.order_len() / share.threads;
+        let position = numbers.as_ref().map_or(even, |numbers| numbers.current() as usize % all.order_len());
+        Self { all: Arc::clone(all), position, numbers }
+    }
+
     #[inline]
     fn next(&mut self, out: &mut Outgoing, sent: u64, reuse: u64) {
-        out.batch = self.all.batch;
+        out.batch = self.all.batch_at(self.position);
         out.last = sent + u64::from(out.batch.requests()) >= reuse;
         out.range = self.all.range(self.position, out.last);
         out.position = self.position;
-        self.position += out.batch.requests() as usize;
+        match &mut self.numbers {
+            None => self.position += out.batch.requests() as usize,
+            Some(numbers) => {
+                numbers.advance();
+                self.position = numbers.current() as usize;
+            }
+        }
         if self.position >= self.all.order_len() {
             self.position %= self.all.order_len();
         }
@@ -129,10 +146,8 @@ impl HttpProtocol {
     pub fn new(http: &Http, share: Share, open_loop: bool) -> Result<Self, String> {
         let state = |host: &Host| {
             let source = match &host.requests {
-                // Threads begin at different places, or all would send a rare request at once.
                 Requests::Rendered(all) => {
-                    let turns =
-                        RoundRobin { all: Arc::clone(all), position: share.thread * all.order_len() / share.threads };
+                    let turns = RoundRobin::new(all, share);
                     if http.depth() > 1 { RequestSource::Queued(turns) } else { RequestSource::Rendered(turns) }
                 }
                 Requests::Filled(all) => RequestSource::Filled(Filler::new(all, share)),
