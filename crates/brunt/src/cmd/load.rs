@@ -11,6 +11,7 @@ mod connections;
 mod counts;
 mod format;
 mod http;
+mod metrics;
 mod names;
 mod observer;
 mod once;
@@ -122,13 +123,15 @@ pub struct Args {
     comparison: compare::Comparison,
     #[command(flatten)]
     counting: counts::CountsFlags,
+    #[command(flatten)]
+    metrics: metrics::MetricsFlags,
 
     /// Percentiles to print and to store, instead of 50,90,95,99,99.9 and beside them: 50,97.5,99.99
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Result")]
     percentiles: Vec<Percentile>,
     /// Send one request, and show it, the reply and the time of each step, instead of a load
     #[arg(long, help_heading = "Result", conflicts_with_all =
-          ["json", "out", "fail_if", "compare", "latency", "calibrate", "percentiles"])]
+          ["json", "out", "fail_if", "compare", "latency", "calibrate", "percentiles", "metrics", "push"])]
     once: bool,
     /// With --once: show whole bodies
     #[arg(short, long, requires = "once", help_heading = "Result")]
@@ -308,6 +311,7 @@ impl Args {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
         let layout = options::layout(self, &options)?;
+        let sinks = self.metrics.open(&options, self.quiet)?;
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let (server, no_server) = match self.find_server(&options.target)? {
@@ -319,7 +323,7 @@ impl Args {
 
         let progress = progress::Progress::new(&options, layout.len(), self.quiet);
         let counts = self.counting.create()?;
-        let mut observer = observer::LoadObserver::new(server, output.series()?, counts, stop, progress);
+        let mut observer = observer::LoadObserver::new(server, output.series()?, counts, sinks, stop, progress);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),
@@ -331,7 +335,8 @@ impl Args {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
         let neighbours = observer.neighbours();
-        let (absent, series_error) = observer.end(&report.seconds, &mut result);
+        let sinks = observer.take_sinks();
+        let (absent, series_error) = observer.end(&mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),
             None => report.backend.to_string(),
@@ -350,6 +355,9 @@ impl Args {
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
 
         output.write(&env, &report.hlog, &result)?;
+        for note in sinks.end().iter().filter(|_| !self.quiet) {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
         Ok(Measured {
             result,
             env,

@@ -320,8 +320,9 @@ impl<'s> Coordinator<'s> {
                 collector.take(thread, &mut interval);
                 // A thread that has ended needs no more of them, and other processes make their own.
                 let _ = self.spares.get(thread).map(|spare| spare.send(interval));
-                while let Some(mut second) = collector.next_second(false) {
+                while let Some((mut second, response)) = collector.next_second(false) {
                     observer.second(&mut second);
+                    observer.recorded(&second, &response);
                     self.warmup.iter_mut().for_each(|warmup| warmup.add(&second));
                     collector.keep(second);
                 }
@@ -349,10 +350,11 @@ impl<'s> Coordinator<'s> {
     }
 
     /// The report of the run. `unsent` are the threads' schedules as far as they were taken.
-    pub fn report(&mut self, mut collector: Collector, unsent: &[Schedule]) -> Report {
+    pub fn report(&mut self, mut collector: Collector, unsent: &[Schedule], observer: &mut dyn Observer) -> Report {
         let Self { shared, .. } = *self;
         let (open, close) = (shared.open.load(Relaxed), shared.close.load(Relaxed));
-        while let Some(second) = collector.next_second(true) {
+        while let Some((second, response)) = collector.next_second(true) {
+            observer.recorded(&second, &response);
             collector.keep(second);
         }
         let totals = collector.finish(unsent, open, close);

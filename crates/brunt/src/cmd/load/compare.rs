@@ -48,6 +48,8 @@ fn unused(args: &Args) -> Option<&'static str> {
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
         ("--counts", args.counting.counts.is_some()),
+        ("--metrics", args.metrics.metrics.is_some()),
+        ("--push", args.metrics.push.is_some()),
         ("--fail-if", !args.fail_if.is_empty()),
     ])
 }
