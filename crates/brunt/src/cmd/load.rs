@@ -19,6 +19,7 @@ mod options;
 mod output;
 mod percentiles;
 mod progress;
+mod proxy;
 mod script;
 mod secrets;
 pub(super) mod session;
@@ -30,7 +31,7 @@ use super::ci;
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
 use super::stdout;
 use brunt_lab::Error;
-use brunt_meter::{ServerMeter, listener};
+use brunt_meter::ServerMeter;
 use brunt_results::verdict::Kind;
 use brunt_results::{Cores, Count, ExitCode, Percentile, Rate, RunResult, Size, Span, Threshold, drift, env::Env};
 use clap::{Parser, ValueEnum};
@@ -242,7 +243,7 @@ pub(super) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
     Ok(match line.args.server_pid {
         _ if line.args.no_meter => None,
         Some(pid) => Some(pid),
-        None => listener::roots_of(&options.target.addresses()).ok().and_then(|pids| pids.first().copied()),
+        None => proxy::listeners(&options.target).ok().and_then(|pids| pids.first().copied()),
     })
 }
 
@@ -384,7 +385,7 @@ impl Args {
                 Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listener::roots_of(&target.addresses()).and_then(|pids| ServerMeter::attach_all(&pids)),
+            None => proxy::listeners(target).and_then(|pids| ServerMeter::attach_all(&pids)),
         })
     }
 }

@@ -14,7 +14,7 @@ const SHOWN: usize = 1024;
 const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
-    let lookup = address::lookup_time(&args.urls[0])?;
+    let lookup = address::lookup_time(&args.http.proxy_url().unwrap_or_else(|| args.urls[0].clone()))?;
     let mut options = options::options(args, brunt_meter::environment::cpus_allowed().as_deref())?;
     args.script.install(args, &mut options)?;
     let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
@@ -42,6 +42,9 @@ pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
     };
     step("lookup", Some(lookup), "");
     step("connected", exchange.connected, &exchange.address);
+    if let Some((at, host)) = &exchange.tunnelled {
+        step("tunnel", Some(*at), host);
+    }
     if let Some((at, info)) = &exchange.handshake {
         step("TLS", Some(*at), &info.protocol);
     }
