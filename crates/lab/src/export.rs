@@ -3,6 +3,7 @@
 mod bencher;
 mod csv;
 mod estimate;
+pub mod exposition;
 mod fortio;
 mod github;
 mod hgrm;

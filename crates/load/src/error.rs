@@ -15,6 +15,8 @@ pub enum LoadError {
     Refused(Address),
     #[error("{}", unreachable(.0, .1))]
     Unreachable(Address, #[source] io::Error),
+    #[error("cannot connect through the proxy {0} ({1}): check --proxy and --proxy-auth")]
+    Proxy(Address, #[source] io::Error),
     #[error(
         "{0} did not answer one attempt to connect within {1:?}: check the address and the firewall, or raise --timeout"
     )]

@@ -1,6 +1,7 @@
 //! Interface of run observers: metering windows, additions to the series, progress, stop requests.
 
 use brunt_results::{counts::Counts, series::Second};
+use hdrhistogram::Histogram;
 
 /// Called on the thread that called [`crate::run`], never on a load thread, so it may be slow without effect on the load.
 pub trait Observer {
@@ -12,6 +13,9 @@ pub trait Observer {
     fn window_opened(&mut self) {}
     /// A second, of the warm-up or the window, is complete. May fill in more fields.
     fn second(&mut self, _second: &mut Second) {}
+    /// The fields of a second are final; passes the response times in it, in nanoseconds. Called once for each second of the
+    /// report, in order; after the load for those that not all load threads have completed.
+    fn recorded(&mut self, _second: &Second, _response: &Histogram<u64>) {}
     /// An interval of [`crate::Options::counts`] is over.
     fn counts(&mut self, _counts: &Counts) {}
     /// The measured window has just closed; connections are still open and the target is still running.

@@ -4,7 +4,7 @@
 //! throws away is kept.
 
 use crate::engine::exchange::{Exchange as _, Reply as State};
-use crate::engine::transport::Socket;
+use crate::engine::{transport::Socket, tunnel};
 use crate::http::Expect;
 use crate::protocol::echo::Echo;
 use crate::protocol::http::{HttpProtocol, Outgoing};
@@ -20,9 +20,11 @@ use std::{future::poll_fn, io, net::SocketAddr};
 /// What happened. Times count from the attempt to connect; a step that was not reached has none.
 #[derive(Debug, Default)]
 pub struct Exchange {
-    /// `IP:PORT` or `unix:PATH` of the target.
+    /// `IP:PORT` or `unix:PATH` of the target, or of the proxy.
     pub address: String,
     pub connected: Option<Duration>,
+    /// Through a proxy, when it had connected to the host, and `HOST:PORT` of that.
+    pub tunnelled: Option<(Duration, String)>,
     /// End of the TLS handshake, and its outcome.
     pub handshake: Option<(Duration, HandshakeInfo)>,
     /// As sent: of a pipeline or a script's batch all requests of one write.
@@ -99,6 +101,10 @@ impl Steps<'_> {
         let source = options.sources.as_ref().map(|sources| SocketAddr::new(sources.nth(0), 0));
         let mut socket = Socket(Stream::<Any>::connect_from(&address, source).await?);
         self.exchange.connected = self.now();
+        if let Some(through) = options.target.tunnel(0) {
+            tunnel::open(&mut socket, through).await?;
+            self.exchange.tunnelled = self.now().map(|at| (at, through.authority().to_owned()));
+        }
         let http = match &options.target {
             Target::Http(http) => http,
             Target::Echo { size, reuse, .. } => return self.echo(&mut socket, *size, *reuse, options).await,

@@ -2,7 +2,7 @@
 
 use crate::measure::counter::Counting;
 use crate::schedule::{Arrival, Profile, Schedule, Share, Stage, Step};
-use crate::{http::Http, local_addrs::LocalAddrs};
+use crate::{http::Http, http::Tunnel, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,16 @@ impl Target {
             Self::Echo { .. } => None,
             Self::Http(http) => Some(http),
         }
+    }
+
+    /// The tunnel through a proxy that leads to a host, if there is one.
+    pub(crate) fn tunnel(&self, host: usize) -> Option<&Tunnel> {
+        self.http()?.hosts.get(host)?.tunnel.as_ref()
+    }
+
+    /// Whether the addresses are those of a proxy.
+    pub fn is_proxied(&self) -> bool {
+        self.tunnel(0).is_some()
     }
 
     /// The hosts' addresses, at least one.

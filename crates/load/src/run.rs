@@ -40,7 +40,7 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
         let unsent: Vec<Schedule> = threads.join().into_iter().flatten().collect();
         match shared.take_broken() {
             Some(reason) => Err(LoadError::Script(reason)),
-            None => Ok(coordinator.report(collector, &unsent)),
+            None => Ok(coordinator.report(collector, &unsent, observer)),
         }
     })
 }

@@ -11,6 +11,7 @@ mod conclude;
 mod counts;
 mod format;
 mod http;
+mod metrics;
 mod names;
 mod observer;
 mod once;
@@ -18,6 +19,7 @@ mod options;
 mod output;
 mod percentiles;
 mod progress;
+mod proxy;
 mod replay;
 mod requests;
 mod script;
@@ -33,7 +35,7 @@ use super::ci;
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
 use super::stdout;
 use brunt_lab::Error;
-use brunt_meter::{ServerMeter, listener};
+use brunt_meter::ServerMeter;
 use brunt_results::verdict::Kind;
 use brunt_results::{Cores, Count, ExitCode, Percentile, Rate, RunResult, Size, Span, Threshold, drift, env::Env};
 use clap::{Parser, ValueEnum};
@@ -132,13 +134,15 @@ pub struct Args {
     comparison: compare::Comparison,
     #[command(flatten)]
     counting: counts::CountsFlags,
+    #[command(flatten)]
+    metrics: metrics::MetricsFlags,
 
     /// Percentiles to print and to store, instead of 50,90,95,99,99.9 and beside them: 50,97.5,99.99
     #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Result")]
     percentiles: Vec<Percentile>,
     /// Send one request, and show it, the reply and the time of each step, instead of a load
     #[arg(long, help_heading = "Result", conflicts_with_all =
-          ["json", "out", "fail_if", "compare", "latency", "calibrate", "percentiles"])]
+          ["json", "out", "fail_if", "compare", "latency", "calibrate", "percentiles", "metrics", "push"])]
     once: bool,
     /// With --once: show whole bodies
     #[arg(short, long, requires = "once", help_heading = "Result")]
@@ -252,7 +256,7 @@ pub(super) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
     Ok(match line.args.server_pid {
         _ if line.args.no_meter => None,
         Some(pid) => Some(pid),
-        None => listener::roots_of(&options.target.addresses()).ok().and_then(|pids| pids.first().copied()),
+        None => proxy::listeners(&options.target).ok().and_then(|pids| pids.first().copied()),
     })
 }
 
@@ -320,6 +324,7 @@ impl Args {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
         let layout = options::layout(self, &options)?;
+        let sinks = self.metrics.open(&options, self.quiet)?;
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let (server, no_server) = match self.find_server(&options.target)? {
@@ -331,7 +336,7 @@ impl Args {
 
         let progress = progress::Progress::new(&options, layout.len(), self.quiet);
         let counts = self.counting.create()?;
-        let mut observer = observer::LoadObserver::new(server, output.series()?, counts, stop, progress);
+        let mut observer = observer::LoadObserver::new(server, output.series()?, counts, sinks, stop, progress);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),
@@ -343,7 +348,8 @@ impl Args {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
         let neighbours = observer.neighbours();
-        let (absent, series_error) = observer.end(&report.seconds, &mut result);
+        let sinks = observer.take_sinks();
+        let (absent, series_error) = observer.end(&mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),
             None => report.backend.to_string(),
@@ -362,6 +368,9 @@ impl Args {
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
 
         output.write(&env, &report.hlog, &result)?;
+        for note in sinks.end().iter().filter(|_| !self.quiet) {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
         Ok(Measured {
             result,
             env,
@@ -388,7 +397,7 @@ impl Args {
                 Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listener::roots_of(&target.addresses()).and_then(|pids| ServerMeter::attach_all(&pids)),
+            None => proxy::listeners(target).and_then(|pids| ServerMeter::attach_all(&pids)),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `brunt export`: each format is read by a program made for it, if installed, and every figure shown is compared
+//! `brunt export`, and the figures of a running load: each format is read by a program made for it, if installed, and every figure shown is compared
 //! with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,k6,promtool,vegeta` names the programs that must be
 //! present; absent others are reported.
 
@@ -8,9 +8,12 @@ mod common;
 mod fortio;
 mod hyperfine;
 mod k6;
+mod live;
+mod metrics;
 mod prometheus;
 #[path = "../load/recorder.rs"]
 mod recorder;
+mod push;
 mod scene;
 mod vegeta;
 

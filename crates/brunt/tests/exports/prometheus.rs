@@ -12,20 +12,24 @@ fn promtool_accepts_the_text() {
     if lacks("promtool", runs("promtool", &["--version"])) {
         return;
     }
-    for text in texts {
-        let mut promtool = Command::new("promtool");
-        let promtool = promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = promtool.stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
-    }
+    texts.iter().for_each(|text| check(text));
+}
+
+/// Fails if promtool has anything to say of the text.
+#[track_caller]
+pub fn check(text: &str) {
+    let mut promtool = Command::new("promtool");
+    let promtool = promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = promtool.stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
 }
 
 /// The value of the sample with this prefix.
 #[track_caller]
-fn sample(text: &str, name: &str) -> f64 {
+pub fn sample(text: &str, name: &str) -> f64 {
     let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} is not in {text}"));
     line.rsplit(' ').next().unwrap().parse().unwrap()
 }

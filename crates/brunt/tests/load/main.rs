@@ -8,6 +8,7 @@ mod counts;
 mod endings;
 mod http;
 mod once;
+mod proxy;
 mod recorder;
 mod replay;
 mod requests;

@@ -2,16 +2,12 @@
 //!
 //! Times are seconds. All histograms have the same buckets, so they can be added.
 
+use super::exposition::{family, label};
 use super::trials::{Group, Trial, Trials};
 use crate::{Error, fs_error::with_path};
-use brunt_results::{RunResult, hlog};
+use brunt_results::{RunResult, buckets, hlog};
 use std::{fmt::Write as _, fs, io};
 
-/// Bucket bounds within a decade: preferred numbers (ISO 3, R10), steps of a quarter.
-const STEPS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
-/// The first bound is 1 us; eight decades reach 100 s.
-const FIRST_NS: u64 = 1_000;
-const DECADES: u32 = 8;
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 const OURS: [&str; 9] = ["plan", "target", "repeat", "le", "quantile", "end", "kind", "mode", "verdict"];
@@ -96,7 +92,7 @@ fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> 
             continue;
         }
         let (count, sum) = (times.len(), times.mean() * times.len() as f64 / 1e9);
-        for bound in bounds() {
+        for bound in buckets::bounds_ns() {
             let (seconds, below) = (bound as f64 / 1e9, times.count_between(0, bound));
             let _ = writeln!(buckets, "{histogram}_bucket{{{labels},le=\"{seconds}\"}} {below}");
         }
@@ -113,20 +109,9 @@ fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> 
     Ok(())
 }
 
-fn family(text: &mut String, name: &str, kind: &str, help: &str, lines: &str) {
-    if !lines.is_empty() {
-        let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{lines}");
-    }
-}
-
-fn bounds() -> impl Iterator<Item = u64> {
-    let within = |decade: u32| STEPS.map(|step| FIRST_NS * 10u64.pow(decade) / 100 * step);
-    (0..DECADES).flat_map(within).chain([FIRST_NS * 10u64.pow(DECADES)])
-}
-
 fn labels(plan: Option<&str>, group: &Group, trial: &Trial) -> String {
     let Some(cell) = &group.cell else { return label("url", &trial.result.load.url)[1..].to_owned() };
-    let mut labels = format!("plan=\"{}\"", escaped(plan.unwrap_or_default()));
+    let mut labels = label("plan", plan.unwrap_or_default())[1..].to_owned();
     labels += &label("target", &cell.target);
     for (name, value) in group.swept() {
         let is_taken = OURS.contains(&name.as_str()) || name.starts_with(|c: char| c.is_ascii_digit());
@@ -135,45 +120,6 @@ fn labels(plan: Option<&str>, group: &Group, trial: &Trial) -> String {
     labels + &label("repeat", &trial.repeat.to_string())
 }
 
-/// A label preceded by a comma. Invalid characters in the name are replaced.
-fn label(name: &str, value: &str) -> String {
-    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    format!(",{name}=\"{}\"", escaped(value))
-}
-
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
 fn plain(value: Option<f64>) -> Vec<(String, f64)> {
     value.map(|value| (String::new(), value)).into_iter().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use brunt_results::latency::new_histogram;
-
-    #[test]
-    fn bounds_rise_by_a_quarter_from_a_microsecond_to_a_hundred_seconds() {
-        let all: Vec<u64> = bounds().collect();
-        assert_eq!((all[0], all[1], all[10], all[80]), (1_000, 1_250, 10_000, 100_000_000_000));
-        assert_eq!(all.len(), 81);
-        for pair in all.windows(2) {
-            let step = pair[1] as f64 / pair[0] as f64;
-            assert!((1.2..1.3).contains(&step), "{pair:?}");
-        }
-    }
-
-    #[test]
-    fn a_bucket_holds_its_bound() {
-        let mut times = new_histogram();
-        [999u64, 1_000, 1_001, 2_000].iter().for_each(|nanos| times.record(*nanos).unwrap());
-        assert_eq!([1_000, 1_999, 10_000].map(|bound| times.count_between(0, bound)), [2, 3, 4]);
-    }
-
-    #[test]
-    fn labels_survive_any_text() {
-        assert_eq!(label("back-log", "a\"b\\c\nd"), ",back_log=\"a\\\"b\\\\c\\nd\"");
-    }
 }

@@ -209,7 +209,7 @@ impl<'s> Coordinator<'s> {
     /// Fails if the run cannot go on after an error of a first attempt to connect, with `open` connections to all hosts.
     fn check_error(&self, host: usize, error: io::Error, open: u64) -> Result<(), LoadError> {
         let address = self.shared.hosts.addresses[host].clone();
-        let connections = self.shared.options.connections;
+        let (options, connections) = (&self.shared.options, self.shared.options.connections);
         Err(match Errno::from_io_error(&error) {
             Some(Errno::MFILE) => LoadError::Descriptors {
                 connections,
@@ -219,11 +219,10 @@ impl<'s> Coordinator<'s> {
             Some(Errno::NFILE) => LoadError::SystemDescriptors { open },
             Some(Errno::ADDRNOTAVAIL) => LoadError::Ports { address, open, range: port_range() },
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => return Ok(()),
+            _ if options.target.is_proxied() && TlsError::of(&error).is_none() => LoadError::Proxy(address, error),
             _ if error.kind() == io::ErrorKind::ConnectionRefused => LoadError::Refused(address),
             _ => match TlsError::of(&error) {
-                Some(error) => {
-                    LoadError::Tls { target: self.shared.options.target.called(host, &address), error: error.clone() }
-                }
+                Some(error) => LoadError::Tls { target: options.target.called(host, &address), error: error.clone() },
                 None => LoadError::Unreachable(address, error),
             },
         })
@@ -320,8 +319,9 @@ impl<'s> Coordinator<'s> {
                 collector.take(thread, &mut interval);
                 // A thread that has ended needs no more of them, and other processes make their own.
                 let _ = self.spares.get(thread).map(|spare| spare.send(interval));
-                while let Some(mut second) = collector.next_second(false) {
+                while let Some((mut second, response)) = collector.next_second(false) {
                     observer.second(&mut second);
+                    observer.recorded(&second, &response);
                     self.warmup.iter_mut().for_each(|warmup| warmup.add(&second));
                     collector.keep(second);
                 }
@@ -349,10 +349,11 @@ impl<'s> Coordinator<'s> {
     }
 
     /// The report of the run. `unsent` are the threads' schedules as far as they were taken.
-    pub fn report(&mut self, mut collector: Collector, unsent: &[Schedule]) -> Report {
+    pub fn report(&mut self, mut collector: Collector, unsent: &[Schedule], observer: &mut dyn Observer) -> Report {
         let Self { shared, .. } = *self;
         let (open, close) = (shared.open.load(Relaxed), shared.close.load(Relaxed));
-        while let Some(second) = collector.next_second(true) {
+        while let Some((second, response)) = collector.next_second(true) {
+            observer.recorded(&second, &response);
             collector.keep(second);
         }
         let totals = collector.finish(unsent, open, close);

@@ -14,6 +14,7 @@ pub(crate) mod shared;
 pub(crate) mod slices;
 pub(crate) mod thread;
 pub(crate) mod transport;
+pub(crate) mod tunnel;
 mod warmup;
 pub(crate) mod worker;
 pub(crate) mod wrong_reply;

@@ -1,6 +1,6 @@
 //! The socket of a connection of the load, and the kinds of transport errors.
 
-use super::worker::Worker;
+use super::{tunnel, worker::Worker};
 use crate::measure::recorder::Failure;
 use brunt_runtime::net::{Any, RecvBuf, Stream};
 use brunt_tls::{Cause, TlsError, Transport};
@@ -15,14 +15,19 @@ pub struct Socket(pub Stream<Any>);
 const RESET_ABOVE: usize = 10_000;
 
 impl Socket {
-    /// Opens connection `index` of the worker. Calls [`Worker::accepted`] once the target has accepted it.
+    /// Opens connection `index` of the worker, through a proxy if its host has one. Calls [`Worker::accepted`] once the target has accepted it.
     pub async fn connect<P>(worker: &Worker<P>, index: u32) -> io::Result<Self> {
         let stream = Stream::<Any>::connect_from(worker.address(index), worker.source()).await?;
         if worker.share.connections > RESET_ABOVE {
             stream.set_linger_zero()?;
         }
+        let mut socket = Self(stream);
+        if let Some(tunnel) = worker.shared.options.target.tunnel(worker.host(index)) {
+            // Boxed, to keep connecting without a proxy small.
+            Box::pin(tunnel::open(&mut socket, tunnel)).await?;
+        }
         worker.accepted(index);
-        Ok(Self(stream))
+        Ok(socket)
     }
 
     /// Sends all of a received buffer without a copy; false if it cannot be sent now, and is dropped.

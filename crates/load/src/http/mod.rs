@@ -5,6 +5,7 @@ mod fields;
 mod filled;
 mod rendered;
 pub mod source;
+mod tunnel;
 mod variants;
 
 pub use expect::{Expect, Statuses};
@@ -12,6 +13,7 @@ pub use filled::Filled;
 pub(crate) use filled::Filler;
 pub use rendered::{Pipeline, Rendered, Sequence};
 pub use source::{Batch, Flow, Script, Source};
+pub use tunnel::Tunnel;
 pub use variants::Vary;
 
 use brunt_runtime::net::Address;
@@ -31,7 +33,9 @@ pub struct Http {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {
+    /// Of the host, or of the proxy with a tunnel.
     pub address: Address,
+    pub tunnel: Option<Tunnel>,
     /// All hosts have the same [`Pipeline`].
     pub requests: Requests,
     /// Its weight in sharing out connections; at least 1. Every host gets at least one.
@@ -73,7 +77,12 @@ pub struct RequestTarget {
 impl Http {
     pub fn on(address: impl Into<Address>, requests: Requests, reuse: Option<u64>, expect: Expect) -> Self {
         let address = address.into();
-        Self { hosts: vec![Host { address, requests, weight: 1, tls: None }], reuse, expect, names: Vec::new() }
+        Self {
+            hosts: vec![Host { address, tunnel: None, requests, weight: 1, tls: None }],
+            reuse,
+            expect,
+            names: Vec::new(),
+        }
     }
 
     fn rendered(&self) -> impl Iterator<Item = (&Address, &Rendered)> {

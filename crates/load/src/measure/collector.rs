@@ -201,17 +201,17 @@ impl Collector {
         slice.cpu_percent += span.percent().0;
     }
 
-    /// The next second that every thread has reported, or, if no more reports will come (`last`), the next one. The caller
-    /// may add to it, and returns it with [`Self::keep`].
-    pub fn next_second(&mut self, last: bool) -> Option<Second> {
+    /// The next second that every thread has reported, or, if no more reports will come (`last`), the next one, and its
+    /// response times. The caller may add to it, and returns it with [`Self::keep`].
+    pub fn next_second(&mut self, last: bool) -> Option<(Second, Histogram<u64>)> {
         loop {
             let entry = self.incomplete.first_entry()?;
             if !last && entry.get().reports < self.totals.threads.len() {
                 return None;
             }
             let slice = entry.remove();
-            if let Some(second) = self.close(slice) {
-                return Some(second);
+            if let Some(complete) = self.close(slice) {
+                return Some(complete);
             }
         }
     }
@@ -220,7 +220,7 @@ impl Collector {
         self.totals.seconds.push(second);
     }
 
-    fn close(&mut self, mut slice: Slice) -> Option<Second> {
+    fn close(&mut self, mut slice: Slice) -> Option<(Second, Histogram<u64>)> {
         if self.closed_loop {
             slice.latency.derive();
         }
@@ -242,7 +242,7 @@ impl Collector {
         let us = |histogram: &Histogram<u64>, q| {
             (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3)
         };
-        Some(Second {
+        let second = Second {
             at_s: until as f64 / SECOND_NS as f64,
             warmup: slice.phase == Phase::Warmup,
             offered: (!self.closed_loop).then_some(offered),
@@ -255,7 +255,8 @@ impl Collector {
             lag_p99_us: us(&slice.latency.lag, 0.99),
             generator_cpu_percent: Some(slice.cpu_percent),
             ..Default::default()
-        })
+        };
+        Some((second, slice.latency.response))
     }
 
     fn log(&mut self, slice: &Slice) {

@@ -50,7 +50,7 @@ pub fn run(
     coordinator.connect(observer)?;
     let collector = coordinator.drive(observer, schedules(options));
     let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(coordinator.report(collector, &unsent(options, &taken)))
+    Ok(coordinator.report(collector, &unsent(options, &taken), observer))
 }
 
 fn process_error(error: impl Display) -> LoadError {

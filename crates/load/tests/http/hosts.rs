@@ -14,12 +14,8 @@ fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
     let host = |(number, (address, weight)): (usize, &(SocketAddr, u64))| {
         let goal = brunt_load::http::RequestTarget { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
         let rendered = Rendered::render(&template(), &[goal], None, brunt_load::http::Pipeline::NONE, reuse).unwrap();
-        Host {
-            address: (*address).into(),
-            requests: Requests::Rendered(Arc::new(rendered)),
-            weight: *weight,
-            tls: None,
-        }
+        let requests = Requests::Rendered(Arc::new(rendered));
+        Host { address: (*address).into(), tunnel: None, requests, weight: *weight, tls: None }
     };
     Http { hosts: hosts.iter().enumerate().map(host).collect(), reuse, expect: Expect::default(), names: Vec::new() }
 }

@@ -1,6 +1,6 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::{Args, options, session::Sessions, usage};
+use super::{Args, options, proxy, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::{status_line::StatusLine, stdout};
 use brunt_lab::Error;
@@ -9,7 +9,7 @@ use brunt_lab::slices::analysis::{self, Progress, SlicedLoad};
 use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
 use brunt_lab::slices::{Slice, record, text};
-use brunt_meter::{listener, slice::ServerCpu};
+use brunt_meter::slice::ServerCpu;
 use brunt_results::{ExitCode, Span, directory::Directory};
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -48,6 +48,8 @@ fn unused(args: &Args) -> Option<&'static str> {
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
         ("--counts", args.counting.counts.is_some()),
+        ("--metrics", args.metrics.metrics.is_some()),
+        ("--push", args.metrics.push.is_some()),
         ("--fail-if", !args.fail_if.is_empty()),
     ])
 }
@@ -70,7 +72,7 @@ impl Args {
         for url in &self.urls {
             let (options, _) = options::options_of(self, std::slice::from_ref(url), allowed.as_deref())?;
             (seed, is_open) = (self.seed.unwrap_or(options.seed), options.rate.is_some());
-            let server = (!self.no_meter).then(|| server(&options.target.addresses())).flatten();
+            let server = (!self.no_meter).then(|| server(&options.target)).flatten();
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
             participants.push(Participant { name: url.clone(), loader, server, group: None });
@@ -131,9 +133,9 @@ impl Args {
     }
 }
 
-/// The CPU meter of the local process that listens on the addresses.
-fn server(addresses: &[brunt_runtime::net::Address]) -> Option<ServerCpu> {
-    ServerCpu::attach(*listener::roots_of(addresses).ok()?.first()?).ok()
+/// The CPU meter of the local process that listens on the target's addresses.
+fn server(target: &brunt_load::Target) -> Option<ServerCpu> {
+    ServerCpu::attach(*proxy::listeners(target).ok()?.first()?).ok()
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

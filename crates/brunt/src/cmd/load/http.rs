@@ -6,12 +6,13 @@ pub(super) use recorded::Context;
 
 use super::address::ConnectTo;
 use super::address::{self, Protocol, Url};
+use super::proxy::Proxy;
 use super::tls::Tls;
 use super::{first_given, names, secrets, usage};
 use brunt_lab::Error;
 use brunt_load::Target;
 use brunt_load::http::{
-    Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary,
+    Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Tunnel, Vary,
 };
 use brunt_results::{Count, Size};
 use std::path::PathBuf;
@@ -48,6 +49,13 @@ pub(super) struct Flags {
     /// Connect to this address instead of the URL's: HOST:PORT or unix:PATH. Host and TLS remain those of the URL
     #[arg(long, value_name = "ADDRESS", help_heading = HEADING)]
     connect_to: Option<ConnectTo>,
+    /// Connect through this proxy: http://HOST:PORT. For http:// URLs too it is asked for a tunnel (CONNECT), so requests
+    /// remain as they are
+    #[arg(long, value_name = "URL", conflicts_with = "connect_to", help_heading = HEADING)]
+    proxy: Option<Proxy>,
+    /// Authenticate to the proxy with the NAME:PASSWORD in this file
+    #[arg(long, value_name = "FILE", requires = "proxy", help_heading = HEADING)]
+    proxy_auth: Option<PathBuf>,
     /// Send HTTP basic authentication with the NAME:PASSWORD in this file
     #[arg(long, value_name = "FILE", conflicts_with = "bearer", help_heading = HEADING)]
     basic_auth: Option<PathBuf>,
@@ -104,6 +112,7 @@ impl Flags {
             ("-H", !self.header.is_empty()),
             ("--body", self.body.is_some()),
             ("--connect-to", self.connect_to.is_some()),
+            ("--proxy", self.proxy.is_some()),
             ("--basic-auth", self.basic_auth.is_some()),
             ("--bearer", self.bearer.is_some()),
             ("--expect-status", self.expect_status.is_some()),
@@ -137,6 +146,11 @@ impl Flags {
             (true, None) => Ok(Some(1)),
             (false, reuse) => Ok(reuse.map(|count| count.0)),
         }
+    }
+
+    /// The proxy as a URL.
+    pub(super) fn proxy_url(&self) -> Option<String> {
+        self.proxy.as_ref().map(ToString::to_string)
     }
 
     /// Method, headers and body as typed, as initial values for a script.
@@ -200,14 +214,18 @@ impl Flags {
             body: self.expect_body.clone().map(String::into_bytes),
         };
         let clients = tls.clients(prepared.iter().any(|prepared| prepared.host.2))?;
+        let credentials = self.proxy_auth.as_deref().map(|file| secrets::basic("--proxy-auth", file)).transpose()?;
+        let proxy = self.proxy.as_ref().map(|proxy| proxy.resolve(timeout)).transpose()?;
         let host = |Prepared { host: (name, port, tls), requests, weight }| {
             let tls = clients.as_ref().filter(|_| tls).map(|clients| clients.connector(&name));
             Ok(Host {
                 tls: tls.transpose().map_err(Error::Usage)?,
-                address: match &self.connect_to {
-                    None => address::resolve(&name, port, timeout)?.into(),
-                    Some(to) => to.resolve(timeout)?,
+                address: match (&proxy, &self.connect_to) {
+                    (Some(proxy), _) => proxy.clone(),
+                    (None, Some(to)) => to.resolve(timeout)?,
+                    (None, None) => address::resolve(&name, port, timeout)?.into(),
                 },
+                tunnel: proxy.as_ref().map(|_| Tunnel::to(&name, port, credentials.as_deref())),
                 requests,
                 weight,
             })

@@ -1,11 +1,12 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C.
 
-use super::{counts::CountsFile, progress::Progress};
+use super::{counts::CountsFile, metrics::Sinks, progress::Progress};
 use brunt_load::Observer;
 use brunt_meter::neighbours::{Neighbour, Snapshot};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, series::Second};
+use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
@@ -20,7 +21,7 @@ pub(super) struct LoadObserver {
     host: HostMeter,
     series: Option<SeriesWriter>,
     counts: Option<CountsFile>,
-    seconds_seen: usize,
+    sinks: Sinks,
     write_error: Option<io::Error>,
     stop: Arc<AtomicBool>,
     progress: Progress,
@@ -38,6 +39,7 @@ impl LoadObserver {
         server: Option<ServerMeter>,
         series: Option<SeriesWriter>,
         counts: Option<CountsFile>,
+        sinks: Sinks,
         stop: Arc<AtomicBool>,
         progress: Progress,
     ) -> Self {
@@ -47,7 +49,7 @@ impl LoadObserver {
             host: HostMeter::attach(),
             series,
             counts,
-            seconds_seen: 0,
+            sinks,
             write_error: None,
             stop,
             progress,
@@ -83,18 +85,15 @@ impl LoadObserver {
         }
     }
 
-    /// Fills the metered figures into the result, once all seconds are known. Returns the reasons for absent figures and
-    /// the first write error of series or counts.
-    pub(super) fn end(
-        mut self,
-        seconds: &[Second],
-        result: &mut RunResult,
-    ) -> (BTreeMap<String, String>, Option<io::Error>) {
+    /// Those of the load, which outlive its other observers.
+    pub(super) fn take_sinks(&mut self) -> Sinks {
+        std::mem::take(&mut self.sinks)
+    }
+
+    /// Fills the metered figures into the result. Returns the reasons for absent figures and the first write error of series
+    /// or counts.
+    pub(super) fn end(mut self, result: &mut RunResult) -> (BTreeMap<String, String>, Option<io::Error>) {
         self.progress.end();
-        // The last partial second may be complete only after all load threads have ended.
-        for second in seconds.iter().skip(self.seconds_seen) {
-            self.push(second);
-        }
         let completed = result.requests.completed;
         let mut absent = match &self.generator {
             Some(generator) => generator.close(completed, &mut result.generator),
@@ -111,18 +110,12 @@ impl LoadObserver {
         result.interrupted |= self.stop.load(Ordering::Relaxed);
         (absent, self.write_error)
     }
-
-    fn push(&mut self, second: &Second) {
-        if let Some(Err(error)) = self.series.as_mut().map(|series| series.push(second)) {
-            self.series = None;
-            self.write_error.get_or_insert(io::Error::new(error.kind(), format!("series.jsonl: {error}")));
-        }
-    }
 }
 
 impl Observer for LoadObserver {
     fn started(&mut self, threads: &[u32]) {
         self.started = Instant::now();
+        self.sinks.started();
         self.generator = Some(GeneratorMeter::attach(threads));
     }
 
@@ -144,9 +137,15 @@ impl Observer for LoadObserver {
         }
         self.generator.iter().for_each(|generator| generator.sample(second));
         self.host.sample(second);
-        self.seconds_seen += 1;
-        self.push(second);
         self.progress.second(second);
+    }
+
+    fn recorded(&mut self, second: &Second, response: &Histogram<u64>) {
+        if let Some(Err(error)) = self.series.as_mut().map(|series| series.push(second)) {
+            self.series = None;
+            self.write_error.get_or_insert(io::Error::new(error.kind(), format!("series.jsonl: {error}")));
+        }
+        self.sinks.take(second, response);
     }
 
     fn counts(&mut self, counts: &Counts) {

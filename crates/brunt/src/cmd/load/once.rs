@@ -15,7 +15,8 @@ const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "se
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let mut options = options::options(args, brunt_meter::environment::cpus_allowed().as_deref())?;
-    let lookup = args.urls.first().map_or(Ok(Duration::ZERO), |url| address::lookup_time(url))?;
+    let looked_up = args.http.proxy_url().or_else(|| args.urls.first().cloned());
+    let lookup = looked_up.map_or(Ok(Duration::ZERO), |url| address::lookup_time(&url))?;
     args.script.install(args, &mut options)?;
     let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
     stdout::print(&page(&exchange, lookup, args.verbose))?;
@@ -42,6 +43,9 @@ pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
     };
     step("lookup", Some(lookup), "");
     step("connected", exchange.connected, &exchange.address);
+    if let Some((at, host)) = &exchange.tunnelled {
+        step("tunnel", Some(*at), host);
+    }
     if let Some((at, info)) = &exchange.handshake {
         step("TLS", Some(*at), &info.protocol);
     }

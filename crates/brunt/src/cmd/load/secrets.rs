@@ -9,18 +9,21 @@ use std::{fs, path::Path};
 const LONGEST: u64 = 64 << 10;
 
 /// The value of `Authorization` (RFC 7617, RFC 6750), if there is a file for one.
-pub(super) fn authorization(basic: Option<&Path>, bearer: Option<&Path>) -> Result<Option<String>, Error> {
-    Ok(match (basic, bearer) {
-        (Some(file), _) => {
-            let pair = read("--basic-auth", file)?;
-            if !pair.contains(':') {
-                return usage(format!("--basic-auth {}: the file holds no NAME:PASSWORD", file.display()));
-            }
-            Some(format!("Basic {}", BASE64_STANDARD.encode(pair)))
-        }
+pub(super) fn authorization(pair: Option<&Path>, bearer: Option<&Path>) -> Result<Option<String>, Error> {
+    Ok(match (pair, bearer) {
+        (Some(file), _) => Some(basic("--basic-auth", file)?),
         (None, Some(file)) => Some(format!("Bearer {}", read("--bearer", file)?)),
         (None, None) => None,
     })
+}
+
+/// Basic credentials of the `NAME:PASSWORD` in a file.
+pub(super) fn basic(flag: &str, file: &Path) -> Result<String, Error> {
+    let pair = read(flag, file)?;
+    if !pair.contains(':') {
+        return usage(format!("{flag} {}: the file holds no NAME:PASSWORD", file.display()));
+    }
+    Ok(format!("Basic {}", BASE64_STANDARD.encode(pair)))
 }
 
 /// The one line of a file. Errors do not quote it.

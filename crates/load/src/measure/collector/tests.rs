@@ -51,6 +51,9 @@ fn seconds_come_out_in_order_once_every_thread_has_reported() {
     let second = take(1, 2, Phase::Window, 1, 2, 40);
     let of =
         |seconds: &[Second]| seconds.iter().map(|s| (s.at_s, s.warmup, s.completed, s.offered)).collect::<Vec<_>>();
+    let counts = [&first, &second].map(|all| all.iter().map(|(_, response)| response.len()).sum::<u64>());
+    assert_eq!(counts, [2, 2]);
+    let [first, second] = [first, second].map(|all| all.into_iter().map(|(second, _)| second).collect::<Vec<_>>());
     assert_eq!(of(&first), [(1.0, true, 31, Some(10))]);
     assert_eq!(of(&second), [(2.0, false, 42, Some(10))]);
     assert_eq!((second[0].connections, second[0].generator_cpu_percent), (2, Some(100.0)));
@@ -77,7 +80,7 @@ fn log_and_result_are_the_window_and_its_unanswered_requests() {
             collector.take(thread, &mut interval);
         }
     }
-    while let Some(second) = collector.next_second(false) {
+    while let Some((second, _)) = collector.next_second(false) {
         collector.keep(second);
     }
     let totals = collector.finish(&unsent, START + S, START + 3 * S);
@@ -110,7 +113,8 @@ fn a_closed_loop_derives_response_and_lag_from_service() {
         interval.response.record(100 * MS);
         collector.take(thread, &mut interval);
     }
-    let second = collector.next_second(false).unwrap();
+    let (second, response) = collector.next_second(false).unwrap();
+    assert_eq!(response.len(), 22);
     assert_eq!((second.offered, second.lag_p99_us), (None, Some(0.0)));
     let latency = collector.finish(&[], START, START + S).latency;
     assert_eq!((latency.service.len(), latency.response.len(), latency.lag.len()), (20, 22, 20));
@@ -124,6 +128,6 @@ fn seconds_of_threads_that_go_on_after_another_has_ended_are_kept() {
         collector.take(0, &mut interval(number, Phase::Window, u64::from(number - 1), u64::from(number)));
     }
     assert!(collector.next_second(false).is_none());
-    let rest: Vec<f64> = std::iter::from_fn(|| collector.next_second(true)).map(|second| second.at_s).collect();
+    let rest: Vec<f64> = std::iter::from_fn(|| collector.next_second(true)).map(|(second, _)| second.at_s).collect();
     assert_eq!(rest, [1.0, 2.0, 3.0]);
 }

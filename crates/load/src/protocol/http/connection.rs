@@ -119,7 +119,10 @@ async fn open_for(
         if worker.core.borrow().scheduler.is_timed_out(index) {
             return Poll::Ready(Err(Failure::Timeout));
         }
-        dialling.as_mut().poll(cx).map_err(|_| Failure::Connect)
+        dialling.as_mut().poll(cx).map_err(|error| {
+            worker.shared.first_failures.note_connect(&error);
+            Failure::Connect
+        })
     })
     .await
 }
