@@ -99,6 +99,7 @@ impl Threshold {
         let is_so = if self.is_above { value > self.bound } else { value < self.bound };
         (is_so != wanted).then(|| match unit {
             "%" => format!("{self}: it was {value:.3} %"),
+            "us" if value >= 999.95 => format!("{self}: it was {:.3} ms", value / 1e3),
             unit => format!("{self}: it was {value:.1} {unit}"),
         })
     }

@@ -132,7 +132,7 @@ mod tests {
             slo_us: Some(rate / 2.0),
             errors: 0.0,
             verdict: Kind::Ok,
-            broken: is_broken.then(|| "p99<6ms: it was 8000.0 us".to_owned()).into_iter().collect(),
+            broken: is_broken.then(|| "p99<6ms: it was 8.000 ms".to_owned()).into_iter().collect(),
             remedy: is_broken.then(|| "stop other programs on these cores".to_owned()).into_iter().collect(),
             outcome,
         }
@@ -167,8 +167,8 @@ tcp://h:1: the highest rate at which p99<6ms holds
  offered /s  answered /s      p50      p99  failed  slices  verdict  SLO
       1.00k          999  41.2 us   500 us       0      25  ok       holds
       12.5k        12.5k  41.2 us  6.25 ms       0      25  ok       holds, confirmed
-      12.8k        12.8k  41.2 us  6.40 ms       0      25  ok       unclear; p99<6ms: it was 8000.0 us
-      13.1k        13.1k  41.2 us  6.55 ms       0      25  ok       breaks: p99<6ms: it was 8000.0 us
+      12.8k        12.8k  41.2 us  6.40 ms       0      25  ok       unclear; p99<6ms: it was 8.000 ms
+      13.1k        13.1k  41.2 us  6.55 ms       0      25  ok       breaks: p99<6ms: it was 8.000 ms
 
 p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit lies between them
 note: one start of the target was measured

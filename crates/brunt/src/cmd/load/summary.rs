@@ -266,8 +266,9 @@ fn network(result: &RunResult) -> Option<String> {
 /// Kernel activity on behalf of the server and on the host.
 fn kernel(result: &RunResult) -> Option<String> {
     let server = &result.server;
-    let switches = server.voluntary_switches.zip(server.involuntary_switches).map(|(voluntary, involuntary)| {
-        let each = (voluntary + involuntary) as f64 / result.requests.completed.max(1) as f64;
+    let switches = server.voluntary_switches.zip(server.involuntary_switches);
+    let switches = switches.filter(|_| result.requests.completed > 0).map(|(voluntary, involuntary)| {
+        let each = (voluntary + involuntary) as f64 / result.requests.completed as f64;
         format!("{} context switches/request ({involuntary} of all involuntary)", amount(each))
     });
     let faults = server.minor_faults.zip(server.major_faults);
