@@ -355,3 +355,21 @@ fn a_closed_pipe_is_not_a_failure() {
     drop(run.stderr.take());
     assert!(run.wait().unwrap().success());
 }
+
+#[test]
+fn a_junit_file_has_cells_comparisons_and_failed_trials() {
+    let scene = Scene::new(ECHO).tester("disturbed", "");
+    assert_code(&scene.fake("plan.toml --quiet --order trials --junit trials.xml").output().unwrap(), 0);
+    let junit = scene.read("trials.xml");
+    let case = "<testcase classname=\"brunt run\" name=\"target=echo\" time=";
+    assert!(junit.contains(case) && junit.contains("><skipped message=\"because\"/>"), "{junit}");
+    let scene = Scene::new(&format!("{ECHO}[[target]]\nname = 'gone'\ncommand = ['false', '{{listen}}']\n"));
+    let output = scene.command("plan.toml --quiet --repeat 1 --budget 500ms --junit slices.xml").output().unwrap();
+    assert_code(&output, 1);
+    let junit = scene.read("slices.xml");
+    assert!(
+        junit.contains("<testsuites tests=\"2\" failures=\"1\"") && junit.contains("name=\"target=gone\""),
+        "{junit}"
+    );
+    assert!(junit.contains("<failure message=\"repeat 1: the target ended with status 1"), "{junit}");
+}

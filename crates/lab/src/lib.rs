@@ -30,6 +30,7 @@ pub mod suggest;
 pub mod system;
 pub mod terminal;
 pub mod testers;
+pub mod tree;
 
 use std::io;
 

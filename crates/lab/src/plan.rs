@@ -19,6 +19,7 @@ mod target;
 pub mod template;
 pub mod tester;
 mod validate;
+pub mod versions;
 
 use crate::suggest::did_you_mean;
 use brunt_results::{Cores, Count, Size, Span};

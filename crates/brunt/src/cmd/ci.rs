@@ -1,4 +1,7 @@
-//! What continuous integration shows of a run: a JUnit file, and annotations and a summary of GitHub Actions.
+//! What continuous integration shows of a run: a JUnit file, and annotations and a summary of GitHub Actions. The command
+//! `brunt ci` is in [`command`].
+
+pub mod command;
 
 use super::stdout;
 use brunt_lab::Error;

@@ -1,15 +1,17 @@
 //! `brunt compare`: compares two sets of trials, or measures two targets side by side first. The table goes to
 //! stdout, everything else to stderr.
 
+pub(super) mod judging;
 mod live;
 
-use super::ci::{self, Check, Outcome};
-use super::{report_crossed, share, stdout};
+use super::run::pair::compared;
 use brunt_lab::Error;
-use brunt_lab::compare::{self, Bound, Comparison, Pair, ResultSet};
+use brunt_lab::compare::{self, ResultSet};
 use brunt_results::ExitCode;
 use clap::value_parser;
+use judging::Judging;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const MEASURING: &str = "Measuring first";
 
@@ -31,7 +33,7 @@ Examples:
   brunt compare --plan quick --targets uring,epoll -- --only rate=max --budget 30s
 
 Exit status: 0 compared, 1 failed or interrupted, 2 wrong usage, 3 most trials of some cell are not trustworthy (unless \
---allow-untrusted), 99 a --fail-if bound was crossed."
+--allow-untrusted) or, with --strict, it cannot be told whether a bound was crossed, 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
     /// Two result directories; one with --targets, none with --plan
@@ -41,20 +43,8 @@ pub struct Args {
     /// Two targets of one experiment
     #[arg(long, value_name = "A,B", value_parser = two)]
     targets: Option<(String, String)>,
-    /// Smallest relevant difference
-    #[arg(long, value_name = "PERCENT", value_parser = margin, default_value = "3%")]
-    margin: f64,
-    /// Exit with 99 if B differs from A by more than this, for example 'rate<-5%' or 'p99>10%'; may be repeated
-    #[arg(long, value_name = "BOUND")]
-    fail_if: Vec<Bound>,
-    /// Print the comparison as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    ci: ci::CiFlags,
-    /// Exit with 0 even if most trials are not trustworthy
-    #[arg(long)]
-    allow_untrusted: bool,
+    judging: Judging,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -83,40 +73,14 @@ fn two(text: &str) -> Result<(String, String), String> {
 }
 
 impl Args {
-    /// Each bound, and each cell: whether it has an answer.
-    fn checks(&self, comparison: &Comparison) -> Vec<Check> {
-        let bound = |bound: &Bound| {
-            let crossed = bound.crossed(comparison).join("; ");
-            let outcome = if crossed.is_empty() { Outcome::Passed } else { Outcome::Failed(crossed) };
-            Check { name: bound.to_string(), outcome }
-        };
-        let cell = |pair: &Pair| {
-            let name = if pair.cell.is_empty() { "trust".to_owned() } else { format!("trust in {}", pair.cell) };
-            let why = "most trials are not trustworthy: see their verdicts".to_owned();
-            Check { name, outcome: if pair.is_untrusted() { Outcome::Undecided(why) } else { Outcome::Passed } }
-        };
-        self.fail_if.iter().map(bound).chain(comparison.cells.iter().map(cell)).collect()
-    }
-}
-
-fn margin(text: &str) -> Result<f64, String> {
-    share(text, |percent| percent > 0.0 && percent < 100.0, "above 0% and below 100%")
-}
-
-impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let mut code = ExitCode::Good;
         let of_targets = |dir: &Path, (a, b): &(String, String)| {
             let all = ResultSet::read(dir)?;
             Ok::<_, Error>((all.of_target(a)?, all.of_target(b)?))
         };
-        let of_run = |dir: &Path, targets: &(String, String)| {
-            if let Some(sliced) = compare::sliced(dir, &targets.0, &targets.1, self.margin)? {
-                return Ok(sliced);
-            }
-            let (a, b) = of_targets(dir, targets)?;
-            compare::compare(&a, &b, self.margin)
-        };
+        let of_run =
+            |dir: &Path, targets: &(String, String)| compared(dir, [&targets.0, &targets.1], self.judging.margin);
         let comparison = match (&self.plan, self.dirs.as_slice(), &self.targets) {
             (Some(plan), _, Some(targets)) => {
                 let dir;
@@ -132,7 +96,7 @@ impl Args {
                 of_targets(dir, targets)?;
                 of_run(dir, targets)?
             }
-            (None, [a, b], None) => compare::compare(&ResultSet::read(a)?, &ResultSet::read(b)?, self.margin)?,
+            (None, [a, b], None) => compare::compare(&ResultSet::read(a)?, &ResultSet::read(b)?, self.judging.margin)?,
             (_, dirs, targets) => {
                 let with = if targets.is_some() { " and --targets" } else { "" };
                 return Err(Error::Usage(format!(
@@ -145,13 +109,6 @@ impl Args {
                 )));
             }
         };
-        stdout::print_as(self.json, &comparison, compare::text)?;
-        let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(&comparison)));
-        self.ci.report("brunt compare", 0.0, &self.checks(&comparison), &compare::text(&comparison))?;
-        Ok(match code {
-            ExitCode::Good if crossed => ExitCode::Threshold,
-            ExitCode::Good if comparison.is_untrusted() && !self.allow_untrusted => ExitCode::Untrusted,
-            code => code,
-        })
+        self.judging.conclude("brunt compare", &comparison, Duration::ZERO, code)
     }
 }

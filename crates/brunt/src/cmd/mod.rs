@@ -40,6 +40,8 @@ pub enum Command {
     Run(run::Args),
     /// Compare two sets of results: difference, confidence interval, conclusion
     Compare(compare::Args),
+    /// Build this tree and another commit, compare them by slices, and fail on a bound
+    Ci(ci::command::Args),
     /// Find the highest rate that meets an SLO
     Find(find::Args),
     /// Best-effort jobs beside a latency-critical service
@@ -74,6 +76,7 @@ impl Command {
             Self::Watch(args) => args.run(),
             Self::Run(args) => args.run(),
             Self::Compare(args) => args.run(),
+            Self::Ci(args) => args.run(),
             Self::Find(args) => args.run(),
             Self::Colocate(args) => args.run(),
             Self::List(args) => args.run(),

@@ -1,9 +1,13 @@
 //! `brunt run`: reads a plan, runs the experiment and prints its table. The table goes to stdout, everything else to
 //! stderr.
 
+mod checks;
+pub(in crate::cmd) mod pair;
 mod preview;
 mod progress;
+pub(in crate::cmd) mod versions;
 
+use super::ci::CiFlags;
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{current_binary, out_directory, percent, registered, stdout};
@@ -19,7 +23,8 @@ use brunt_lab::{Error, report};
 use brunt_results::{ExitCode, Span};
 use clap::{Parser, value_parser};
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeSet, fs, io, io::Write as _, rc::Rc, time::Duration};
+use std::sync::{Arc, atomic::AtomicBool};
+use std::{collections::BTreeSet, fs, io, io::Write as _, rc::Rc, time::Duration, time::Instant};
 
 const OVERRIDES: &str = "Plan overrides";
 
@@ -72,6 +77,8 @@ pub struct Args {
     /// Print every figure, however wide the table is
     #[arg(long)]
     wide: bool,
+    #[command(flatten)]
+    ci: CiFlags,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -127,6 +134,13 @@ struct Planned {
     schedule: Schedule,
 }
 
+/// What is to be run.
+struct Prepared {
+    request: Request,
+    schedule: Schedule,
+    machine: Machine,
+}
+
 /// Arguments of `brunt run` without the name of the command.
 #[derive(clap::Parser)]
 #[command(no_binary_name = true)]
@@ -138,7 +152,7 @@ struct Line {
 /// Refuses arguments of `brunt run` that it would refuse; writes nothing.
 pub(super) fn check(words: &[String]) -> Result<(), Error> {
     let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    line.args.planned().map(drop)
+    line.args.planned(|plan| plan).map(drop)
 }
 
 /// Whether `brunt run` of this plan with these flags compares by slices.
@@ -151,14 +165,14 @@ pub(super) fn is_sliced(plan: &str, flags: &[String]) -> Result<bool, Error> {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let Planned { plan, text: plan_text, base, machine, mut schedule } = self.planned()?;
+        let planned = self.planned(|plan| plan)?;
         if self.retries.is_some() && !self.quiet {
             let _ =
                 writeln!(io::stderr(), "note: --retries has no effect: disturbed trials are marked, and not run again");
         }
         let out = match self.out {
-            None if self.resume => last_directory(Path::new("runs"), &plan.name),
-            _ => out_directory(self.out.as_ref(), &plan.name)?,
+            None if self.resume => last_directory(Path::new("runs"), &planned.plan.name),
+            _ => out_directory(self.out.as_ref(), &planned.plan.name)?,
         };
         if self.resume && RunDirectory::at(&out).experiment()?.is_none() {
             let place = out.display();
@@ -167,6 +181,18 @@ impl Args {
         }
         // A second signal is ignored: exiting at once would leave the target running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
+        let prepared = self.prepared(planned, out, &stop)?;
+        if self.dry_run {
+            stdout::print(&preview::text(&prepared.request, &prepared.schedule, &prepared.machine))?;
+            return Ok(ExitCode::Good);
+        }
+        let begun = Instant::now();
+        let summary = self.measured(&prepared, &stop)?;
+        self.conclude(&prepared.request, &summary, begun.elapsed())
+    }
+
+    fn prepared(&self, planned: Planned, out: PathBuf, stop: &Arc<AtomicBool>) -> Result<Prepared, Error> {
+        let Planned { plan, text: plan_text, base, machine, mut schedule } = planned;
         let brunt = current_binary()?;
         let mut tester = Tester::brunt(&brunt);
         if let Some(program) = &self.tester {
@@ -187,24 +213,24 @@ impl Args {
         if request.is_sliced() {
             schedule.budget = Some(self.slices_budget(&request.plan, &schedule));
         }
-        if self.dry_run {
-            stdout::print(&preview::text(&request, &schedule, &machine))?;
-            return Ok(ExitCode::Good);
-        }
-        let progress = progress::status_line(&request, &schedule, &machine, self.quiet);
-        let mut observers = (progress, report::LivePage::new(RunDirectory::at(&request.out)));
-        let summary = registered(&request.out, || {
-            let summary = experiment::run(&request, &schedule, &mut observers, &stop);
-            drop(observers);
-            summary
-        })?;
-        self.conclude(&request, &summary)
+        Ok(Prepared { request, schedule, machine })
     }
 
-    /// Reads the plan and schedules it; writes nothing.
-    fn planned(&self) -> Result<Planned, Error> {
+    fn measured(&self, prepared: &Prepared, stop: &AtomicBool) -> Result<Summary, Error> {
+        let Prepared { request, schedule, machine } = prepared;
+        let progress = progress::status_line(request, schedule, machine, self.quiet);
+        let mut observers = (progress, report::LivePage::new(RunDirectory::at(&request.out)));
+        registered(&request.out, || {
+            let summary = experiment::run(request, schedule, &mut observers, stop);
+            drop(observers);
+            summary
+        })
+    }
+
+    /// Reads the plan, changes it, and schedules it; writes nothing.
+    fn planned(&self, change: impl FnOnce(Plan) -> Plan) -> Result<Planned, Error> {
         let (plan, text, base) = find_plan(&self.plan)?;
-        let plan = self.overridden(plan)?;
+        let plan = self.overridden(change(plan))?;
         let machine = Machine::here()?;
         let unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
@@ -252,10 +278,12 @@ impl Args {
         }
     }
 
-    fn conclude(&self, request: &Request, summary: &Summary) -> Result<ExitCode, Error> {
+    fn conclude(&self, request: &Request, summary: &Summary, took: Duration) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &RunDirectory::at(&request.out))?;
-        stdout::print(&report::text(&report, self.style.unwrap_or(report.style()), report::width(self.wide)))?;
+        let text = report::text(&report, self.style.unwrap_or(report.style()), report::width(self.wide));
+        stdout::print(&text)?;
+        self.ci.report("brunt run", took.as_secs_f64(), &checks::checks(&report), &text)?;
         let mut stderr = io::stderr();
         if !self.quiet {
             let _ = writeln!(stderr, "report: {} and {}", place.display(), brunt_lab::run_directory::PAGE_FILE);

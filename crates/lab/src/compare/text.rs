@@ -58,7 +58,8 @@ fn signed(share: f64) -> String {
     if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
 }
 
-fn value(figure: Figure, value: Option<f64>) -> String {
+/// A figure with its unit.
+pub(super) fn value(figure: Figure, value: Option<f64>) -> String {
     match figure {
         Figure::Rate => format::throughput(value),
         Figure::P50 | Figure::P99 => time(value),

@@ -20,5 +20,5 @@ pub(super) fn value(trials: &Trials, tag: &str, figure: &str) -> Option<Value> {
         }))
     });
     let entries: Vec<Value> = entries.collect();
-    (!entries.is_empty()).then(|| Value::Array(entries))
+    (!entries.is_empty()).then_some(Value::Array(entries))
 }

@@ -1,14 +1,15 @@
-//! The plans compiled into the binary.
+//! The plans compiled into the binary. `builtin/` has links to the files in `experiments/`, which a package of this crate holds as
+//! files.
 
 /// Name and text, in the order shown to users.
 pub const PLANS: &[(&str, &str)] = &[
-    ("quick", include_str!("../../../../experiments/quick.toml")),
-    ("ping-pong-peak", include_str!("../../../../experiments/ping-pong-peak.toml")),
-    ("ping-pong-fixed-rate", include_str!("../../../../experiments/ping-pong-fixed-rate.toml")),
-    ("ping-pong-scaling", include_str!("../../../../experiments/ping-pong-scaling.toml")),
-    ("http-upstreams", include_str!("../../../../experiments/http-upstreams.toml")),
-    ("stall", include_str!("../../../../experiments/stall.toml")),
-    ("million-connections", include_str!("../../../../experiments/million-connections.toml")),
+    ("quick", include_str!("builtin/quick.toml")),
+    ("ping-pong-peak", include_str!("builtin/ping-pong-peak.toml")),
+    ("ping-pong-fixed-rate", include_str!("builtin/ping-pong-fixed-rate.toml")),
+    ("ping-pong-scaling", include_str!("builtin/ping-pong-scaling.toml")),
+    ("http-upstreams", include_str!("builtin/http-upstreams.toml")),
+    ("stall", include_str!("builtin/stall.toml")),
+    ("million-connections", include_str!("builtin/million-connections.toml")),
 ];
 
 pub fn text(name: &str) -> Option<&'static str> {

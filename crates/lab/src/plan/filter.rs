@@ -33,6 +33,13 @@ impl Filter {
     pub fn names(&self, name: &str) -> bool {
         self.when.iter().chain(&self.except).any(|pattern| pattern.contains_key(name))
     }
+
+    /// Puts other targets in the place of one; patterns of any other target match nothing then.
+    pub(super) fn replace_target(&mut self, target: &str, by: &[String]) {
+        for values in self.when.iter_mut().chain(&mut self.except).filter_map(|pattern| pattern.get_mut("target")) {
+            *values = if values.iter().any(|value| value == target) { by.to_vec() } else { Vec::new() };
+        }
+    }
 }
 
 /// `when` and `except` of a table.

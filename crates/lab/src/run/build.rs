@@ -17,7 +17,7 @@ pub(crate) fn build(
     registry: &Arc<ProcessRegistry>,
     stop: &AtomicBool,
 ) -> Option<Result<(), String>> {
-    Some(match run(target, base, log, registry, stop) {
+    Some(match run(&target.build, &folder(target, base), log, registry, stop) {
         Ok((_, None)) => return None,
         Ok((_, Some(status))) if status.success() => Ok(()),
         Ok((command, Some(status))) => {
@@ -28,17 +28,17 @@ pub(crate) fn build(
     })
 }
 
-/// The command line of the build, and its status unless the user stopped the run.
-fn run(
-    target: &Target,
-    base: &Path,
+/// Runs a command; returns it as text, and its status unless the user stopped it.
+pub(crate) fn run(
+    words: &[String],
+    dir: &Path,
     log: &Path,
     registry: &Arc<ProcessRegistry>,
     stop: &AtomicBool,
 ) -> io::Result<(String, Option<ExitStatus>)> {
     let stdout = File::create(log)?;
-    let dir = std::path::absolute(folder(target, base))?;
-    let (program, args) = (program(&target.build[0], &dir), target.build[1..].to_vec());
+    let dir = std::path::absolute(dir)?;
+    let (program, args) = (program(&words[0], &dir), words[1..].to_vec());
     let stderr = stdout.try_clone()?;
     let launch = Launch { dir: Some(dir), ..Launch::new(program, args, stdout, stderr) };
     let command = launch.words().join(" ");

@@ -64,10 +64,13 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
 
 /// The folder that a target is built and started in.
 pub fn folder(target: &Target, base: &Path) -> PathBuf {
-    let joined = base.join(target.dir.as_deref().unwrap_or(""));
-    // Lexically: `a/../b` resolves even if `a` does not exist.
+    normal(&base.join(target.dir.as_deref().unwrap_or("")))
+}
+
+/// Lexically: `a/../b` resolves even if `a` does not exist.
+pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
-    for part in joined.components() {
+    for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir if matches!(normal.components().next_back(), Some(Component::Normal(_))) => {

@@ -2,8 +2,9 @@
 //! directory that can be compared again.
 
 use super::Args;
+use crate::cmd::run::{self, pair::Pair};
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use crate::cmd::{current_binary, out_directory, run};
+use crate::cmd::{current_binary, out_directory};
 use brunt_lab::Error;
 use brunt_lab::system::process_group::{Launch, ProcessGroup};
 use brunt_lab::system::process_registry::ProcessRegistry;
@@ -18,35 +19,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Default repeats: tells 5 % from 0 and 0 from 3 % where repeats vary by 2 %.
-const REPEATS: u32 = 16;
-/// Default starts by slices.
-const STARTS: u32 = 5;
 /// Timeout for the run to end its trial and write its report after a signal.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs the trials; returns their directory and the exit status of the run.
 pub(super) fn run(args: &Args, plan: &str, (a, b): &(String, String)) -> Result<(PathBuf, ExitCode), Error> {
     let out = out_directory(args.out.as_ref(), "compare")?;
-    let sliced = run::is_sliced(plan, &args.run)?;
-    let repeats = args.repeat.unwrap_or(if sliced { STARTS } else { REPEATS }).to_string();
-    let (order, margin) = (if sliced { "slices" } else { "abba" }, format!("{}%", args.margin * 100.0));
-    let only = format!("target={a},target={b}");
-    let place = out.display().to_string();
-    let words = ["run", plan, "--only", &only, "--repeat", &repeats, "--out", &place];
-    let mut words: Vec<String> = words.map(str::to_owned).into();
-    // Flags for the run have precedence.
-    let is_given = |flag: &str| args.run.iter().any(|word| word.split('=').next() == Some(flag));
-    for (flag, value) in [("--order", order), ("--margin", margin.as_str())] {
-        if !is_given(flag) {
-            words.extend([flag, value].map(str::to_owned));
-        }
-    }
-    if args.quiet {
-        words.push("--quiet".to_owned());
-    }
-    words.extend(args.run.iter().cloned());
-    run::check(&words[1..])?;
+    let (targets, margin, flags) = ([a.as_str(), b.as_str()], args.judging.margin, args.run.as_slice());
+    let pair = Pair { plan, targets, out: &out, repeat: args.repeat, margin, quiet: args.quiet, flags };
+    let mut words = pair.words(run::is_sliced(plan, &args.run)?);
+    run::check(&words)?;
+    words.insert(0, "run".to_owned());
     fs::create_dir_all(&out)
         .map_err(|e| io::Error::new(e.kind(), format!("cannot write to {}: {e}", out.display())))?;
     let launch = Launch {
