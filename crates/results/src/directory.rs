@@ -1,14 +1,16 @@
-//! The directory of one trial: `result.json`, `latency.hlog`, `series.jsonl`, `env.json`.
+//! The directory of one trial: `result.json`, `latency.hlog`, `series.jsonl`, `env.json`; of our own load also `load.json`.
 //!
 //! Files are replaced atomically (written beside, then renamed): a run that dies leaves the old file or the new one.
 //! `result.json` is written last and marks the directory as complete.
 
-use crate::{env::Env, result::RunResult, series::Second};
+use crate::{env::Env, result::RunResult, series::Second, start::LoadStart};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+const START_FILE: &str = "load.json";
 
 /// The directory of one trial.
 #[derive(Debug, Clone)]
@@ -42,6 +44,35 @@ impl Directory {
     /// Whether it holds a complete result.
     pub fn is_complete(&self) -> bool {
         self.path.join("result.json").exists()
+    }
+
+    /// Writes `load.json`, which is locked until the returned file is dropped: readers learn from the lock whether the load
+    /// still runs, however it ends. `series.jsonl` must be empty by then.
+    pub fn announce(&self, start: &LoadStart) -> io::Result<fs::File> {
+        let beside = self.path.join(".load.json.new");
+        let write = || {
+            let mut file = fs::File::create(&beside)?;
+            // Not every file system has locks.
+            let _ = file.try_lock();
+            file.write_all(&serde_json::to_vec_pretty(start).map_err(io::Error::other)?)?;
+            file.write_all(b"\n")?;
+            fs::rename(&beside, self.path.join(START_FILE))?;
+            Ok(file)
+        };
+        write().map_err(|e| self.named(START_FILE, e))
+    }
+
+    pub fn read_start(&self) -> io::Result<LoadStart> {
+        self.read_json(START_FILE)
+    }
+
+    /// Whether the load that writes to the directory still runs; `None` if that cannot be known.
+    pub fn is_written(&self) -> Option<bool> {
+        match fs::File::open(self.path.join(START_FILE)).ok()?.try_lock_shared() {
+            Ok(()) => Some(false),
+            Err(fs::TryLockError::WouldBlock) => Some(true),
+            Err(fs::TryLockError::Error(_)) => None,
+        }
     }
 
     pub fn write_env(&self, env: &Env) -> io::Result<()> {
@@ -141,6 +172,12 @@ mod tests {
         directory.write_env(&env).unwrap();
         assert_eq!(directory.read_env().unwrap(), env);
         assert!(!directory.is_complete());
+        assert_eq!(directory.is_written(), None);
+        let start = LoadStart { url: "tcp://a:1".into(), rate: Some(2.5), ..Default::default() };
+        let lock = directory.announce(&start).unwrap();
+        assert_eq!((directory.read_start().unwrap(), directory.is_written()), (start, Some(true)));
+        drop(lock);
+        assert_eq!(directory.is_written(), Some(false));
         let mut series = directory.series().unwrap();
         series.push(&Second { at_s: 1.0, ..Default::default() }).unwrap();
         series.push(&Second { at_s: 2.0, ..Default::default() }).unwrap();

@@ -1,6 +1,22 @@
 //! `series.jsonl`: one line per second of a run.
 
+use crate::{latency::LatencySummary, result::Errors};
 use serde::{Deserialize, Serialize};
+
+/// Figures of the measured window from its start to the end of a second.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SoFar {
+    /// Response times.
+    pub response: LatencySummary,
+    pub lag_p99_us: Option<f64>,
+    /// Requests that found every connection busy.
+    pub waited: u64,
+    /// Errors by kind; `connect` counts those of the whole run.
+    pub errors: Errors,
+    /// CPU of the busiest load thread without what it spent on waiting, in percent of a core.
+    pub busiest_thread_percent: Option<f64>,
+}
 
 /// One second of load. Percentiles are of response time and of this second alone. CPU figures are percent of one core. Figures
 /// that end in `_per_s` are means since the previous sample, and absent in seconds without a sample.
@@ -19,6 +35,8 @@ pub struct Second {
     pub connections: u64,
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
+    #[serde(default)]
+    pub p999_us: Option<f64>,
     pub lag_p99_us: Option<f64>,
     pub generator_cpu_percent: Option<f64>,
     pub server_cpu_user_percent: Option<f64>,
@@ -54,4 +72,7 @@ pub struct Second {
     pub host_interface_sent_bytes_per_s: Option<f64>,
     pub host_retransmitted_segments_per_s: Option<f64>,
     pub host_tcp_memory_bytes: Option<u64>,
+    /// Absent where the generator does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub so_far: Option<Box<SoFar>>,
 }

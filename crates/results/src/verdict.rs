@@ -73,7 +73,7 @@ impl ValidityIssue {
             }
             Self::GeneratorCpu { generator_percent, server_percent } => {
                 let server = server_percent.map_or("and the server could not be metered".to_owned(), |server| {
-                    format!("while the server's busiest thread used {server:.0} %")
+                    format!("while no thread of the server used more than {server:.0} %")
                 });
                 format!("a generator thread used {generator_percent:.0} % of its core {server}")
             }

@@ -11,6 +11,7 @@ mod conclude;
 mod counts;
 mod format;
 mod http;
+pub(super) mod live;
 mod metrics;
 mod names;
 mod observer;
@@ -18,7 +19,7 @@ mod once;
 mod options;
 mod output;
 mod percentiles;
-mod progress;
+pub(super) mod progress;
 mod proxy;
 mod replay;
 mod requests;
@@ -27,20 +28,26 @@ mod secrets;
 pub(super) mod session;
 mod short;
 mod stages;
+mod start;
 mod summary;
 mod target;
 mod tls;
+mod words;
+
+pub(super) use words::{check, measure, metered};
 
 use super::ci;
-use super::signals::{self, Repeated, SIGINT, SIGTERM};
+use super::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use super::stdout;
 use brunt_lab::Error;
 use brunt_meter::ServerMeter;
 use brunt_results::verdict::Kind;
 use brunt_results::{Cores, Count, ExitCode, Percentile, Rate, RunResult, Size, Span, Threshold, drift, env::Env};
-use clap::{Parser, ValueEnum};
+use clap::ValueEnum;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
 
 const LOAD: &str = "Load";
 
@@ -178,6 +185,8 @@ pub struct Args {
     /// later runs of the same load are judged by it (3 s)
     #[arg(long, help_heading = "Result")]
     calibrate: bool,
+    #[command(flatten)]
+    live: live::LiveFlags,
     /// No progress and no notes on stderr
     #[arg(long, help_heading = "Result")]
     quiet: bool,
@@ -188,6 +197,15 @@ pub struct Args {
     /// Do not meter the server
     #[arg(long, help_heading = "Server")]
     no_meter: bool,
+}
+
+/// Adds to `env` what is known after the load.
+fn complete(env: &mut Env, result: &RunResult) {
+    env.absent.extend(absent::of(result));
+    env.steal_percent = result.host.steal_percent;
+    if let Some(why) = env.absent.get("host.steal_percent").cloned() {
+        env.absent.insert("steal_percent".to_owned(), why);
+    }
 }
 
 fn usage<T>(message: impl Into<String>) -> Result<T, Error> {
@@ -233,54 +251,6 @@ impl Measured {
     }
 }
 
-/// Arguments of `brunt load` without the name of the command.
-#[derive(clap::Parser)]
-#[command(no_binary_name = true)]
-struct Line {
-    #[command(flatten)]
-    args: Args,
-}
-
-/// The options of a load described by `brunt load` arguments.
-fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    let mut options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
-    line.args.script.install(&line.args, &mut options)?;
-    Ok(options)
-}
-
-/// The process that `brunt load` with these arguments would meter, if there is one.
-pub(super) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    let options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
-    Ok(match line.args.server_pid {
-        _ if line.args.no_meter => None,
-        Some(pid) => Some(pid),
-        None => proxy::listeners(&options.target).ok().and_then(|pids| pids.first().copied()),
-    })
-}
-
-/// Runs the load described by `brunt load` arguments; writes no files.
-pub(super) fn measure(words: &[String]) -> Result<Measured, Error> {
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    line.args.measure(&mut output::Output::create(None, None)?)
-}
-
-/// Refuses arguments that `brunt load` would refuse, in one line; runs no script, connects to nothing and writes no files.
-pub(super) fn check(words: &[String]) -> Result<(), Error> {
-    let refused = |text: String| {
-        let line = text.lines().next().unwrap_or("wrong usage").to_owned();
-        Error::Usage(format!("brunt load: {}", line.strip_prefix("error: ").unwrap_or(&line)))
-    };
-    let line = Line::try_parse_from(words).map_err(|error| refused(error.render().to_string()))?;
-    let allowed = brunt_meter::environment::cpus_allowed();
-    let options = options::options(&line.args, allowed.as_deref());
-    match options.and_then(|options| options::layout(&line.args, &options)) {
-        Err(Error::Usage(text)) => Err(refused(text)),
-        checked => checked.map(drop),
-    }
-}
-
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         if self.comparison.compare {
@@ -289,7 +259,9 @@ impl Args {
         if self.once {
             return once::run(self);
         }
-        let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
+        let temporary = self.live.temporary(self.out.as_deref())?;
+        let out = self.out.as_deref().or(temporary.as_ref().map(TempDir::path));
+        let mut output = output::Output::create(out, self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
         let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
@@ -327,20 +299,27 @@ impl Args {
         let sinks = self.metrics.open(&options, self.quiet)?;
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
+        let page = signals::flag_on_each(SIGUSR1)?;
         let (server, no_server) = match self.find_server(&options.target)? {
             Ok(meter) => (Some(meter), None),
             Err(why) => (None, Some(why)),
         };
         env.absent.extend(no_server.iter().flat_map(|why| brunt_meter::server::all_absent(why)));
         output.write_env(&env)?;
+        let (series, counts) = (output.series()?, self.counting.create()?);
+        let start = start::start(&options, &env, server.as_ref(), no_server.as_deref());
+        // Held until the result is written.
+        let _lock = output.announce(&start)?;
 
-        let progress = progress::Progress::new(&options, layout.len(), self.quiet);
-        let counts = self.counting.create()?;
-        let mut observer = observer::LoadObserver::new(server, output.series()?, counts, sinks, stop, progress);
+        let view = self.live.view(output.directory(), &stop, &page);
+        let progress = progress::Progress::new(&options, layout.len(), self.quiet || view.is_some());
+        let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
+        let mut observer = observer::LoadObserver::new(server, series, counts, sinks, stop, progress, pages);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),
         };
+        drop(view);
         let report = report.map_err(|error| Error::Failed(error.to_string()))?;
         let mut result = report.result;
         let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
@@ -356,11 +335,7 @@ impl Args {
         });
 
         env.absent.extend(absent);
-        env.absent.extend(absent::of(&result));
-        env.steal_percent = result.host.steal_percent;
-        if let Some(why) = env.absent.get("host.steal_percent").cloned() {
-            env.absent.insert("steal_percent".to_owned(), why);
-        }
+        complete(&mut env, &result);
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         let server_exited = server_exit.is_some();
         // A rate that changes is no drift.

@@ -18,6 +18,7 @@ mod signals;
 mod status_line;
 mod stdout;
 mod stress;
+mod watch;
 mod worker;
 
 use brunt_lab::history::{self, Index};
@@ -33,6 +34,8 @@ pub enum Command {
     Serve(serve::Args),
     /// Generate load and measure a server
     Load(Box<load::Args>),
+    /// Follow a load or a run that writes to a directory
+    Watch(watch::Args),
     /// Run an experiment: every cell of a plan, repeated and interleaved
     Run(run::Args),
     /// Compare two sets of results: difference, confidence interval, conclusion
@@ -68,6 +71,7 @@ impl Command {
             Self::Serve(args) => return args.run(),
             Self::Worker(args) => return args.run(),
             Self::Load(args) => args.run(),
+            Self::Watch(args) => args.run(),
             Self::Run(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Find(args) => args.run(),

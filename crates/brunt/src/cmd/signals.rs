@@ -4,9 +4,22 @@
 
 use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{io, sync::Arc, thread};
+use std::sync::{Arc, OnceLock};
+use std::{io, thread};
 
-pub use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+pub use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+
+static BEFORE_KILL: OnceLock<fn()> = OnceLock::new();
+
+/// Has `act` called before [`Repeated::Kill`] ends the process. Only the first call has an effect.
+pub fn before_kill(act: fn()) {
+    let _ = BEFORE_KILL.set(act);
+}
+
+/// Sends a signal to this process.
+pub fn raise(signal: i32) {
+    let _ = signal_hook::low_level::raise(signal);
+}
 
 /// Effect of signals after the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +40,7 @@ pub fn on_first(signals: &[i32], second: Repeated, end: impl FnOnce() + Send + '
         }
         for signal in signals {
             if second == Repeated::Kill {
+                BEFORE_KILL.get().into_iter().for_each(|act| act());
                 let _ = emulate_default_handler(signal);
             }
         }
@@ -40,6 +54,14 @@ pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
     let act = move || signals.forever().for_each(|_| act());
     thread::Builder::new().name("signals".to_owned()).spawn(act)?;
     Ok(())
+}
+
+/// A flag that each delivery of the signal sets.
+pub fn flag_on_each(signal: i32) -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = flag.clone();
+    on_each(signal, move || set.store(true, Ordering::SeqCst))?;
+    Ok(flag)
 }
 
 pub fn flag(signals: &[i32], second: Repeated) -> io::Result<Arc<AtomicBool>> {

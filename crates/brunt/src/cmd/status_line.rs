@@ -23,8 +23,13 @@ impl StatusLine {
 
     pub(super) fn print(&self, line: &str) {
         if !self.quiet {
-            self.bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
+            self.above(|| drop(writeln!(io::stderr(), "{line}")));
         }
+    }
+
+    /// Runs what prints lines above the status line.
+    pub(super) fn above(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
     }
 
     /// Replaces the line on a terminal. Redraws only on change, to leave the CPU to the measurement.

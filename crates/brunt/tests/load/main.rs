@@ -7,6 +7,7 @@ mod compare;
 mod counts;
 mod endings;
 mod http;
+mod live;
 mod once;
 mod proxy;
 mod recorder;

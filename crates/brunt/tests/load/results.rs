@@ -143,7 +143,7 @@ fn the_directory_holds_the_whole_trial() {
     assert!(series[1]["server_rss_bytes"].is_number() && series[1]["p99_us"].is_number(), "{:#}", series[1]);
     assert!(read("latency.hlog").contains("Tag=response"));
     let names = fs::read_dir(&out).unwrap().count();
-    assert_eq!(names, 4, "nothing else is left in the directory");
+    assert_eq!(names, 5, "nothing else is left in the directory");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "nothing is left beside the file");
 }
 

@@ -6,7 +6,8 @@
 use super::interval::{Counters, Interval, Phase, Usage};
 use super::recorder::SECOND_NS;
 use crate::schedule::Schedule;
-use brunt_results::{LatencySummary, Percentile, hlog::Hlog, latency::new_histogram, result::Latency, series::Second};
+use brunt_results::series::{Second, SoFar};
+use brunt_results::{LatencySummary, Percentile, hlog::Hlog, latency::new_histogram, result::Latency};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -127,6 +128,12 @@ impl ThreadUsage {
         self.end = interval.usage_end;
     }
 
+    /// CPU time without what was spent on waiting, in percent of a core; `None` before the window.
+    fn busy_percent(&self) -> Option<f64> {
+        let (cpu, spin) = self.percent();
+        self.start.map(|_| cpu - spin)
+    }
+
     /// CPU time in percent of a core, and the part of it spent on waiting.
     pub fn percent(&self) -> (f64, f64) {
         let Some(start) = self.start else { return (0.0, 0.0) };
@@ -216,7 +223,9 @@ impl Collector {
         }
     }
 
+    /// Only the last second keeps the figures so far, which are many.
     pub fn keep(&mut self, second: Second) {
+        self.totals.seconds.last_mut().into_iter().for_each(|last| last.so_far = None);
         self.totals.seconds.push(second);
     }
 
@@ -252,11 +261,25 @@ impl Collector {
             connections: slice.connections,
             p50_us: us(&slice.latency.response, 0.5),
             p99_us: us(&slice.latency.response, 0.99),
+            p999_us: us(&slice.latency.response, 0.999),
             lag_p99_us: us(&slice.latency.lag, 0.99),
             generator_cpu_percent: Some(slice.cpu_percent),
+            so_far: Some(Box::new(self.so_far())),
             ..Default::default()
         };
         Some((second, slice.latency.response))
+    }
+
+    fn so_far(&self) -> SoFar {
+        let Totals { latency, counters, threads, .. } = &self.totals;
+        let lag = &latency.lag;
+        SoFar {
+            response: LatencySummary::of(&latency.response),
+            lag_p99_us: (!lag.is_empty()).then(|| lag.value_at_quantile(0.99) as f64 / 1e3),
+            waited: counters.waited,
+            errors: counters.errors.clone(),
+            busiest_thread_percent: threads.iter().filter_map(ThreadUsage::busy_percent).reduce(f64::max),
+        }
     }
 
     fn log(&mut self, slice: &Slice) {

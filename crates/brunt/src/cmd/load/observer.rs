@@ -1,18 +1,39 @@
-//! Observes a running load: metering windows, series lines, progress, Ctrl-C.
+//! Observes a running load: metering windows, series lines, progress, Ctrl-C, SIGUSR1.
 
+use super::live::{self, Line, Model};
 use super::{counts::CountsFile, metrics::Sinks, progress::Progress};
 use brunt_load::Observer;
 use brunt_meter::neighbours::{Neighbour, Snapshot};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::verdict::ValidityIssue;
-use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, series::Second};
+use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, series::Second, start::LoadStart};
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    io,
+    sync::Arc,
+};
 
 /// Other processes that a verdict names, at most.
 const NAMED: usize = 3;
+
+/// Pages of the load so far, printed when `asked` is set.
+#[derive(Debug)]
+pub(super) struct Pages {
+    asked: Arc<AtomicBool>,
+    model: RefCell<Model>,
+}
+
+impl Pages {
+    pub(super) fn new(asked: Arc<AtomicBool>, start: LoadStart) -> Self {
+        let mut model = Model::default();
+        model.begin(start);
+        Self { asked, model: RefCell::new(model) }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct LoadObserver {
@@ -25,6 +46,7 @@ pub(super) struct LoadObserver {
     write_error: Option<io::Error>,
     stop: Arc<AtomicBool>,
     progress: Progress,
+    pages: Pages,
     /// When the load began.
     started: Instant,
     /// The process of the server that exited before the end of the window, and when that was noticed.
@@ -42,6 +64,7 @@ impl LoadObserver {
         sinks: Sinks,
         stop: Arc<AtomicBool>,
         progress: Progress,
+        pages: Pages,
     ) -> Self {
         Self {
             server,
@@ -53,6 +76,7 @@ impl LoadObserver {
             write_error: None,
             stop,
             progress,
+            pages,
             started: Instant::now(),
             exited: Cell::new(None),
             neighbours: None,
@@ -137,7 +161,9 @@ impl Observer for LoadObserver {
         }
         self.generator.iter().for_each(|generator| generator.sample(second));
         self.host.sample(second);
-        self.progress.second(second);
+        let line = Line::from(&*second);
+        self.progress.second(&line);
+        self.pages.model.get_mut().push(line);
     }
 
     fn recorded(&mut self, second: &Second, response: &Histogram<u64>) {
@@ -167,6 +193,9 @@ impl Observer for LoadObserver {
 
     fn wants_stop(&self) -> bool {
         self.look_for_exit();
+        if self.pages.asked.swap(false, Ordering::Relaxed) {
+            self.progress.print(&live::page(&self.pages.model.borrow()));
+        }
         self.stop.load(Ordering::Relaxed)
     }
 }

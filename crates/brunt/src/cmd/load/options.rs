@@ -239,7 +239,7 @@ fn times(args: &Args, requests: Option<Count>, replay: Option<&Replay>) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Line, *};
+    use super::{super::words::Line, *};
     use brunt_load::Target;
     use brunt_load::http::Http;
     use clap::Parser;

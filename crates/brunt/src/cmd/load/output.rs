@@ -5,7 +5,7 @@
 
 use brunt_results::RunResult;
 use brunt_results::directory::{Directory, SeriesWriter};
-use brunt_results::env::Env;
+use brunt_results::{env::Env, start::LoadStart};
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -71,6 +71,16 @@ impl Output {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(named(&older, error)),
             _ => directory.write_env(env),
         }
+    }
+
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.directory.as_ref().map(Directory::path)
+    }
+
+    /// Tells readers of the directory what the load is; the file is to be kept until the result is written. `series.jsonl`
+    /// must exist.
+    pub(super) fn announce(&self, start: &LoadStart) -> io::Result<Option<File>> {
+        self.directory.as_ref().map(|directory| directory.announce(start)).transpose()
     }
 
     pub(super) fn series(&self) -> io::Result<Option<SeriesWriter>> {

@@ -1,9 +1,10 @@
 //! Progress of a load on stderr: every second on a terminal, every five seconds elsewhere.
 
-use super::format;
+use super::{format, live::Line};
 use crate::cmd::status_line::StatusLine;
 use brunt_load::Options;
-use brunt_results::{Span, series::Second};
+use brunt_results::Span;
+use std::io::{self, Write as _};
 use std::time::Instant;
 
 /// Seconds between two lines without a terminal.
@@ -12,10 +13,7 @@ const PLAIN_EVERY: f64 = 5.0;
 #[derive(Debug)]
 pub(super) struct Progress {
     line: StatusLine,
-    total_s: Option<f64>,
-    warmup_s: f64,
-    last_s: f64,
-    errors: u64,
+    describer: Describer,
     started: Instant,
     /// Time of the next permanent line: since the start while connecting, in seconds of the run after that.
     next_line_s: f64,
@@ -25,14 +23,11 @@ impl Progress {
     pub(super) fn new(options: &Options, processes: usize, quiet: bool) -> Self {
         let line = StatusLine::new(quiet);
         line.print(&announcement(options, processes));
-        let warmup_s = options.warmup.as_secs_f64();
+        let total = options.warmup + options.duration;
+        let total_s = (options.requests.is_none() && !options.steady).then_some(total.as_secs_f64());
         Self {
             line,
-            total_s: (options.requests.is_none() && !options.steady)
-                .then_some(warmup_s + options.duration.as_secs_f64()),
-            warmup_s,
-            last_s: 0.0,
-            errors: 0,
+            describer: Describer { total_s, warmup_s: Some(options.warmup.as_secs_f64()), ..Describer::default() },
             started: Instant::now(),
             next_line_s: PLAIN_EVERY,
         }
@@ -44,14 +39,17 @@ impl Progress {
         self.show(text, since_s);
     }
 
-    pub(super) fn second(&mut self, second: &Second) {
-        self.errors += second.failed;
-        if self.last_s == 0.0 {
+    pub(super) fn second(&mut self, second: &Line) {
+        if self.describer.last_s == 0.0 {
             self.next_line_s = PLAIN_EVERY;
         }
-        let text = self.describe(second);
-        self.last_s = second.at_s;
+        let text = self.describer.describe(second);
         self.show(text, second.at_s + 0.5);
+    }
+
+    /// Prints lines above the progress, with --quiet too.
+    pub(super) fn print(&self, text: &str) {
+        self.line.above(|| drop(write!(io::stderr(), "{text}")));
     }
 
     fn show(&mut self, text: String, now_s: f64) {
@@ -66,26 +64,48 @@ impl Progress {
     pub(super) fn end(&mut self) {
         self.line.clear();
     }
+}
 
-    fn describe(&self, second: &Second) -> String {
+/// Describes seconds of a load, one line each.
+#[derive(Debug, Default)]
+pub(in crate::cmd) struct Describer {
+    /// End of the load, if a time ends it.
+    total_s: Option<f64>,
+    /// Longest warm-up, where known.
+    warmup_s: Option<f64>,
+    last_s: f64,
+    failed: u64,
+}
+
+impl Describer {
+    /// Describes a load from `last_s` on, with failures until then.
+    pub(in crate::cmd) fn from(total_s: Option<f64>, (last_s, failed): (f64, u64)) -> Self {
+        Self { total_s, last_s, failed, ..Self::default() }
+    }
+
+    /// Describes the second that follows.
+    pub(in crate::cmd) fn describe(&mut self, second: &Line) -> String {
+        self.failed += second.failed.unwrap_or(0);
         let tenths = |s: f64| (s * 10.0).round() / 10.0;
         let total = self.total_s.map_or(String::new(), |total| format!("/{}", tenths(total)));
         let mut line = format!("{:>4}{total} s", tenths(second.at_s));
-        if second.warmup && second.at_s <= self.warmup_s + 0.5 {
+        if second.warmup && self.warmup_s.is_none_or(|warmup_s| second.at_s <= warmup_s + 0.5) {
             line += "  warm-up";
         }
         // The last interval of a phase may be shorter than a second.
         let length = (second.at_s - self.last_s).max(1e-3);
-        line += &format!("  {}", format::rate(second.completed as f64 / length));
+        self.last_s = second.at_s;
+        line += &format!("  {}", format::or_dash(second.completed.map(|count| count as f64 / length), format::rate));
         line += &format!("  p50 {}", format::or_dash(second.p50_us, format::time));
         line += &format!("  p99 {}", format::or_dash(second.p99_us, format::time));
-        line += &format!("  {}", format::plural(second.connections, "connection"));
-        if self.errors > 0 {
-            line += &format!("  {}", format::plural(self.errors, "failure"));
+        if let Some(connections) = second.connections {
+            line += &format!("  {}", format::plural(connections, "connection"));
         }
-        let server = second.server_cpu_user_percent.zip(second.server_cpu_system_percent);
-        if let Some((user, system)) = server {
-            line += &format!("  server CPU {}", format::percent(user + system));
+        if self.failed > 0 {
+            line += &format!("  {}", format::plural(self.failed, "failure"));
+        }
+        if let Some(percent) = second.server_cpu_percent() {
+            line += &format!("  server CPU {}", format::percent(percent));
         }
         line
     }

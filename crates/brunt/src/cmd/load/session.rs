@@ -1,6 +1,6 @@
 //! The generator of sliced experiments: each target has a set of connections in this process.
 
-use super::options_of;
+use super::words::options_of;
 use brunt_lab::slices::{ConnectionSet, Generator, Measured, SliceSpec};
 use brunt_load::Options;
 use brunt_load::session::Session;

@@ -85,6 +85,10 @@ fn log_and_result_are_the_window_and_its_unanswered_requests() {
     }
     let totals = collector.finish(&unsent, START + S, START + 3 * S);
     assert_eq!(totals.seconds.len(), 3);
+    // The figures so far are those of the window, with the failures to connect since the start; earlier ones are dropped.
+    let so_far = totals.seconds[2].so_far.as_ref().unwrap();
+    assert_eq!((so_far.response.count, so_far.errors.timeout, so_far.errors.connect), (4, 4, 6));
+    assert_eq!((so_far.busiest_thread_percent, &totals.seconds[1].so_far), (Some(40.0), &None));
     // Failures of the window, failures to connect of the whole run (the drain records none, it only has them here).
     assert_eq!((totals.counters.failed, totals.counters.errors.timeout, totals.counters.errors.connect), (4, 4, 6));
     assert_eq!((totals.counters.unanswered, totals.counters.abandoned), (2, 2));

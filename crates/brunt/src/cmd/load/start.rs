@@ -1,0 +1,23 @@
+//! What a load is asked to do, for `load.json` and for the page so far.
+
+use brunt_load::Options;
+use brunt_meter::ServerMeter;
+use brunt_results::{env::Env, start::LoadStart};
+
+pub(super) fn start(options: &Options, env: &Env, server: Option<&ServerMeter>, no_server: Option<&str>) -> LoadStart {
+    LoadStart {
+        pid: std::process::id(),
+        started_unix_s: env.started_unix_s,
+        url: options.url.clone(),
+        connections: options.connections as u64,
+        threads: options.threads.len() as u64,
+        rate: options.rate,
+        rate_changes: !options.stages.is_empty() || options.replay.is_some(),
+        warmup_s: options.warmup.as_secs_f64(),
+        steady: options.steady,
+        duration_s: options.duration.as_secs_f64(),
+        requests: options.requests,
+        server_pid: server.and_then(|server| server.pids().first().copied()),
+        no_server: no_server.map(str::to_owned),
+    }
+}

@@ -1,0 +1,53 @@
+//! Loads described by the arguments of `brunt load`, for other commands.
+
+use super::{Args, Measured, options, output, proxy};
+use brunt_lab::Error;
+use clap::Parser;
+
+/// Arguments of `brunt load` without the name of the command.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+pub(super) struct Line {
+    #[command(flatten)]
+    pub args: Args,
+}
+
+/// The options of a load described by `brunt load` arguments.
+pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    let mut options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    line.args.script.install(&line.args, &mut options)?;
+    Ok(options)
+}
+
+/// The process that `brunt load` with these arguments would meter, if there is one.
+pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    let options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    Ok(match line.args.server_pid {
+        _ if line.args.no_meter => None,
+        Some(pid) => Some(pid),
+        None => proxy::listeners(&options.target).ok().and_then(|pids| pids.first().copied()),
+    })
+}
+
+/// Runs the load described by `brunt load` arguments; writes no files.
+pub(in crate::cmd) fn measure(words: &[String]) -> Result<Measured, Error> {
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    line.args.measure(&mut output::Output::create(None, None)?)
+}
+
+/// Refuses arguments that `brunt load` would refuse, in one line; runs no script, connects to nothing and writes no files.
+pub(in crate::cmd) fn check(words: &[String]) -> Result<(), Error> {
+    let refused = |text: String| {
+        let line = text.lines().next().unwrap_or("wrong usage").to_owned();
+        Error::Usage(format!("brunt load: {}", line.strip_prefix("error: ").unwrap_or(&line)))
+    };
+    let line = Line::try_parse_from(words).map_err(|error| refused(error.render().to_string()))?;
+    let allowed = brunt_meter::environment::cpus_allowed();
+    let options = options::options(&line.args, allowed.as_deref());
+    match options.and_then(|options| options::layout(&line.args, &options)) {
+        Err(Error::Usage(text)) => Err(refused(text)),
+        checked => checked.map(drop),
+    }
+}

@@ -1,0 +1,89 @@
+//! `brunt watch`: follows the directory of a load or of a run, on a screen or in lines.
+
+use super::load::live::{self, Model, Source, Stream};
+use super::load::progress::Describer;
+use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use super::stdout;
+use brunt_lab::Error;
+use brunt_results::ExitCode;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Time between two looks at the files.
+const EVERY: Duration = Duration::from_millis(250);
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Shows what brunt load --out DIR writes, while it runs or afterwards: verdict so far, offered and answered \
+                  rate, response times, server and generator, errors, time left. In the directory of brunt run it follows \
+                  the newest trial. It only reads files. Keys: q quits, s keeps the screen and prints it at the end, ? \
+                  helps.\n\n\
+                  Without a terminal, or with TERM=dumb, it prints a line a second and ends with the load.\n\n\
+                  Exit status: 0 the load ended, or q; 1 the load was killed, or DIR cannot be read; 2 DIR holds no load."
+)]
+pub struct Args {
+    /// Directory of brunt load --out, or of brunt run
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+}
+
+impl Args {
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        let source = Source::new(&self.directory);
+        // What cannot be watched is said before the screen changes.
+        while !source.is_found()? {
+            thread::sleep(EVERY);
+        }
+        let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Kill)?;
+        if !Stream::Stdout.has_screen() {
+            return self.lines(source, &stop);
+        }
+        let (kept, source) = live::watch(source, &stop)?;
+        for screen in kept {
+            stdout::print(&format!("{screen}\n"))?;
+        }
+        stdout::print(&live::page(source.model()))?;
+        Ok(ExitCode::Good)
+    }
+
+    /// One line for each second, and the page at the end.
+    fn lines(&self, mut source: Source, stop: &AtomicBool) -> Result<ExitCode, Error> {
+        let mut printer = Printer::default();
+        while !stop.load(Ordering::SeqCst) {
+            source.poll()?;
+            printer.print(source.model())?;
+            if source.is_over() {
+                break;
+            }
+            thread::sleep(EVERY);
+        }
+        stdout::print(&live::page(source.model()))?;
+        match source.is_dead() {
+            true => Err(Error::Failed(format!("{}: the load ended without a result", self.directory.display()))),
+            false => Ok(ExitCode::Good),
+        }
+    }
+}
+
+/// What was printed last.
+#[derive(Debug, Default)]
+struct Printer {
+    name: Option<String>,
+    at_s: f64,
+}
+
+impl Printer {
+    fn print(&mut self, model: &Model) -> Result<(), Error> {
+        if model.name() != self.name.as_deref() {
+            (self.name, self.at_s) = (model.name().map(str::to_owned), 0.0);
+            stdout::print(&format!("{}\n", model.name().unwrap_or_default()))?;
+        }
+        if let Some(line) = model.last().filter(|line| line.at_s != self.at_s) {
+            self.at_s = line.at_s;
+            stdout::print(&format!("{}\n", Describer::from(model.end_s(), model.before()).describe(line)))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! `brunt watch`, `brunt load --live` and SIGUSR1, as typed: in pipes, and on a screen of 80x24 in tmux.
+
+use super::target::{PATIENCE, Running, Target, alone, assert_code, load, pass, signal, told};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+fn watch(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.arg("watch").arg(directory).stdin(Stdio::null());
+    command
+}
+
+fn text(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_finished_load_in_a_pipe_is_its_last_second_and_its_page() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), tempfile::tempdir().unwrap());
+    let mut command = load(&target.url(), "-R 2k -d 2s --warmup 300ms -c 4 --quiet --out");
+    assert_code(&command.arg(home.path()).output().unwrap(), &[0, 1, 3]);
+    let output = watch(home.path()).output().unwrap();
+    assert_code(&output, &[0]);
+    let (page, _) = text(&output);
+    let lines: Vec<&str> = page.lines().collect();
+    assert!(lines[0].contains("requests/s  p50") && lines[0].contains("4 connections"), "{page}");
+    let rate: f64 = lines[0].split("  ").find_map(|part| part.strip_suffix(" requests/s")?.parse().ok()).unwrap();
+    assert!((1300.0..3000.0).contains(&rate), "{page}");
+    assert_eq!(lines[1], format!("{}, 4 connections, open loop 2000/s", target.url()));
+    assert!(lines[2].starts_with("ended after 0:02") && page.contains("\n  verdict: "), "{page}");
+    // The same without a result: the load was killed.
+    fs::remove_file(home.path().join("result.json")).unwrap();
+    let output = watch(home.path()).output().unwrap();
+    assert_code(&output, &[1]);
+    let (page, error) = text(&output);
+    assert!(page.contains("verdict so far: ") && error.contains("ended without a result"), "{}", told(&output));
+}
+
+#[test]
+fn a_running_load_in_a_pipe_is_a_line_a_second_until_it_ends_or_is_killed() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), tempfile::tempdir().unwrap());
+    for is_killed in [false, true] {
+        // The directory does not exist yet.
+        let out = home.path().join(is_killed.to_string());
+        let watching = Running::start(watch(&out));
+        let mut command = load(&target.url(), "-R 1k -d 4s --warmup 1s -c 2 --quiet --out");
+        command.arg(&out);
+        let running = Running::start(command);
+        if is_killed {
+            pass(Duration::from_millis(3500), "some seconds are written");
+            signal(running.pid(), "KILL");
+        }
+        drop(running.end());
+        let output = watching.end();
+        assert_code(&output, &[if is_killed { 1 } else { 0 }]);
+        let (page, _) = text(&output);
+        let seconds = page.lines().filter(|line| line.contains("/5 s ")).count();
+        assert!((2..=6).contains(&seconds), "{page}");
+        assert!(page.contains("1/5 s  warm-up") && page.contains("verdict so far: ") == is_killed, "{page}");
+    }
+}
+
+#[test]
+fn directories_without_a_load_are_usage_errors() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("file");
+    fs::write(&file, "").unwrap();
+    for (directory, words) in
+        [(home.path().join("missing"), "No such file"), (home.path().to_owned(), "holds no load"), (file, "is a file")]
+    {
+        let output = watch(&directory).output().unwrap();
+        assert_code(&output, &[2]);
+        let (_, error) = text(&output);
+        assert!(error.contains(words) && error.contains("brunt load --out") && error.lines().count() == 1, "{error}");
+    }
+}
+
+#[test]
+fn sigusr1_prints_the_page_so_far_and_the_load_goes_on() {
+    let _alone = alone();
+    let mut target = Target::start();
+    let run = Running::start(load(&target.url(), "-R 1k -d 4s --warmup 500ms -c 4 --quiet --allow-untrusted"));
+    target.until_asked();
+    pass(Duration::from_millis(2700), "a second of the window is over");
+    signal(run.pid(), "USR1");
+    let output = run.end();
+    assert_code(&output, &[0]);
+    let (page, so_far) = text(&output);
+    assert!(so_far.starts_with(&format!("{}, 4 connections, open loop 1000/s\n", target.url())), "{so_far}");
+    for words in
+        [" of 0:05 left\n", "  response    p50 ", "  server      CPU ", "  errors      none\n", "  verdict so far: "]
+    {
+        assert!(so_far.contains(words), "{words}: {so_far}");
+    }
+    assert!(page.contains("measured 4.00 s") && !page.contains("INTERRUPTED"), "{page}");
+}
+
+#[test]
+fn without_a_terminal_live_has_lines() {
+    let _alone = alone();
+    let target = Target::start();
+    let output = load(&target.url(), "--live -n 2k -c 2 --warmup 100ms --allow-untrusted").output().unwrap();
+    assert_code(&output, &[0]);
+    let (_, progress) = text(&output);
+    assert!(progress.starts_with("127.0.0.1:") && !progress.contains('\u{1b}'), "{progress}");
+}
+
+/// A command in a terminal of 80x24, and then its exit code and the state of the terminal.
+struct Screen {
+    socket: String,
+}
+
+impl Screen {
+    /// `None` without tmux, unless `BRUNT_TMUX=must`.
+    fn start(command: &str) -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        if let Err(error) = Command::new("tmux").arg("-V").output() {
+            assert!(std::env::var_os("BRUNT_TMUX").is_none_or(|value| value != "must"), "tmux: {error}");
+            eprintln!("skipped: tmux: {error}");
+            return None;
+        }
+        let socket = format!("brunt-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let script = format!("{command}; echo EXIT $? $(stty -a | grep -o -e '-*icanon'); sleep 60");
+        let screen = Self { socket };
+        screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", &script]);
+        Some(screen)
+    }
+
+    fn tmux(&self, words: &[&str]) -> String {
+        let output = Command::new("tmux").args(["-L", &self.socket]).args(words).output().unwrap();
+        assert!(output.status.success(), "{}", told(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn keys(&self, keys: &str) {
+        self.tmux(&["send-keys", keys]);
+    }
+
+    /// Waits for a screen, with what has scrolled out of it, that has all these words.
+    #[track_caller]
+    fn until(&self, words: &[&str]) -> String {
+        let began = Instant::now();
+        loop {
+            let seen = self.tmux(&["capture-pane", "-p", "-S", "-"]);
+            if words.iter().all(|words| seen.contains(words)) {
+                return seen;
+            }
+            assert!(began.elapsed() < PATIENCE, "{words:?} is not on the screen:\n{seen}");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = Command::new("tmux").args(["-L", &self.socket, "kill-server"]).output();
+    }
+}
+
+#[test]
+fn the_live_view_ends_with_q_and_leaves_the_result_on_the_screen() {
+    let _alone = alone();
+    let target = Target::start();
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let command = format!("{brunt} load {} --live -R 1k -d 60s --warmup 1s -c 4 --allow-untrusted", target.url());
+    let Some(screen) = Screen::start(&command) else { return };
+    let seen = screen.until(&["verdict so far: ", "response time: . p50", " of 1:01 left", "q stop the load"]);
+    assert!(seen.lines().count() <= 24, "{seen}");
+    screen.keys("?");
+    screen.until(&["keep this screen; printed when the view closes"]);
+    screen.keys("x");
+    screen.keys("s");
+    screen.until(&["1 kept"]);
+    screen.keys("q");
+    let seen = screen.until(&["EXIT 0 icanon"]);
+    assert!(seen.contains("INTERRUPTED") && seen.contains("  verdict     "), "{seen}");
+    assert!(seen.contains("q stop the load, keep its results   s keep this screen"), "the kept screen: {seen}");
+}
+
+#[test]
+fn the_terminal_is_restored_by_errors_and_signals() {
+    let _alone = alone();
+    let mut target = Target::start();
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let home = tempfile::tempdir().unwrap();
+    let variables = format!("TMPDIR={}", home.path().display());
+    let command = format!("{variables} {brunt} load {} --live -d 60s -T 30s -c 2", target.url());
+    let Some(screen) = Screen::start(&command) else { return };
+    target.until_asked();
+    screen.until(&["response time: . p50"]);
+    signal(target.pid(), "STOP");
+    // The first stops, which waits for replies; the second ends the process.
+    screen.keys("C-c");
+    screen.until(&["stopping"]);
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+    screen.keys("C-c");
+    screen.until(&["EXIT 130 icanon"]);
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "the temporary directory is left");
+    signal(target.pid(), "CONT");
+
+    let refused = format!("{brunt} load tcp://127.0.0.1:1 --live");
+    let screen = Screen::start(&refused).unwrap();
+    let seen = screen.until(&["EXIT 1 icanon"]);
+    assert!(seen.contains("error: "), "{seen}");
+}
+
+#[test]
+fn a_load_elsewhere_is_watched_until_it_has_ended_and_colours_can_be_left_out() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), tempfile::tempdir().unwrap());
+    let directory = home.path().display();
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let mut command = load(&target.url(), "-d 3s --warmup 500ms -c 4 --quiet --out");
+    command.arg(home.path());
+    let running = Running::start(command);
+    for (variables, has_colours) in [("", true), ("NO_COLOR=1", false)] {
+        let Some(screen) = Screen::start(&format!("{variables} {brunt} watch {directory}")) else { return };
+        screen.until(&["ended after 0:04", "verdict: ", "q quit"]);
+        let colours = screen.tmux(&["capture-pane", "-p", "-e"]);
+        assert_eq!(colours.contains("\u{1b}[38;5;"), has_colours, "{colours:?}");
+        screen.keys("q");
+        let seen = screen.until(&["EXIT 0 icanon"]);
+        assert!(seen.contains("closed loop") && !seen.contains("q quit"), "{seen}");
+    }
+    drop(running.end());
+}
