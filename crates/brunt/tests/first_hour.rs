@@ -60,7 +60,10 @@ fn script(steps: &[Step]) -> String {
         let _ = writeln!(script, "{command}\necho \"{MARK} {number} $?\"");
         if command.ends_with('&') {
             let port = command.split("127.0.0.1:").nth(1).unwrap().split(' ').next().unwrap();
-            let _ = writeln!(script, "for i in $(seq 100); do (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.1; done");
+            let _ = writeln!(
+                script,
+                "for i in $(seq 100); do (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.1; done"
+            );
         }
     }
     script
@@ -93,7 +96,8 @@ fn every_command_of_the_first_hour_does_what_the_page_says() {
         let expected = step.command.split("# exits with ").nth(1);
         let is_expected = expected.map_or(matches!(status, "0" | "3"), |expected| status == expected);
         assert!(is_expected, "{} exits with {status}:\n{own}", step.command);
-        let lines: Vec<String> = own.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let lines: Vec<String> =
+            own.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         for label in step.shown.iter().map(|line| label(line)).filter(|label| !label.is_empty()) {
             // The word of a verdict depends on the machine.
             let label = if label.starts_with("verdict") { "verdict" } else { &label };

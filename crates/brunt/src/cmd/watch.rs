@@ -67,10 +67,9 @@ impl Args {
     }
 }
 
+/// What was printed last.
 #[derive(Debug, Default)]
 struct Printer {
-    describer: Describer,
-    /// What was printed last.
     name: Option<String>,
     at_s: f64,
 }
@@ -78,17 +77,12 @@ struct Printer {
 impl Printer {
     fn print(&mut self, model: &Model) -> Result<(), Error> {
         if model.name() != self.name.as_deref() {
-            (self.name, self.at_s, self.describer) = (model.name().map(str::to_owned), 0.0, Describer::default());
+            (self.name, self.at_s) = (model.name().map(str::to_owned), 0.0);
             stdout::print(&format!("{}\n", model.name().unwrap_or_default()))?;
         }
-        let Some(line) = model.last() else { return Ok(()) };
-        if line.at_s < self.at_s {
-            self.describer = Describer::default();
-        }
-        if line.at_s != self.at_s {
+        if let Some(line) = model.last().filter(|line| line.at_s != self.at_s) {
             self.at_s = line.at_s;
-            self.describer.total_s = model.end_s();
-            stdout::print(&format!("{}\n", self.describer.describe(line)))?;
+            stdout::print(&format!("{}\n", Describer::from(model.end_s(), model.before()).describe(line)))?;
         }
         Ok(())
     }

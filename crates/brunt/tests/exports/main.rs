@@ -11,9 +11,9 @@ mod k6;
 mod live;
 mod metrics;
 mod prometheus;
+mod push;
 #[path = "../load/recorder.rs"]
 mod recorder;
-mod push;
 mod scene;
 mod vegeta;
 

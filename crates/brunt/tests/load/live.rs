@@ -29,6 +29,8 @@ fn a_finished_load_in_a_pipe_is_its_last_second_and_its_page() {
     let (page, _) = text(&output);
     let lines: Vec<&str> = page.lines().collect();
     assert!(lines[0].contains("requests/s  p50") && lines[0].contains("4 connections"), "{page}");
+    let rate: f64 = lines[0].split("  ").find_map(|part| part.strip_suffix(" requests/s")?.parse().ok()).unwrap();
+    assert!((1300.0..3000.0).contains(&rate), "{page}");
     assert_eq!(lines[1], format!("{}, 4 connections, open loop 2000/s", target.url()));
     assert!(lines[2].starts_with("ended after 0:02") && page.contains("\n  verdict: "), "{page}");
     // The same without a result: the load was killed.

@@ -70,7 +70,7 @@ impl Progress {
 #[derive(Debug, Default)]
 pub(in crate::cmd) struct Describer {
     /// End of the load, if a time ends it.
-    pub total_s: Option<f64>,
+    total_s: Option<f64>,
     /// Longest warm-up, where known.
     warmup_s: Option<f64>,
     last_s: f64,
@@ -78,6 +78,11 @@ pub(in crate::cmd) struct Describer {
 }
 
 impl Describer {
+    /// Describes a load from `last_s` on, with failures until then.
+    pub(in crate::cmd) fn from(total_s: Option<f64>, (last_s, failed): (f64, u64)) -> Self {
+        Self { total_s, last_s, failed, ..Self::default() }
+    }
+
     /// Describes the second that follows.
     pub(in crate::cmd) fn describe(&mut self, second: &Line) -> String {
         self.failed += second.failed.unwrap_or(0);

@@ -89,6 +89,10 @@ pub(in crate::cmd) struct Model {
     pub(super) start: Option<LoadStart>,
     pub(super) points: Points,
     pub(super) last: Option<Line>,
+    /// End of the line before the last.
+    pub(super) before_s: f64,
+    /// Failures in the lines before the last.
+    pub(super) failed_before: u64,
     pub(super) window: Window,
     pub(super) so_far: SoFar,
     pub(super) result: Option<Box<RunResult>>,
@@ -123,6 +127,9 @@ impl Model {
         if line.at_s - from_s < LEAST_S {
             return false;
         }
+        self.before_s = from_s;
+        let failed = self.last.as_ref().and_then(|last| last.failed);
+        self.failed_before = self.failed_before.saturating_add(failed.unwrap_or(0));
         self.points.push(&line);
         if !line.warmup {
             self.window.add(&line, from_s);
@@ -136,6 +143,11 @@ impl Model {
 
     pub(in crate::cmd) fn last(&self) -> Option<&Line> {
         self.last.as_ref()
+    }
+
+    /// Time and failures until the last line begins.
+    pub(in crate::cmd) fn before(&self) -> (f64, u64) {
+        (self.before_s, self.failed_before)
     }
 
     pub(in crate::cmd) fn name(&self) -> Option<&str> {

@@ -95,7 +95,7 @@ fn share(percent: Option<f64>) -> Option<f64> {
 }
 
 /// Figures of the last interval.
-pub const GAUGES: [Gauge; 29] = [
+pub const GAUGES: [Gauge; 30] = [
     gauge("brunt_elapsed_seconds", "s", "Time since the load began", |i| plain(Some(i.second.at_s))),
     gauge("brunt_requests_per_second", "{request}/s", "Requests completed per second", |i| {
         plain(Some(i.second.completed as f64 / i.length_s()))
@@ -109,6 +109,9 @@ pub const GAUGES: [Gauge; 29] = [
     }),
     gauge("brunt_response_p99_seconds", "s", "99th percentile of the response times of the last second", |i| {
         seconds(i.second.p99_us)
+    }),
+    gauge("brunt_response_p999_seconds", "s", "99.9th percentile of the response times of the last second", |i| {
+        seconds(i.second.p999_us)
     }),
     gauge("brunt_lag_p99_seconds", "s", "99th percentile of the generator's lateness in the last second", |i| {
         seconds(i.second.lag_p99_us)
