@@ -230,3 +230,25 @@ fn a_load_elsewhere_is_watched_until_it_has_ended_and_colours_can_be_left_out() 
     }
     drop(running.end());
 }
+
+#[test]
+fn a_view_ends_with_its_terminal() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), tempfile::tempdir().unwrap());
+    let (directory, noted) = (home.path().join("load"), home.path().join("pid"));
+    let output =
+        load(&target.url(), "-n 100 -c 2 --warmup 0s --quiet --allow-untrusted --out").arg(&directory).output();
+    assert_code(&output.unwrap(), &[0]);
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let watch = format!("sh -c 'echo $$ > {}; exec {brunt} watch {}'", noted.display(), directory.display());
+    let Some(screen) = Screen::start(&watch) else { return };
+    screen.until(&["q quit"]);
+    let process = format!("/proc/{}", fs::read_to_string(noted).unwrap().trim());
+    assert!(fs::exists(&process).unwrap());
+    drop(screen);
+    let began = Instant::now();
+    while fs::exists(&process).unwrap() {
+        assert!(began.elapsed() < PATIENCE, "it goes on without a terminal");
+        thread::sleep(Duration::from_millis(20));
+    }
+}

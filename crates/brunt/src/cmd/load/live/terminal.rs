@@ -9,7 +9,11 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::crossterm::{cursor, execute};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
+use std::os::fd::AsFd as _;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -124,17 +128,23 @@ impl Terminal {
     /// Answers keys for `time`.
     pub fn keys(&mut self, time: Duration) -> io::Result<Option<Asked>> {
         let until = Instant::now() + time;
-        while event::poll(until.saturating_duration_since(Instant::now()))? {
-            match event::read()? {
-                Event::Key(key) if key.kind == KeyEventKind::Press => {
-                    if let Some(asked) = self.key(key)? {
-                        return Ok(Some(asked));
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            await_input(left)?;
+            while event::poll(Duration::ZERO)? {
+                match event::read()? {
+                    Event::Key(key) if key.kind == KeyEventKind::Press => {
+                        if let Some(asked) = self.key(key)? {
+                            return Ok(Some(asked));
+                        }
                     }
+                    _ => self.is_stale = true,
                 }
-                _ => self.is_stale = true,
+            }
+            if left.is_zero() {
+                return Ok(None);
             }
         }
-        Ok(None)
     }
 
     fn key(&mut self, key: KeyEvent) -> io::Result<Option<Asked>> {
@@ -170,6 +180,23 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         restore();
     }
+}
+
+/// Waits for input for at most `time`. An error once the terminal has hung up: crossterm would wait for ever then, without a
+/// pause between two attempts to read.
+fn await_input(time: Duration) -> io::Result<()> {
+    let stdin = io::stdin();
+    let opened = if stdin.is_terminal() { None } else { Some(File::open("/dev/tty")?) };
+    let terminal = opened.as_ref().map_or(stdin.as_fd(), File::as_fd);
+    let mut input = [PollFd::from_borrowed_fd(terminal, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    match poll(&mut input, Some(&timeout)) {
+        // A change of the terminal's size, for example.
+        Err(Errno::INTR) => return Ok(()),
+        polled => polled?,
+    };
+    let has_hung_up = input[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+    if has_hung_up { Err(io::Error::new(io::ErrorKind::BrokenPipe, "the terminal has hung up")) } else { Ok(()) }
 }
 
 /// Leaves the alternate screen if the view is open.
