@@ -49,17 +49,11 @@ impl Directory {
     /// Writes `load.json`, which is locked until the returned file is dropped: readers learn from the lock whether the load
     /// still runs, however it ends. `series.jsonl` must be empty by then.
     pub fn announce(&self, start: &LoadStart) -> io::Result<fs::File> {
-        let beside = self.path.join(".load.json.new");
-        let write = || {
-            let mut file = fs::File::create(&beside)?;
+        self.replace(START_FILE, &json(start)?, |file| {
             // Not every file system has locks.
             let _ = file.try_lock();
-            file.write_all(&serde_json::to_vec_pretty(start).map_err(io::Error::other)?)?;
-            file.write_all(b"\n")?;
-            fs::rename(&beside, self.path.join(START_FILE))?;
-            Ok(file)
-        };
-        write().map_err(|e| self.named(START_FILE, e))
+            Ok(())
+        })
     }
 
     pub fn read_start(&self) -> io::Result<LoadStart> {
@@ -102,9 +96,7 @@ impl Directory {
     }
 
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
-        text.push(b'\n');
-        self.write(name, &text)
+        self.write(name, &json(value)?)
     }
 
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> io::Result<T> {
@@ -114,12 +106,23 @@ impl Directory {
 
     /// Writes a file, replacing an older one.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.replace(name, bytes, fs::File::sync_data).map(drop)
+    }
+
+    /// Puts a file in the place of an older one in one step, once it is written and `finish` was called.
+    fn replace(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        finish: impl FnOnce(&fs::File) -> io::Result<()>,
+    ) -> io::Result<fs::File> {
         let beside = self.path.join(format!(".{name}.new"));
         let write = || {
             let mut file = fs::File::create(&beside)?;
             file.write_all(bytes)?;
-            file.sync_data()?;
-            fs::rename(&beside, self.path.join(name))
+            finish(&file)?;
+            fs::rename(&beside, self.path.join(name))?;
+            Ok(file)
         };
         write().map_err(|e| self.named(name, e))
     }
@@ -127,6 +130,13 @@ impl Directory {
     fn named(&self, name: &str, error: io::Error) -> io::Error {
         io::Error::new(error.kind(), format!("{}: {error}", self.path.join(name).display()))
     }
+}
+
+/// Indented, with a line break at the end.
+fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 #[derive(Debug)]

@@ -61,6 +61,13 @@ impl LatencySummary {
         }
     }
 
+    /// As [`Self::of`], with these percentiles too.
+    pub fn with(percentiles: &[Percentile], histogram: &Histogram<u64>) -> Self {
+        let mut summary = Self::of(histogram);
+        summary.add(percentiles, histogram);
+        summary
+    }
+
     /// Adds percentiles of the same histogram.
     pub fn add(&mut self, percentiles: &[Percentile], histogram: &Histogram<u64>) {
         let further = percentiles.iter().filter(|percentile| self.standard(**percentile).is_none());

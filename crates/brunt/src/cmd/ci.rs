@@ -4,7 +4,7 @@
 pub mod command;
 
 use super::stdout;
-use brunt_lab::Error;
+use brunt_lab::{Error, format};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::{env, fs, path::PathBuf};
@@ -34,8 +34,14 @@ pub(super) struct CiFlags {
 
 impl CiFlags {
     /// Tells of the checks: in the JUnit file, and in GitHub Actions by annotations and in the summary of the job, which also
-    /// has `page`. `command` is the name of the suite.
-    pub(super) fn report(&self, command: &str, seconds: f64, checks: &[Check], page: &str) -> Result<(), Error> {
+    /// has `page`, made if it is wanted. `command` is the name of the suite.
+    pub(super) fn report(
+        &self,
+        command: &str,
+        seconds: f64,
+        checks: &[Check],
+        page: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
         if let Some(path) = &self.junit {
             stdout::write_file(path, &junit(command, seconds, checks))?;
         }
@@ -44,7 +50,7 @@ impl CiFlags {
         }
         let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) else { return Ok(()) };
         let file = fs::OpenOptions::new().append(true).create(true).open(&path);
-        let written = file.and_then(|mut file| file.write_all(summary(command, checks, page).as_bytes()));
+        let written = file.and_then(|mut file| file.write_all(summary(command, checks, &page()).as_bytes()));
         // A summary is beside the result.
         if let Err(error) = written {
             let _ = writeln!(io::stderr(), "warning: GITHUB_STEP_SUMMARY={}: {error}", path.display());
@@ -84,16 +90,12 @@ fn junit(suite: &str, seconds: f64, checks: &[Check]) -> String {
 
 /// For the value of an attribute; characters that XML 1.0 does not have become question marks.
 fn escaped(text: &str) -> String {
-    let escape = |c: char| match c {
-        '&' => "&amp;".to_owned(),
-        '<' => "&lt;".to_owned(),
-        '>' => "&gt;".to_owned(),
-        '"' => "&quot;".to_owned(),
-        '\n' | '\t' => " ".to_owned(),
-        c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => "?".to_owned(),
-        c => c.to_string(),
+    let allowed = |c: char| match c {
+        '\n' | '\t' => ' ',
+        c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => '?',
+        c => c,
     };
-    text.chars().map(escape).collect()
+    format::escaped(&text.chars().map(allowed).collect::<String>())
 }
 
 /// Workflow commands, which GitHub's runner reads from the output.

@@ -281,8 +281,8 @@ impl Args {
             return Err(error.into());
         }
         let code = self.conclude(&measured);
-        let page = summary::page(&facts);
-        self.ci.report("brunt load", result.load.measured_s, &self.checks(result, code), &page)?;
+        let checks = self.checks(result, code);
+        self.ci.report("brunt load", result.load.measured_s, &checks, || summary::page(&facts))?;
         Ok(code)
     }
 

@@ -114,6 +114,12 @@ fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Arguments that another command makes, as the user would type them.
+fn parsed<L: clap::Parser>(words: impl IntoIterator<Item: AsRef<str>>) -> Result<L, Error> {
+    let words = words.into_iter().map(|word| word.as_ref().to_owned()).collect::<Vec<String>>();
+    L::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))
+}
+
 /// Prints crossed `--fail-if` bounds. Returns whether there are any.
 fn report_crossed(crossed: impl Iterator<Item = String>) -> bool {
     crossed.inspect(|sentence| _ = writeln!(io::stderr(), "threshold crossed: {sentence}")).count() > 0

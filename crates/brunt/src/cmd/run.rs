@@ -10,7 +10,7 @@ pub(in crate::cmd) mod versions;
 use super::ci::CiFlags;
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::{current_binary, out_directory, percent, registered, stdout};
+use super::{current_binary, out_directory, parsed, percent, registered, stdout};
 use brunt_lab::plan::{Plan, Style, builtin, read, slicing};
 use brunt_lab::run::Request;
 use brunt_lab::run::experiment::{self, Summary};
@@ -21,7 +21,7 @@ use brunt_lab::slices::Generator;
 use brunt_lab::testers::Tester;
 use brunt_lab::{Error, report};
 use brunt_results::{ExitCode, Span};
-use clap::{Parser, value_parser};
+use clap::value_parser;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::AtomicBool};
 use std::{collections::BTreeSet, fs, io, io::Write as _, rc::Rc, time::Duration, time::Instant};
@@ -151,14 +151,12 @@ struct Line {
 
 /// Refuses arguments of `brunt run` that it would refuse; writes nothing.
 pub(super) fn check(words: &[String]) -> Result<(), Error> {
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    line.args.planned(|plan| plan).map(drop)
+    parsed::<Line>(words)?.args.planned(|plan| plan).map(drop)
 }
 
 /// Whether `brunt run` of this plan with these flags compares by slices.
 pub(super) fn is_sliced(plan: &str, flags: &[String]) -> Result<bool, Error> {
-    let words: Vec<String> = std::iter::once(plan.to_owned()).chain(flags.iter().cloned()).collect();
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    let line: Line = parsed([plan].into_iter().chain(flags.iter().map(String::as_str)))?;
     let plan = line.args.overridden(find_plan(plan)?.0)?;
     Ok(line.args.tester.is_none() && plan.is_sliced())
 }
@@ -283,7 +281,7 @@ impl Args {
         let place = report::write(&report, &RunDirectory::at(&request.out))?;
         let text = report::text(&report, self.style.unwrap_or(report.style()), report::width(self.wide));
         stdout::print(&text)?;
-        self.ci.report("brunt run", took.as_secs_f64(), &checks::checks(&report), &text)?;
+        self.ci.report("brunt run", took.as_secs_f64(), &checks::checks(&report), || text)?;
         let mut stderr = io::stderr();
         if !self.quiet {
             let _ = writeln!(stderr, "report: {} and {}", place.display(), brunt_lab::run_directory::PAGE_FILE);

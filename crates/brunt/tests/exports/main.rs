@@ -6,6 +6,8 @@ mod ci;
 #[path = "../common/mod.rs"]
 mod common;
 mod fortio;
+#[path = "../common/head.rs"]
+mod head;
 mod hyperfine;
 mod k6;
 mod live;

@@ -1,8 +1,9 @@
 //! `brunt load --push otlp=URL`: what a collector gets, and collectors that fail.
 
+use super::head::read_head;
 use super::live::{Load, Web, alone};
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,8 +46,7 @@ impl Collector {
 
 fn receive(stream: &TcpStream) -> (String, Value) {
     let mut input = BufReader::new(stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") && input.read_line(&mut head).unwrap() > 0 {}
+    let head = read_head(&mut input).unwrap();
     let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap().parse().unwrap();
     let mut body = vec![0; length];
     input.read_exact(&mut body).unwrap();

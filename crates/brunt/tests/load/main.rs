@@ -6,6 +6,8 @@ mod ci;
 mod compare;
 mod counts;
 mod endings;
+#[path = "../common/head.rs"]
+mod head;
 mod http;
 mod live;
 mod once;

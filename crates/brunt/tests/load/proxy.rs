@@ -1,7 +1,8 @@
 //! `--proxy`: loads through a proxy of the test, which tunnels, refuses, closes or says nothing.
 
+use super::head::read_head;
 use super::target::{PATIENCE, Target, alone, assert_code, json, load, number, told};
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -56,8 +57,7 @@ impl Proxy {
 
 fn serve(mut client: TcpStream, answer: Answer, port: u16, heads: &Mutex<Vec<String>>) -> io::Result<()> {
     let mut input = BufReader::new(client.try_clone()?);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") && input.read_line(&mut head)? > 0 {}
+    let Some(head) = read_head(&mut input) else { return Ok(()) };
     let is_known = head.contains(AUTHORIZATION);
     let number = {
         let mut heads = heads.lock().unwrap();

@@ -1,6 +1,7 @@
 //! A web server in the test that keeps each request, as it came, and when it came.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use super::head::read_head;
+use std::io::{BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -56,13 +57,7 @@ fn serve(stream: TcpStream, seen: &Seen) {
     stream.set_nodelay(true).unwrap();
     let mut out = stream.try_clone().unwrap();
     let mut input = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if !input.read_line(&mut head).is_ok_and(|length| length > 0) {
-                return;
-            }
-        }
+    while let Some(head) = read_head(&mut input) {
         let at = Instant::now();
         let length =
             head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());

@@ -155,7 +155,7 @@ fn errors_name_what_to_do_and_a_number_is_still_a_count() {
     );
 }
 
-/// What of a request does not depend on who sends it: curl has a name and accepts everything.
+/// A request without the fields that each program adds of its own: curl sends `User-Agent` and `Accept`.
 fn common(request: &Request) -> (String, BTreeSet<String>, String) {
     let (line, fields) = request.head.split_once("\r\n").unwrap();
     let fields = fields.lines().map(|field| {

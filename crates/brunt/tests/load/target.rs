@@ -1,5 +1,6 @@
 //! Test targets: an echo or web server in another process that can be stopped and killed; and the command under test.
 
+use super::head::read_head;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -125,13 +126,7 @@ fn web(stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut out = stream.try_clone().unwrap();
     let mut input = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if !input.read_line(&mut head).is_ok_and(|length| length > 0) {
-                return;
-            }
-        }
+    while let Some(head) = read_head(&mut input) {
         asked();
         let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         let mut body = vec![0; field("Content-Length").map_or(0, |length| length.parse().unwrap())];

@@ -2,7 +2,7 @@
 //!
 //! Times are seconds. All histograms have the same buckets, so they can be added.
 
-use super::exposition::{family, label};
+use super::exposition::{self, family, label};
 use super::trials::{Group, Trial, Trials};
 use crate::{Error, fs_error::with_path};
 use brunt_results::{RunResult, buckets, hlog};
@@ -78,7 +78,7 @@ pub(super) fn text(trials: &Trials) -> Result<String, Error> {
 }
 
 fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> Result<(), Error> {
-    let (mut buckets, mut quantiles) = (String::new(), String::new());
+    let (mut lines, mut quantiles) = (String::new(), String::new());
     let (histogram, summary) = (format!("brunt_{tag}_seconds"), format!("brunt_{tag}_quantiles_seconds"));
     for (labels, trial) in all {
         let place = trial.dir.join("latency.hlog");
@@ -92,19 +92,14 @@ fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> 
             continue;
         }
         let (count, sum) = (times.len(), times.mean() * times.len() as f64 / 1e9);
-        for bound in buckets::bounds_ns() {
-            let (seconds, below) = (bound as f64 / 1e9, times.count_between(0, bound));
-            let _ = writeln!(buckets, "{histogram}_bucket{{{labels},le=\"{seconds}\"}} {below}");
-        }
-        let _ = writeln!(buckets, "{histogram}_bucket{{{labels},le=\"+Inf\"}} {count}");
-        let _ = writeln!(buckets, "{histogram}_sum{{{labels}}} {sum}\n{histogram}_count{{{labels}}} {count}");
+        exposition::histogram(&mut lines, &histogram, labels, &buckets::counts(&times), sum);
         for quantile in QUANTILES {
             let seconds = times.value_at_quantile(quantile) as f64 / 1e9;
             let _ = writeln!(quantiles, "{summary}{{{labels},quantile=\"{quantile}\"}} {seconds}");
         }
         let _ = writeln!(quantiles, "{summary}_sum{{{labels}}} {sum}\n{summary}_count{{{labels}}} {count}");
     }
-    family(text, &histogram, "histogram", &format!("{help}, in buckets of a quarter"), &buckets);
+    family(text, &histogram, "histogram", &format!("{help}, in buckets of a quarter"), &lines);
     family(text, &summary, "summary", &format!("{help}, to a part in a thousand"), &quantiles);
     Ok(())
 }

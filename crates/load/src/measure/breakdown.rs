@@ -34,14 +34,12 @@ impl Part {
     pub fn figures(mut self, seconds: f64, percentiles: &[Percentile]) -> PartFigures {
         let mut histogram = new_histogram();
         self.response.merge_into(&mut histogram);
-        let mut response = LatencySummary::of(&histogram);
-        response.add(percentiles, &histogram);
         PartFigures {
             completed: self.completed,
             failed: self.failed,
             rate: if seconds > 0.0 { self.completed as f64 / seconds } else { 0.0 },
             errors: self.errors,
-            response,
+            response: LatencySummary::with(percentiles, &histogram),
         }
     }
 }

@@ -88,11 +88,7 @@ impl Distributions {
 
     /// `tells_first_byte`: the protocol tells when the first byte of a reply came.
     pub fn summary(&self, percentiles: &[Percentile], tells_first_byte: bool) -> Latency {
-        let summary = |histogram: &Histogram<u64>| {
-            let mut summary = LatencySummary::of(histogram);
-            summary.add(percentiles, histogram);
-            summary
-        };
+        let summary = |histogram: &Histogram<u64>| LatencySummary::with(percentiles, histogram);
         let [response, service, lag, error] = self.by_tag().map(|(_, histogram)| summary(histogram));
         Latency { response, service, first_byte: tells_first_byte.then(|| summary(&self.first_byte())), lag, error }
     }

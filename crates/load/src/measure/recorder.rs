@@ -12,6 +12,8 @@
 //! Reads no clock: times are arguments and must not go back. An interval ends at its exact nanosecond, even if the first
 //! event after it comes later.
 
+mod intervals;
+
 pub use crate::measure::failure::Failure;
 
 use crate::measure::breakdown::Breakdown;
@@ -19,7 +21,7 @@ use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase};
 use crate::measure::links::Links;
 use std::sync::atomic::Ordering::Relaxed;
-use std::{collections::VecDeque, mem, task::Waker};
+use std::{collections::VecDeque, task::Waker};
 
 /// Length of an interval, and of a line of the series.
 pub const SECOND_NS: u64 = 1_000_000_000;
@@ -354,46 +356,6 @@ impl Recorder {
             self.links.close.fetch_min(now_ns + 1, Relaxed);
         }
         before < budget.limit
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn end_intervals(&mut self, now_ns: u64) {
-        while self.current.phase != Phase::Drain {
-            let close_ns = self.links.close.load(Relaxed);
-            let end_ns = self.next_ns.min(close_ns);
-            if now_ns < end_ns {
-                return;
-            }
-            if self.open_ns == u64::MAX {
-                self.open_ns = self.links.open.load(Relaxed);
-            }
-            if end_ns == close_ns {
-                self.current.counters.unanswered += self.outstanding;
-            }
-            self.end_interval(end_ns);
-            (self.current.phase, self.next_ns, self.from_ns) = if end_ns == close_ns {
-                (Phase::Drain, u64::MAX, self.open_ns)
-            } else if end_ns < self.open_ns {
-                (Phase::Warmup, self.open_ns.min(end_ns + SECOND_NS), 0)
-            } else {
-                (Phase::Window, end_ns + SECOND_NS, self.open_ns)
-            };
-        }
-    }
-
-    fn end_interval(&mut self, end_ns: u64) {
-        let usage = (self.links.meter)();
-        let fresh = self.spare.pop().unwrap_or_default();
-        let mut over = mem::replace(&mut self.current, fresh);
-        over.end_ns = end_ns;
-        over.usage_end = usage;
-        over.connections = self.connections;
-        self.current.number = over.number + 1;
-        self.current.start_ns = end_ns;
-        self.current.usage_start = usage;
-        self.current.counters = Default::default();
-        self.finished.push_back(over);
     }
 }
 

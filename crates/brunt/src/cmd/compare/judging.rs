@@ -47,7 +47,7 @@ impl Judging {
         let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(comparison)));
         let undecided = self.fail_if.iter().flat_map(|bound| bound.undecided(comparison));
         let undecided = undecided.inspect(|sentence| _ = writeln!(io::stderr(), "cannot tell: {sentence}")).count() > 0;
-        self.ci.report(command, took.as_secs_f64(), &self.checks(comparison), &compare::text(comparison))?;
+        self.ci.report(command, took.as_secs_f64(), &self.checks(comparison), || compare::text(comparison))?;
         Ok(match code {
             ExitCode::Good if crossed => ExitCode::Threshold,
             ExitCode::Good if undecided && self.strict => ExitCode::Untrusted,

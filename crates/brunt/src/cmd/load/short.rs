@@ -6,12 +6,6 @@ use brunt_results::RunResult;
 
 /// Load, rate, response times, cost and verdict, a line each.
 pub(super) fn page(facts: &Facts) -> String {
-    let result = facts.result;
-    let Some(doubt) = result.verdict.why.first() else { return lines(facts, "") };
-    lines(facts, &format!(": {doubt}"))
-}
-
-fn lines(facts: &Facts, doubt: &str) -> String {
     let RunResult { load, requests, latency, server, generator, verdict, .. } = facts.result;
     let interrupted = if facts.result.interrupted { ", INTERRUPTED" } else { "" };
     let offered = requests.offered_rate.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
@@ -19,6 +13,7 @@ fn lines(facts: &Facts, doubt: &str) -> String {
         let figure = or_dash(supported(&latency.response, &column), time);
         format!("{column} {figure}")
     });
+    let doubt = verdict.why.first().map_or(String::new(), |why| format!(": {why}"));
     let cpu = or_dash(server.cpu_percent(), percent);
     let cost = or_dash(server.cpu_us_per_request, time);
     format!(

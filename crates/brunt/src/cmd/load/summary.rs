@@ -2,10 +2,14 @@
 //!
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
+mod server;
+
+pub(super) use server::cpu;
+
 use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
 use super::{names, stages};
 use brunt_results::env::Env;
-use brunt_results::result::{Connections, Handshakes, Responses, Server};
+use brunt_results::result::{Connections, Handshakes, Responses};
 use brunt_results::{Cores, Percentile, RunResult};
 use std::fmt::Write;
 
@@ -37,7 +41,7 @@ pub(super) fn page(facts: &Facts) -> String {
     }
     requests(&mut rows, result);
     generator(&mut rows, result);
-    server(&mut rows, facts);
+    server::rows(&mut rows, facts);
     rows.row("verdict", result.verdict.kind.word());
     for (why, remedy) in result.verdict.why.iter().zip(&result.verdict.remedy) {
         rows.row("", &format!("{why}; {remedy}"));
@@ -202,85 +206,8 @@ fn generator(rows: &mut Rows, result: &RunResult) {
     rows.row("generator", &parts.into_iter().flatten().collect::<String>());
 }
 
-fn server(rows: &mut Rows, facts: &Facts) {
-    let server = &facts.result.server;
-    let Some(pid) = server.pid else {
-        let why = facts.no_server.unwrap_or("the reason is in env.json");
-        return rows.row("server", &format!("not metered: {why}"));
-    };
-    let reason = |figure: &str| facts.env.absent.get(&format!("server.{figure}"));
-    let Some(all) = server.cpu_percent() else {
-        let why = reason("cpu_user_percent").map_or("no reason is known", String::as_str);
-        return rows.row("server", &format!("pid {pid}: not metered: {why}"));
-    };
-    let user = or_dash(server.cpu_user_percent, percent);
-    let system = or_dash(server.cpu_system_percent, percent);
-    let busiest = server.busiest_thread_percent.map_or(String::new(), |busiest| {
-        format!(", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest))
-    });
-    let rss = or_dash(server.rss_bytes.map(|rss| rss as f64), bytes);
-    rows.row("server", &format!("pid {pid}: CPU {} (user {user}, system {system}){busiest}, RSS {rss}", percent(all)));
-    rows.row("cost", &cost(server));
-    // Usually all counters share one reason; print it once.
-    let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
-    let reasons: Vec<&String> = counters.iter().filter_map(|figure| reason(figure)).collect();
-    for (_, why) in reasons.iter().enumerate().filter(|(index, why)| !reasons[..*index].contains(why)) {
-        rows.row("", &format!("no counters: {why}"));
-    }
-    for (name, line) in [("network", network(facts.result)), ("kernel", kernel(facts.result))] {
-        if let Some(line) = line {
-            rows.row(name, &line);
-        }
-    }
-}
-
-fn cost(server: &Server) -> String {
-    let all = server.cpu_percent().filter(|all| *all > 0.0);
-    let mut text = format!("{} CPU/request", or_dash(server.cpu_us_per_request, time));
-    if let (Some(us), Some(all), Some(user)) = (server.cpu_us_per_request, all, server.cpu_user_percent) {
-        let user_us = us * user / all;
-        text += &format!(" (user {}, system {})", time(user_us), time(us - user_us));
-    }
-    let counts = [
-        (server.instructions_user_per_request, "user instructions"),
-        (server.instructions_kernel_per_request, "kernel instructions"),
-        (server.cycles_per_request, "cycles"),
-    ];
-    let counts = counts.iter().filter_map(|(count, what)| Some(format!(", {} {what}", amount((*count)?))));
-    text + &counts.collect::<String>()
-}
-
 fn per_second(result: &RunResult, count: u64) -> String {
     format!("{}/s", bytes(count as f64 / result.load.measured_s.max(1e-9)))
-}
-
-/// Bytes and segments of the server's connections, as counted by the kernel.
-fn network(result: &RunResult) -> Option<String> {
-    let server = &result.server;
-    let received = per_second(result, server.network_received_bytes?);
-    let sent = per_second(result, server.network_sent_bytes?);
-    let retransmitted = plural(server.retransmitted_segments?, "segment");
-    Some(format!("{received} to the server, {sent} from it, {retransmitted} sent again"))
-}
-
-/// Kernel activity on behalf of the server and on the host.
-fn kernel(result: &RunResult) -> Option<String> {
-    let server = &result.server;
-    let switches = server.voluntary_switches.zip(server.involuntary_switches);
-    let switches = switches.filter(|_| result.requests.completed > 0).map(|(voluntary, involuntary)| {
-        let each = (voluntary + involuntary) as f64 / result.requests.completed as f64;
-        format!("{} context switches/request ({involuntary} of all involuntary)", amount(each))
-    });
-    let faults = server.minor_faults.zip(server.major_faults);
-    let faults = faults.map(|(minor, major)| format!("{} ({major} from a disk)", plural(minor + major, "page fault")));
-    let softirq = result.host.cores.as_ref().map(|cores| {
-        let all = cores.iter().map(|core| core.softirq_percent).sum();
-        format!("softirq {} of a core on the whole machine", percent(all))
-    });
-    let zero_windows = result.host.zero_windows.filter(|times| *times > 0);
-    let zero_windows = zero_windows.map(|times| format!("{} without room to receive", plural(times, "socket")));
-    let parts: Vec<String> = [switches, faults, zero_windows, softirq].into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 #[cfg(test)]

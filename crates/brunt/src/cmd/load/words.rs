@@ -1,6 +1,7 @@
 //! Loads described by the arguments of `brunt load`, for other commands.
 
 use super::{Args, Measured, options, output, proxy};
+use crate::cmd::parsed;
 use brunt_lab::Error;
 use clap::Parser;
 
@@ -12,18 +13,22 @@ pub(super) struct Line {
     pub args: Args,
 }
 
+fn read(words: &[String]) -> Result<(Line, brunt_load::Options), Error> {
+    let line: Line = parsed(words)?;
+    let options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    Ok((line, options))
+}
+
 /// The options of a load described by `brunt load` arguments.
 pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    let mut options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    let (line, mut options) = read(words)?;
     line.args.script.install(&line.args, &mut options)?;
     Ok(options)
 }
 
 /// The process that `brunt load` with these arguments would meter, if there is one.
 pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
-    let options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    let (line, options) = read(words)?;
     Ok(match line.args.server_pid {
         _ if line.args.no_meter => None,
         Some(pid) => Some(pid),
@@ -33,7 +38,7 @@ pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
 
 /// Runs the load described by `brunt load` arguments; writes no files.
 pub(in crate::cmd) fn measure(words: &[String]) -> Result<Measured, Error> {
-    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
+    let line: Line = parsed(words)?;
     line.args.measure(&mut output::Output::create(None, None)?)
 }
 
@@ -43,10 +48,7 @@ pub(in crate::cmd) fn check(words: &[String]) -> Result<(), Error> {
         let line = text.lines().next().unwrap_or("wrong usage").to_owned();
         Error::Usage(format!("brunt load: {}", line.strip_prefix("error: ").unwrap_or(&line)))
     };
-    let line = Line::try_parse_from(words).map_err(|error| refused(error.render().to_string()))?;
-    let allowed = brunt_meter::environment::cpus_allowed();
-    let options = options::options(&line.args, allowed.as_deref());
-    match options.and_then(|options| options::layout(&line.args, &options)) {
+    match read(words).and_then(|(line, options)| options::layout(&line.args, &options)) {
         Err(Error::Usage(text)) => Err(refused(text)),
         checked => checked.map(drop),
     }

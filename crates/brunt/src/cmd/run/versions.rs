@@ -2,12 +2,11 @@
 
 use super::pair::Pair;
 use super::{Line, checks, find_plan};
-use crate::cmd::ci::Outcome;
+use crate::cmd::{ci::Outcome, parsed};
 use brunt_lab::format::plural;
 use brunt_lab::plan::Plan;
 use brunt_lab::run_directory::RunDirectory;
 use brunt_lab::{Error, report};
-use clap::Parser;
 use std::io::{self, Write as _};
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -17,10 +16,8 @@ pub(in crate::cmd) fn check(pair: &Pair) -> Result<(), Error> {
 }
 
 fn line(words: &[String]) -> Result<Line, Error> {
-    let fresh = "--fresh".to_owned();
     // What an interrupted run left there is of other versions.
-    let words = words.iter().chain([&fresh]);
-    Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))
+    parsed(words.iter().map(String::as_str).chain(["--fresh"]))
 }
 
 /// Runs the plan that `change` makes of the plan in `pair`, and writes its report. False if there is something amiss: it was

@@ -1,6 +1,7 @@
 //! The figures of a load so far, as rows of text: on the screen, in the page of SIGUSR1 and at the end of `brunt watch`.
 
 use super::super::format::{bytes, or_dash, percent, plural, rate, supported, three_digits, time};
+use super::super::summary::cpu;
 use super::model::{Model, Phase};
 use brunt_results::LatencySummary;
 use brunt_results::result::Server;
@@ -105,15 +106,13 @@ fn response(figures: &Figures) -> String {
 fn server(model: &Model, figures: &Figures) -> String {
     let server = &figures.server;
     let start = model.start.as_ref();
-    let Some(all) = server.cpu_percent() else {
+    let Some(mut text) = cpu(server) else {
         return match start.and_then(|start| start.no_server.as_deref()) {
             Some(why) => format!("not metered: {why}"),
             None => "-".to_owned(),
         };
     };
-    let (user, system) = (or_dash(server.cpu_user_percent, percent), or_dash(server.cpu_system_percent, percent));
-    let mut text = format!("CPU {} (user {user}, system {system})", percent(all));
-    let cost = server.cpu_us_per_request.or_else(|| figures.per_request(Some(all)));
+    let cost = server.cpu_us_per_request.or_else(|| figures.per_request(server.cpu_percent()));
     if let Some(cost) = cost {
         let _ = write!(text, ", {}/request", time(cost));
     }

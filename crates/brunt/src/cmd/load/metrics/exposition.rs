@@ -2,8 +2,7 @@
 
 use super::figures::{COUNTERS, GAUGES, RESPONSE};
 use super::interval::{Interval, Totals};
-use brunt_lab::export::exposition::{family, label};
-use brunt_results::buckets;
+use brunt_lab::export::exposition::{family, histogram, label};
 use std::fmt::Write as _;
 
 pub const CONTENT_TYPE: &[u8] = b"text/plain; version=0.0.4; charset=utf-8";
@@ -15,7 +14,7 @@ pub fn text(totals: &Totals, url: &str) -> String {
     let of_phase = |phase: &Interval| url.clone() + &label("phase", phase.phase());
     let own = |with: Option<(&str, &str)>| with.map_or(String::new(), |(name, value)| label(name, value));
     for phase in &totals.phases {
-        times(&mut lines, phase, &of_phase(phase));
+        histogram(&mut lines, RESPONSE.name, &of_phase(phase), &phase.response.counts, phase.response.sum_s);
     }
     family(&mut text, RESPONSE.name, "histogram", RESPONSE.help, &lines);
     for counter in &COUNTERS {
@@ -35,16 +34,4 @@ pub fn text(totals: &Totals, url: &str) -> String {
         family(&mut text, gauge.name, "gauge", gauge.help, &lines);
     }
     text
-}
-
-fn times(lines: &mut String, phase: &Interval, labels: &str) {
-    let (name, response) = (RESPONSE.name, &phase.response);
-    let mut below = 0;
-    for (bound, count) in buckets::bounds_ns().zip(response.counts) {
-        below += count;
-        let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"{}\"}} {below}", bound as f64 / 1e9);
-    }
-    let (count, sum) = (response.count, response.sum_s);
-    let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}");
-    let _ = writeln!(lines, "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}");
 }

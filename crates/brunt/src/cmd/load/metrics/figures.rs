@@ -71,7 +71,7 @@ fn whole(value: Option<u64>) -> Vec<(Label, f64)> {
 }
 
 fn ratio(percent: Option<f64>) -> Vec<(Label, f64)> {
-    plain(percent.map(|percent| percent / 100.0))
+    plain(share(percent))
 }
 
 fn seconds(us: Option<f64>) -> Vec<(Label, f64)> {

@@ -32,7 +32,6 @@ pub struct Interval {
 #[derive(Debug, Clone)]
 pub struct Times {
     pub counts: [u64; buckets::COUNT],
-    pub count: u64,
     pub sum_s: f64,
     /// Smallest and largest, in seconds; of an empty distribution `None`.
     pub range_s: Option<(f64, f64)>,
@@ -40,7 +39,7 @@ pub struct Times {
 
 impl Default for Times {
     fn default() -> Self {
-        Self { counts: [0; buckets::COUNT], count: 0, sum_s: 0.0, range_s: None }
+        Self { counts: [0; buckets::COUNT], sum_s: 0.0, range_s: None }
     }
 }
 
@@ -51,15 +50,17 @@ impl Times {
         let range = || (times.min() as f64 / 1e9, times.max() as f64 / 1e9);
         Self {
             counts: buckets::counts(times),
-            count,
             sum_s: if count == 0 { 0.0 } else { times.mean() * count as f64 / 1e9 },
             range_s: (count > 0).then(range),
         }
     }
 
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
     fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(all, more)| *all += more);
-        self.count += other.count;
         self.sum_s += other.sum_s;
     }
 }

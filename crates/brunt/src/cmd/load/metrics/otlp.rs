@@ -54,7 +54,7 @@ fn metrics(interval: &Interval) -> Vec<Value> {
     let bounds: Vec<f64> = buckets::bounds_ns().map(|bound| bound as f64 / 1e9).collect();
     let mut point = json!({
         "attributes": with(None),
-        "count": response.count.to_string(),
+        "count": response.count().to_string(),
         "sum": response.sum_s,
         "bucketCounts": response.counts.map(|count| count.to_string()).to_vec(),
         "explicitBounds": bounds,
