@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Whether what watches a load changes its figures: loads with and without it, in random order, and their paired ratios.
+
+    docs/results/observers/measure.py target/release/brunt [--rounds N] [--only "NAME;.."] > table.md
+
+One server on core 1, one load at a time on core 0. Each round runs every variant once, in random order, beside a plain
+load; a ratio is the variant's figure to the plain one's of the same round. Printed: the median of the ratios and the
+exact 95 % interval of a median (order statistics), of rate and of the generator's CPU time a request.
+"""
+
+import argparse
+import http.server
+import json
+import math
+import os
+import pty
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+SERVER = "127.0.0.1:7391"
+METRICS = "127.0.0.1:7392"
+SINK = "127.0.0.1:7393"
+URL = f"http://{SERVER}/"
+
+
+class Sink(http.server.BaseHTTPRequestHandler):
+    """Takes what --push sends."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def scrape(stop):
+    """Reads the metrics ten times a second, as ten Prometheus servers would."""
+    while not stop.wait(0.1):
+        try:
+            urllib.request.urlopen(f"http://{METRICS}/metrics", timeout=1).read()
+        except OSError:
+            pass
+
+
+class Variants:
+    def __init__(self, brunt, folder):
+        self.brunt, self.folder = brunt, folder
+        self.lines = os.path.join(folder, "lines")
+        with open(self.lines, "w") as lines:
+            lines.writelines(f"name{number}\n" for number in range(1000))
+        self.requests = os.path.join(folder, "requests")
+        with open(self.requests, "w") as requests:
+            requests.writelines(f"curl '{URL}?item={number}'\n" for number in range(100))
+        # name: (arguments, seconds of the window, what it is compared with)
+        same = f"{URL}?seq=00000000"
+        self.all = {
+            "the same load again": ([URL], 0.3, [URL]),
+            "--names": ([URL, "--names", "all"], 0.3, [URL]),
+            "two URLs, --names": ([URL, URL + "?b", "--names", "a,b"], 0.3, [URL, URL + "?b"]),
+            "{seq}": ([URL + "?seq={seq}"], 0.3, [same]),
+            "{rand:1..1000000}": ([URL + "?seq={rand:1..1000000}"], 0.3, [same]),
+            "{uuid}": ([URL + "?seq={uuid}"], 0.3, [URL + "?seq=" + "0" * 36]),
+            "{line:FILE}": ([URL + "?seq={line:" + self.lines + "}"], 0.3, [same]),
+            "--requests FILE": (["--requests", self.requests], 0.3, [URL + "?item=50"]),
+            "--out, with its page": ([URL, "--out", os.path.join(folder, "out")], 1.2, [URL]),
+            "--metrics, read 10 times a second": ([URL, "--metrics", METRICS], 1.2, [URL]),
+            "--push otlp": ([URL, "--push", f"otlp=http://{SINK}/v1/metrics"], 1.2, [URL]),
+            "--live": ([URL, "--live"], 1.2, [URL]),
+            "--ui": ([URL, "--ui"], 1.2, [URL]),
+        }
+
+    def run(self, name, arguments, seconds):
+        result = os.path.join(self.folder, "result.json")
+        # All but the load threads share the other core, as the kernel would place them.
+        command = [self.brunt, "load", *arguments, "-c", "40", "--cores", "0", "-d", f"{seconds}s", "--warmup", "100ms",
+                   "--json", result, "--accept-any-result"]
+        stop, reader = threading.Event(), None
+        if name.startswith("--metrics"):
+            reader = threading.Thread(target=scrape, args=(stop,))
+            reader.start()
+        if name == "--live":
+            terminal(command)
+        else:
+            done = subprocess.run([*command, "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            if done.returncode:
+                sys.exit(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.decode()}")
+        if reader:
+            stop.set()
+            reader.join()
+        with open(result) as file:
+            figures = json.load(file)
+        count = figures["requests"]["completed"]
+        cpu = sum(figures["generator"]["thread_cpu_percent"]) / 100 * figures["load"]["measured_s"] / count * 1e9
+        return figures["requests"]["rate"], cpu
+
+
+def terminal(command):
+    """Runs the command on a terminal of 80 columns and 24 lines."""
+    child, controller = pty.fork()
+    if child == 0:
+        os.environ.update(TERM="xterm-256color", COLUMNS="80", LINES="24")
+        os.execvp(command[0], command)
+    while True:
+        try:
+            if not os.read(controller, 65536):
+                break
+        except OSError:
+            break
+    os.close(controller)
+    os.waitpid(child, 0)
+
+
+def interval(values):
+    """Median and its exact 95 % interval."""
+    values = sorted(values)
+    n, k, tail = len(values), 0, 0.0
+    while True:
+        tail += math.comb(n, k) / 2**n
+        if tail > 0.025:
+            break
+        k += 1
+    middle = (values[(n - 1) // 2] + values[n // 2]) / 2
+    return middle, values[max(k - 1, 0)], values[min(n - k, n - 1)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("brunt")
+    parser.add_argument("--rounds", type=int, default=150)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    sink = http.server.ThreadingHTTPServer((SINK.split(":")[0], int(SINK.split(":")[1])), Sink)
+    threading.Thread(target=sink.serve_forever, daemon=True).start()
+    os.sched_setaffinity(0, {0, 1})
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["BRUNT_STATE_DIR"] = folder
+        server = subprocess.Popen([options.brunt, "serve", "http", "--listen", SERVER, "--cores", "1"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(0.5)
+            table(Variants(options.brunt, folder), options)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def table(variants, options):
+    chosen = [name for name in variants.all if not options.only or name in options.only.split(";")]
+    figures = {name: [] for name in chosen}
+    for number in range(options.rounds):
+        random.shuffle(chosen)
+        for name in chosen:
+            arguments, seconds, plain = variants.all[name]
+            order = [(name, arguments), ("", plain)]
+            random.shuffle(order)
+            pair = {what: variants.run(what, words, seconds) for what, words in order}
+            figures[name].append((pair[name], pair[""]))
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, end="\r")
+    print("| with | rate to that without [95 %] | generator CPU a request [95 %] | difference in ns a request |")
+    print("| :-- | --: | --: | --: |")
+    for name in variants.all:
+        if name not in figures:
+            continue
+        rate = interval([one[0] / other[0] for one, other in figures[name]])
+        cpu = interval([one[1] / other[1] for one, other in figures[name]])
+        ns = interval([one[1] - other[1] for one, other in figures[name]])
+        cells = ["{:.3f} [{:.3f} {:.3f}]".format(*rate), "{:.3f} [{:.3f} {:.3f}]".format(*cpu),
+                 "{:.0f} [{:.0f} {:.0f}]".format(*ns)]
+        print(f"| `{name}` | " + " | ".join(cells) + " |")
+
+
+main()
