@@ -15,6 +15,7 @@ use crate::{
     slices::Generator,
     testers::Tester,
 };
+use preflight::normal;
 use std::path::{Path, PathBuf};
 use std::{rc::Rc, time::Duration};
 use trial::TrialStatus;
@@ -48,8 +49,12 @@ impl Request {
         seed: u64,
         dir: &Path,
     ) -> Result<(PathBuf, Vec<String>), String> {
+        let mut cell = cell.clone();
+        for file in [&mut cell.settings.request_file, &mut cell.settings.replay].into_iter().flatten() {
+            *file = normal(&self.base.join(&*file)).display().to_string();
+        }
         let added = self.plan.testers.get(cell.settings.tester.as_deref().unwrap_or(BRUNT));
-        self.tester.command(cell, added.map_or(&[], Vec::as_slice), port, target, seed, dir)
+        self.tester.command(&cell, added.map_or(&[], Vec::as_slice), port, target, seed, dir)
     }
 
     /// Whether the targets of a load take turns by slices.

@@ -76,16 +76,24 @@ impl Tester {
     pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
         let settings = &cell.settings;
         let is_http = settings.path.is_some();
+        let stages = settings.stages.join(",");
+        let is_constant = stages.is_empty();
+        let has_staged_connections = !is_constant && settings.rate.is_none();
         let valued = [
-            ("-c", Some(cell.connections().to_string())),
+            ("-c", (!has_staged_connections).then(|| cell.connections().to_string())),
             ("--cores", Some(cell.placement.client.to_string())),
             ("-t", settings.client_threads.map(|threads| threads.to_string())),
             ("--backend", settings.client_backend.clone()),
-            ("-d", Some(settings.duration.to_string())),
+            ("-d", is_constant.then(|| settings.duration.to_string())),
+            ("--stages", Some(stages).filter(|stages| !stages.is_empty())),
+            ("--names", Some(settings.names.join(",")).filter(|names| !names.is_empty())),
+            ("--requests", settings.request_file.clone()),
+            ("--replay", settings.replay.clone()),
+            ("--speed", settings.speed.map(|speed| speed.to_string())),
             ("-n", settings.requests.map(|requests| requests.to_string())),
             ("--warmup", Some(settings.warmup.to_string())),
             ("--size", (!is_http).then(|| settings.size.to_string())),
-            ("-R", cell.rate().map(|rate| Rate(rate).to_string())),
+            ("-R", cell.rate().filter(|_| is_constant).map(|rate| Rate(rate).to_string())),
             ("--arrival", settings.arrival.clone().filter(|_| cell.rate().is_some())),
             ("--timeout", settings.timeout.map(|timeout| timeout.to_string())),
             ("--percentiles", Some(percentile::list(&settings.percentiles)).filter(|list| !list.is_empty())),
@@ -99,7 +107,7 @@ impl Tester {
             ("--no-keepalive", is_http && !settings.keeps_alive()),
             ("--insecure", settings.uses_tls()),
         ];
-        let mut args: Vec<String> = self.lead.iter().cloned().chain([cell.url(port)?]).collect();
+        let mut args: Vec<String> = self.lead.iter().cloned().chain(cell.urls(port)?).collect();
         args.extend(valued.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten());
         args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned()));
         args.extend(["--quiet".to_owned(), "--accept-any-result".to_owned()]);

@@ -161,10 +161,10 @@ fn every_other_error_names_a_remedy() {
         (
             "connections = 80",
             "connections = 80\nvary = \"4k\"",
-            "x.toml:5:8: vary is a number of HTTP requests: add path",
+            "x.toml:5:8: vary is of HTTP requests: add path",
         ),
-        ("[sweep]", "[sweep]\nvary = [1, \"4k\"]", "x.toml:7:1: vary is a number of HTTP requests"),
-        ("[load]", "[[phase]]\nname = \"a\"\nvary = 2\n[load]", "x.toml:5:1: vary is a number of HTTP requests"),
+        ("[sweep]", "[sweep]\nvary = [1, \"4k\"]", "x.toml:7:1: vary is of HTTP requests"),
+        ("[load]", "[[phase]]\nname = \"a\"\nvary = 2\n[load]", "x.toml:5:1: vary is of HTTP requests"),
         ("connections = 80", "connections = 80\nvary = 0", "vary: '0' is not a count from 1 to 1048576"),
         ("size = [", "path = [\"/a\", \"/b\"]\nsize = [", "path cannot be an axis"),
         ("[load]", "[testers]\nwrq = []\n[load]", "'wrq' is not a tester; did you mean 'wrk'?"),

@@ -68,6 +68,11 @@ fn the_example_explains_every_key() {
     for (keys, present) in expected {
         // `retries` has no effect and is accepted for old plans.
         for name in names(keys).into_iter().filter(|name| *name != "retries") {
+            // Excludes another key of the example, or names a file.
+            let is_commented = |line: &&str| line.starts_with(&format!("# {name} = ")) && line[2..].contains("# ");
+            if lines.iter().any(|line| is_commented(&line)) {
+                continue;
+            }
             assert!(present.contains(name), "experiments/example.toml has no {name}");
             let is_head = |line: &str| line == format!("[{name}]") || line == format!("[[{name}]]");
             let is_here = |line: &str| is_head(line) || line.split([' ', '{']).any(|word| word == name);

@@ -2,7 +2,7 @@
 
 use crate::options::{Options, Target};
 use crate::schedule::Arrival;
-use crate::{engine::coordinator::port_range, error::LoadError, http::Pipeline, local_addrs::LocalAddrs};
+use crate::{error::LoadError, http::Pipeline, local_addrs::LocalAddrs};
 use brunt_results::drift::MIN_STEADY;
 use brunt_runtime::net::Address;
 use std::net::{SocketAddr, UdpSocket};
@@ -45,6 +45,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         threads.len()
     );
     requests_fit(&options.target, options.rate)?;
+    connection_stages(options)?;
     ensure!(
         options.replay.is_none() || options.rate.is_some() && options.arrival == Arrival::Constant,
         "recorded times are an open loop of their own: leave --arrival out"
@@ -80,6 +81,21 @@ pub fn rate(flag: &str, per_second: f64) -> Result<(), LoadError> {
     ensure!(
         per_second > 0.0 && per_second <= MAX_RATE,
         "a rate of {per_second} per second cannot be kept: give {flag} a number above 0 and up to 10M"
+    );
+    Ok(())
+}
+
+/// Rejects numbers of connections that change where they cannot.
+fn connection_stages(options: &Options) -> Result<(), LoadError> {
+    let Options { connection_stages: stages, connections, rate, .. } = options;
+    let counts = || stages.iter().flat_map(|stage| [stage.from, stage.to]);
+    ensure!(
+        stages.is_empty() || rate.is_none(),
+        "the number of connections changes in a closed loop alone: leave the rate out"
+    );
+    ensure!(
+        counts().all(|count| count >= 1.0 && count <= *connections as f64),
+        "stages of connections have from 1 to {connections}, which is their most"
     );
     Ok(())
 }
@@ -163,6 +179,13 @@ fn enough_ports(options: &Options, ports: u64) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// The range from which the kernel takes local ports.
+pub(crate) fn port_range() -> Option<(u16, u16)> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut numbers = text.split_whitespace().map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -176,6 +199,7 @@ pub mod tests {
             url: "tcp://127.0.0.1:7100".to_owned(),
             target: echo(64),
             connections: 4,
+            connection_stages: Vec::new(),
             threads: vec![None, None],
             group: None,
             duration: Duration::from_secs(1),

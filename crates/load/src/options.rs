@@ -136,8 +136,11 @@ pub struct Options {
     /// The target as typed, for the result.
     pub url: String,
     pub target: Target,
-    /// Connections over all threads, at least 1.
+    /// Connections over all threads, at least 1; the most if their number changes.
     pub connections: usize,
+    /// How the number of connections of a closed loop changes in the window, in whole connections of at least 1; empty if it
+    /// does not. Their lengths add up to `duration`.
+    pub connection_stages: Vec<Stage>,
     /// One load thread for each entry, pinned to that core unless it is `None`.
     pub threads: Vec<Option<usize>>,
     /// `None`: io_uring if available, else epoll.
@@ -199,8 +202,18 @@ impl Options {
         Some(Schedule::new(self.arrival, profile, seed, share))
     }
 
-    /// The steps of the rate; none if it does not change.
+    /// The steps of the rate or of the connections; none if neither changes.
     pub(crate) fn steps(&self) -> Vec<Step> {
-        Step::of(&self.stages)
+        Step::of(if self.stages.is_empty() { &self.connection_stages } else { &self.stages })
+    }
+
+    /// Whether rate or connections change in the window by themselves.
+    pub fn is_changing(&self) -> bool {
+        !self.stages.is_empty() || !self.connection_stages.is_empty() || self.replay.is_some()
+    }
+
+    /// Connections that are opened before the load.
+    pub fn first_connections(&self) -> usize {
+        self.connection_stages.first().map_or(self.connections, |stage| stage.from as usize)
     }
 }

@@ -1,6 +1,7 @@
 //! The result of a run, from its totals.
 
-use crate::measure::{breakdown::Parts, collector::Totals};
+use crate::measure::breakdown::{Part, Parts};
+use crate::measure::collector::Totals;
 use crate::{http::Http, options::Options, schedule::Arrival};
 use brunt_results::result::{self, Named, RunResult};
 use brunt_results::{LatencySummary, judge, series::Second};
@@ -70,16 +71,19 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
 /// Adds the figures of names and of steps. A step that the end of the window cut off has none.
 pub fn add_parts(result: &mut RunResult, options: &Options, parts: Parts) {
     let measured_s = result.load.measured_s;
-    let names = options.names().iter().zip(parts.names);
-    let named =
-        names.map(|(name, part)| Named { name: name.clone(), figures: part.figures(measured_s, &options.percentiles) });
+    let names = options.target.http().map_or_else(Vec::new, Http::given_names);
+    // A script may have named requests of the warm-up alone.
+    let parts_of_names = parts.names.into_iter().chain(std::iter::repeat_with(Part::default));
+    let named = names.into_iter().zip(parts_of_names);
+    let named = named.map(|(name, part)| Named { name, figures: part.figures(measured_s, &options.percentiles) });
     result.names = named.collect();
     let steps = options.steps().into_iter().zip(parts.steps);
     let steps =
         steps.filter(|(step, _)| step.end.as_secs_f64() <= measured_s + 1e-3).map(|(step, part)| result::Step {
             start_s: step.start.as_secs_f64(),
             end_s: step.end.as_secs_f64(),
-            offered_rate: step.rate,
+            offered_rate: (!options.stages.is_empty()).then_some(step.mean),
+            connections: options.stages.is_empty().then_some(step.mean),
             figures: part.figures((step.end - step.start).as_secs_f64(), &options.percentiles),
         });
     result.steps = steps.collect();

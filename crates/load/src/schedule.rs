@@ -9,9 +9,11 @@
 //! threads of one send while the others sleep. With exponential gaps, each thread draws a Poisson process at its share of the rate: the sum of independent Poisson
 //! processes is the Poisson process of the sum of their rates.
 
+mod openings;
 mod profile;
 mod share;
 
+pub use openings::{Change, changes};
 pub use profile::{Profile, Stage, Step};
 pub use share::{Numbers, Share};
 

@@ -23,6 +23,7 @@ pub mod regime;
 pub mod result;
 pub mod series;
 pub mod slice;
+pub mod stages;
 pub mod start;
 pub mod state_dir;
 pub mod threshold;

@@ -12,11 +12,12 @@ pub struct LoadStart {
     pub started_unix_s: u64,
     /// The target as typed.
     pub url: String,
+    /// The most, if their number changes.
     pub connections: u64,
     pub threads: u64,
     /// Requests per second of an open loop, the mean if the rate changes; absent in a closed loop.
     pub rate: Option<f64>,
-    /// Whether the rate changes within the window.
+    /// Whether the rate or the number of connections changes within the window.
     pub rate_changes: bool,
     /// Length of the warm-up, the longest one if it is `steady`.
     pub warmup_s: f64,

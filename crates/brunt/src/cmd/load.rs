@@ -123,6 +123,8 @@ impl Args {
         if let Some(error) = measured.late_error {
             return Err(error.into());
         }
+        let names: Vec<String> = result.names.iter().map(|part| part.name.clone()).collect();
+        names::check(&self.fail_if, &names)?;
         let code = self.conclude(&measured);
         let checks = self.checks(result, code);
         self.ci.report("brunt load", result.load.measured_s, &checks, || summary::page(&facts))?;
@@ -181,8 +183,8 @@ impl Args {
         complete(&mut env, &result);
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         let server_exited = server_exit.is_some();
-        // A rate that changes is no drift.
-        let drift = drift::check(&report.seconds).filter(|_| options.stages.is_empty() && options.replay.is_none());
+        // A rate or a number of connections that changes is no drift.
+        let drift = drift::check(&report.seconds).filter(|_| !options.is_changing());
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
 
         output.write(&env, &report.hlog, &result)?;

@@ -230,6 +230,9 @@ impl Args {
         let (plan, text, base) = find_plan(&self.plan)?;
         let plan = self.overridden(change(plan))?;
         let machine = Machine::here()?;
+        if let Some(why) = preflight::missing_file(&plan, &base) {
+            return Err(Error::Usage(why));
+        }
         let unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
         if self.order == Some(Order::Abba) {

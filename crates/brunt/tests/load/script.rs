@@ -133,3 +133,57 @@ fn an_invalid_script_is_an_error_with_its_line() {
         told(&output)
     );
 }
+
+const STEPS: &str = r#"
+local home = wrk.format("GET", "/home")
+local count = 0
+function request()
+	count += 1
+	if count % 4 == 0 then
+		return wrk.format("GET", "/status/404"), "checkout"
+	elseif count % 4 == 1 then
+		return home
+	end
+	return string.gsub(home, "home", "cart"), "cart"
+end
+"#;
+
+#[test]
+fn steps_of_a_script_have_figures_and_bounds_of_their_own() {
+    let _alone = alone();
+    let target = Target::start_web();
+    for flags in ["-n 400", "-n 400 -t 2", "-d 1s -R 400"] {
+        let output = run(&target, STEPS, &format!("{flags} --json - --fail-if failed>300"));
+        assert_code(&output, &[0]);
+        let result = json(&output);
+        let names = result["names"].as_array().unwrap();
+        let of = |name: &str| names.iter().find(|part| part["name"] == name).unwrap();
+        assert_eq!(names.len(), 2, "{names:#?}");
+        let count = |part: &serde_json::Value, key: &str| part[key].as_u64().unwrap();
+        let (cart, checkout) = (of("cart"), of("checkout"));
+        assert!((180..=220).contains(&count(cart, "completed")), "{flags}: {cart:#}");
+        assert!((90..=110).contains(&count(checkout, "failed")), "{flags}: {checkout:#}");
+        assert_eq!((count(cart, "failed"), count(checkout, "completed")), (0, 0), "{flags}");
+        assert_eq!(checkout["errors"]["status"], checkout["failed"]);
+        assert_eq!(number(&result, "requests.failed"), count(checkout, "failed") as f64);
+        assert!(cart["response"]["p50_us"].as_f64() > Some(0.0));
+    }
+    for (bounds, code, says) in [
+        ("--fail-if failed>300 --fail-if cart:p50>30s", 0, "  cart  "),
+        ("--fail-if failed>300 --fail-if cart:p50>1ns", 99, "cart:p50>1ns: it was"),
+        ("--fail-if failed>300 --fail-if carts:p50>1s", 2, "its names are"),
+    ] {
+        let output = run(&target, STEPS, &format!("-n 400 {bounds}"));
+        assert_code(&output, &[code]);
+        assert!(told(&output).contains(says), "{says}: {}", told(&output));
+    }
+    let colon = "function request() return wrk.format(), 'a:b' end";
+    let output = run(&target, colon, "-n 10");
+    assert_code(&output, &[1]);
+    assert!(told(&output).contains("'a:b' is not a name"), "{}", told(&output));
+    let many = "n = 0 function request() n += 1 return wrk.format(), 'user' .. n end";
+    let result = json(&run(&target, many, "-n 500 --json -"));
+    let names = result["names"].as_array().unwrap();
+    assert_eq!((names.len(), names[100]["name"].as_str()), (101, Some("other")));
+    assert!((380..=400).contains(&names[100]["completed"].as_u64().unwrap()), "{}", names[100]);
+}

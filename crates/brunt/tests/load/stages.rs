@@ -1,7 +1,10 @@
-//! Offered rates that change, as typed.
+//! Offered rates, and connections, that change, as typed.
 
-use super::target::{Target, alone, assert_code, json, load, number, told};
+use super::target::{self, Target, alone, assert_code, json, load, number, told};
 use serde_json::Value;
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// The steps of a run with these flags on an echo server.
 fn steps(flags: &str) -> (Value, Vec<Value>) {
@@ -62,6 +65,96 @@ fn the_page_has_a_line_for_each_step_and_conflicts_are_refused() {
         ("--stages 1k", "5k@1m"),
         ("-R 1k:", "''"),
         ("-R 1k:20M", "at most"),
+    ] {
+        let output = load(&target.url(), flags).output().unwrap();
+        assert_code(&output, &[2]);
+        assert!(told(&output).contains(says), "{flags}: {}", told(&output));
+    }
+}
+
+/// `brunt serve http` with a delay of 20 ms, ended with the test.
+struct Slow {
+    server: Child,
+    url: String,
+    _routes: tempfile::TempDir,
+}
+
+impl Slow {
+    fn start(tls: bool) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let routes = directory.path().join("routes.toml");
+        let port = target::listen().local_addr().unwrap().port();
+        let listener = format!("[[listener]]\nlisten = \"127.0.0.1:{port}\"\ntls = {tls}\n");
+        let route = "[[route]]\npath = \"/\"\ntext = \"late\"\ndelay = \"20ms\"\n";
+        std::fs::write(&routes, listener + route).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+        command.args(["serve", "http", "--routes"]).arg(routes).stdout(Stdio::null());
+        let mut server = command.spawn().unwrap();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(server.try_wait().unwrap().is_none(), "the server has ended");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Self { server, url: format!("http{}://127.0.0.1:{port}/", if tls { "s" } else { "" }), _routes: directory }
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+#[test]
+fn connections_of_a_closed_loop_change_over_http_and_tls() {
+    let _alone = alone();
+    for (tls, flags) in [
+        (false, "--stages c=4@600ms,c=4:24@1s,c=8@600ms"),
+        (false, "--stages c=4@600ms,c=4:24@1s,c=8@600ms --no-keepalive -t 2"),
+        (true, "--stages c=4@600ms,c=4:24@1s,c=8@600ms -k -t 2"),
+    ] {
+        let slow = Slow::start(tls);
+        let flags = format!("{flags} --warmup 200ms --no-meter --allow-untrusted --quiet --json -");
+        let output = load(&slow.url, &flags).output().unwrap();
+        assert_code(&output, &[0]);
+        let result = json(&output);
+        let steps = result["steps"].as_array().unwrap();
+        let connections = all(steps, "connections");
+        assert_eq!(connections, [4.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0, 17.0, 19.0, 21.0, 23.0, 8.0]);
+        for (rate, connections) in all(steps, "rate").iter().zip(&connections) {
+            let ratio = rate * 0.02 / connections;
+            assert!((0.7..=1.15).contains(&ratio), "{connections} connections, {rate} per s: {flags}");
+        }
+        assert_eq!(number(&result, "requests.failed"), 0.0, "{result:#}");
+        assert!(result["errors"].as_object().unwrap().values().all(|count| count == 0), "{}", result["errors"]);
+        assert_eq!((number(&result, "load.connections"), number(&result, "connections.peak")), (24.0, 24.0));
+        assert!(result["steps"][0]["offered_rate"].is_null() && result["requests"]["offered_rate"].is_null());
+    }
+}
+
+#[test]
+fn connections_that_rise_are_shown_and_conflicts_are_refused() {
+    let _alone = alone();
+    let target = Target::start();
+    let output = load(&target.url(), "-c 2:12 -d 1s --no-meter --allow-untrusted").output().unwrap();
+    assert_code(&output, &[0]);
+    let page = told(&output);
+    for text in ["up to 12 connections", "  from s  connect.", "      0.0      2.50", "      0.9      11.5"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(!page.contains("Little"), "{page}");
+    for (flags, says) in [
+        ("-c 2:12 -R 1k", "-c 2:12 and -R"),
+        ("-c 2:12 --stages 1k@1s", "-c 2:12 and stages of a rate"),
+        ("--stages c=2@1s,1k@1s", "--stages c=N@TIME and stages of a rate"),
+        ("--stages c=2@1s -c 5", "--stages and -c"),
+        ("--stages c=2@1s -d 1s", "--stages and -d"),
+        ("-c 2:12 --steady", "--steady"),
+        ("-c 2:12 -n 100", "-n"),
+        ("-c 0:12", "-c 0:12: at least 1 connection"),
+        ("-c 2:", "''"),
+        ("--stages c=2", "c=10:200@1m"),
+        ("--stages c=0@1s", "--stages: at least 1 connection"),
     ] {
         let output = load(&target.url(), flags).output().unwrap();
         assert_code(&output, &[2]);

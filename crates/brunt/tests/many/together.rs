@@ -122,3 +122,24 @@ fn processes_share_the_named_cores_and_exclusively_bind_the_address() {
     assert_eq!(result["server"]["cores"], serde_json::json!([core]));
     assert!(number(&result, "requests.completed") > 300.0, "{}", told(&output));
 }
+
+#[test]
+fn processes_share_connections_that_change() {
+    let _alone = alone();
+    let server =
+        Server::start(brunt(&format!("serve echo --listen 127.0.0.1:{} --connections 400 --grace 10s", free_port())));
+    let flags =
+        "--stages c=7@500ms,c=7:300@2s,c=300@500ms,c=40@1s --warmup 300ms -T 30s --json - --quiet --allow-untrusted";
+    let output = Load::start(&format!("tcp://{} {flags}", server.address())).end();
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!((number(&result, "connections.opened"), number(&result, "connections.peak")), (300.0, 300.0));
+    assert!(result["errors"].as_object().unwrap().values().all(|count| count == 0), "{}", result["errors"]);
+    let steps = result["steps"].as_array().unwrap();
+    let connections: Vec<f64> = steps.iter().map(|step| step["connections"].as_f64().unwrap()).collect();
+    assert_eq!((connections.len(), connections[0], connections[11], connections[12]), (13, 7.0, 300.0, 40.0));
+    assert!(steps.iter().all(|step| step["completed"].as_u64() > Some(0)), "{steps:#?}");
+    server.signal("TERM");
+    let (_, _, said) = server.end();
+    assert!(said.contains("stopped; 300 connections served, 0 failed"), "{said}");
+}

@@ -28,6 +28,8 @@ pub enum ValueType {
     Rate,
     /// A rate, or a share of the cell's rate: `50%`.
     Share,
+    /// `2`, `0.5`.
+    Factor,
     /// `100B`, `1KiB`.
     Size,
     /// `3%`.

@@ -6,7 +6,7 @@ use super::phase::{an_override, phase};
 use super::references::References;
 use super::source::{Source, Table, Value, entries, one_or_list};
 use super::{Axis, Plan, Style, Sweep, colocation, keys, slicing, target, tester, validate};
-use crate::plan::settings::Settings;
+use crate::plan::settings::{NO_AXES, Settings};
 use crate::plan::{PlanError, template};
 use crate::suggest::did_you_mean;
 use std::{collections::BTreeMap, ops::Range};
@@ -142,6 +142,10 @@ fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<
     }
     if key == "path" {
         let message = "path cannot be an axis: put it in [load] with a placeholder, path = \"/{page}\", and sweep that";
+        return Err(text.error(value.span(), message));
+    }
+    if NO_AXES.contains(&key) {
+        let message = format!("{key} cannot be an axis: put it in [load], a [[phase]] or an [[override]]");
         return Err(text.error(value.span(), message));
     }
     let mut values = Vec::new();

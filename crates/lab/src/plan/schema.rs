@@ -3,6 +3,7 @@
 
 use super::key::{Key, ValueType};
 use super::keys::{FILTER, PLAN, SETTINGS, TAKEN, TARGET};
+use super::settings::NO_AXES;
 use super::{template, tester};
 use serde_json::{Map, Value, json};
 
@@ -62,6 +63,7 @@ fn value_schema(what: ValueType) -> Value {
         ValueType::Count => number_or(r"^[0-9][0-9._]*[kKMG]?$"),
         ValueType::Rate => number_or(r"^(max|[0-9.][0-9._]*[kKMG]?(/s)?)$"),
         ValueType::Share => number_or(r"^(max|[0-9.][0-9._]*([kKMG]?(/s)?|%))$"),
+        ValueType::Factor => number_or(r"^[0-9.]+$"),
         ValueType::Size => number_or(r"^[0-9.][0-9._]*(B|Ki|KiB|Mi|MiB|Gi|GiB)?$"),
         ValueType::Percent => json!({ "type": "string", "pattern": r"^[0-9.]+ *%$" }),
         // Only zero needs no unit.
@@ -119,12 +121,12 @@ fn target() -> Value {
 /// Axes may have any name without a fixed meaning.
 fn sweep() -> Value {
     let mut properties: Map<String, Value> = FILTER.iter().map(|key| (key.name.to_owned(), described(key))).collect();
-    for key in SETTINGS.iter().filter(|key| key.name != "path") {
+    for key in SETTINGS.iter().filter(|key| !NO_AXES.contains(&key.name)) {
         let mut values = one_or_list(value_schema(key.value_type));
         values["description"] = json!(key.description);
         properties.insert(key.name.to_owned(), values);
     }
-    let taken: Vec<&str> = TAKEN.iter().chain(template::OWN).chain(&["path"]).copied().collect();
+    let taken: Vec<&str> = TAKEN.iter().chain(template::OWN).chain(&NO_AXES).copied().collect();
     json!({
         "type": "object",
         "properties": properties,

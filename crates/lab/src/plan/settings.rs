@@ -3,14 +3,17 @@
 //! [`TABLE`] describes each once: its key, how it is set and how it is shown. `[load]`, `[sweep]`, `[[phase]]`, overrides,
 //! the command line, the JSON Schema and the columns of reports all follow it.
 
+mod limits;
+mod requests;
 mod table;
 
 use super::policy::ALONE;
 use super::tester::{self, Capabilities};
-use brunt_results::{Percentile, Size, Span, drift::MIN_STEADY};
+use brunt_results::{Percentile, Size, Span};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
+pub(super) use limits::{NO_AXES, OF_HTTP, without_path};
 pub use table::{NAMES, TABLE};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +57,9 @@ pub struct Settings {
     pub connections: Option<Amount<u64>>,
     pub size: Size,
     pub rate: Option<Amount<f64>>,
+    /// Stages of `rate`, which is then their mean, or of `connections`, which are then their most; `duration` is their length.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<String>,
     /// Arrival process of an open loop; `None` leaves it to the tester.
     pub arrival: Option<String>,
     pub duration: Span,
@@ -80,6 +86,18 @@ pub struct Settings {
     /// Number of different requests, over 1; `None` is one request, as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vary: Option<u64>,
+    /// Names of the paths, each with figures of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// File of HTTP requests, relative to the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_file: Option<String>,
+    /// Access log that is replayed, relative to the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
+    /// Factor of the replay's times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
     /// Whether HTTP runs over TLS; `None` is no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
@@ -104,6 +122,7 @@ impl Default for Settings {
             connections: None,
             size: Size(100),
             rate: None,
+            stages: Vec::new(),
             arrival: None,
             duration: Span(Duration::from_secs(3)),
             warmup: Span(Duration::from_millis(500)),
@@ -115,6 +134,10 @@ impl Default for Settings {
             path: None,
             keepalive: None,
             vary: None,
+            names: Vec::new(),
+            request_file: None,
+            replay: None,
+            speed: None,
             tls: None,
             co_runner: None,
             policy: None,
@@ -122,10 +145,6 @@ impl Default for Settings {
         }
     }
 }
-
-/// The error of `vary` in a plan of another protocol than HTTP.
-pub(super) const VARY_WITHOUT_PATH: &str =
-    "vary is a number of HTTP requests: add path = \"/\" to [load], or remove vary";
 
 impl Settings {
     pub fn external_tester(&self) -> Option<&'static Capabilities> {
@@ -137,68 +156,9 @@ impl Settings {
         self.policy.as_ref().is_some_and(|policy| policy != ALONE)
     }
 
-    /// Why no controller can run with this load, if so.
-    pub fn policy_limitation(&self) -> Option<String> {
-        let policy = self.policy.as_ref().filter(|_| self.has_jobs())?;
-        if let Some(tester) = &self.tester {
-            return Some(format!(
-                "{tester} does not tell a controller of slow requests: tester brunt, or policy alone"
-            ));
-        }
-        let closed =
-            || format!("policy {policy} needs a load that does not wait for the server: a rate other than max");
-        self.rate.is_none().then(closed)
-    }
-
-    /// Why the tester cannot make this load, if it cannot.
-    pub fn tester_limitation(&self) -> Option<String> {
-        let Some(tester) = self.external_tester() else {
-            let least = Span(MIN_STEADY);
-            if self.steady == Some(true) && self.warmup < least {
-                return Some(format!(
-                    "a warm-up of {} is too short to be steady: warmup = \"{least}\" or longer",
-                    self.warmup
-                ));
-            }
-            return (self.vary.is_some() && self.path.is_none()).then(|| VARY_WITHOUT_PATH.to_owned());
-        };
-        let name = tester.name;
-        let others = |able: fn(&Capabilities) -> bool| {
-            let names: Vec<&str> =
-                tester::EXTERNAL.iter().filter(|other| able(other)).map(|other| other.name).collect();
-            format!("tester brunt or one of {}", names.join(", "))
-        };
-        if self.client_backend.is_some() || self.client_threads.is_some() {
-            return Some(format!(
-                "{name} has threads of its own: remove client_backend and client_threads, or use tester brunt"
-            ));
-        }
-        if self.path.is_none() {
-            return Some(format!("{name} speaks HTTP: add path = \"/\" to the plan's [load], or use tester brunt"));
-        }
-        if self.rate.is_some() && !tester.supports_rate {
-            return Some(format!(
-                "{name} does not support a rate: rate = \"max\", or {}",
-                others(|other| other.supports_rate)
-            ));
-        }
-        if self.rate.is_some() && self.arrival.as_deref() == Some("poisson") {
-            return Some(format!("{name} does not support poisson arrivals: arrival = \"constant\", or tester brunt"));
-        }
-        if self.requests.is_some() && !tester.supports_requests {
-            let others = others(|other| other.supports_requests);
-            return Some(format!("{name} cannot end after a number of requests: remove requests, or {others}"));
-        }
-        if self.steady == Some(true) {
-            return Some(format!("{name} has no warm-up of its own to end: remove steady, or use tester brunt"));
-        }
-        if self.vary.is_some() {
-            return Some(format!("{name} sends equal requests: vary = 1, or tester brunt"));
-        }
-        (!self.keeps_alive() && !tester.supports_no_keepalive).then(|| {
-            let others = others(|other| other.supports_no_keepalive);
-            format!("{name} cannot open a connection for each request: keepalive = true, or {others}")
-        })
+    /// The paths of HTTP requests; none in ping-pong.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.path.iter().flat_map(|path| path.split(' '))
     }
 
     /// All settings and the plan's own axes; totals stand for amounts per core.
@@ -262,18 +222,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warm_up_that_ends_by_rule_has_room_for_the_seconds_that_are_judged() {
-        let limitation = |warmup: &str| {
-            let mut settings = Settings::default();
-            settings.set("steady", "true").unwrap();
-            settings.set("warmup", warmup).unwrap();
-            settings.tester_limitation()
-        };
-        assert!(limitation("9s").unwrap().ends_with("warmup = \"10s\" or longer"));
-        assert_eq!(limitation("10s"), None);
-    }
-
-    #[test]
     fn every_setting_round_trips_in_normal_form() {
         for (name, text, normal) in [
             ("server_cores", "4", "4"),
@@ -296,7 +244,14 @@ mod tests {
             ("tester", "wrk", "wrk"),
             ("path", "/a?b={size}", "/a?b={size}"),
             ("keepalive", "false", "false"),
+            ("path", "/a  /b", "/a /b"),
             ("vary", "4000", "4k"),
+            ("names", "a, b", "a,b"),
+            ("request_file", "data/browser.har", "data/browser.har"),
+            ("replay", "access.log", "access.log"),
+            ("speed", "2.0", "2"),
+            ("stages", "1000:5k@1m, 500@30s", "1k:5k@1m,500@30s"),
+            ("stages", "c=10:200@1m", "c=10:200@1m"),
             ("requests", "1000000", "1M"),
             ("steady", "true", "true"),
             ("percentiles", "p97.5, 99.99", "97.5,99.99"),
@@ -330,6 +285,10 @@ mod tests {
             ("path", &["index.html", "/a b", "/{a"]),
             ("keepalive", &["no"]),
             ("vary", &["0", "2M"]),
+            ("names", &["", "a:b"]),
+            ("request_file", &[""]),
+            ("speed", &["0", "fast"]),
+            ("stages", &["1k", "c=0@1s", "1k@1s,c=5@1s"]),
             ("requests", &["0", "all"]),
             ("steady", &["soon"]),
             ("percentiles", &["100", ""]),
@@ -342,6 +301,24 @@ mod tests {
                 assert!(error.contains(&format!("'{text}'")), "{name}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn stages_are_the_rate_or_the_connections_and_their_length_until_one_of_these_is_set() {
+        let mut settings = Settings::default();
+        settings.set("connections", "8").unwrap();
+        settings.set("stages", "1k@1s,1k:3k@1s").unwrap();
+        assert_eq!((settings.get("rate").as_deref(), settings.get("duration").as_deref()), (Some("1500"), Some("2s")));
+        settings.set("connections", "9").unwrap();
+        assert!(settings.get("stages").is_some());
+        settings.set("rate", "max").unwrap();
+        settings.set("stages", "c=10@1s,c=10:200@2s").unwrap();
+        assert_eq!(
+            (settings.get("connections").as_deref(), settings.get("rate").as_deref()),
+            (Some("200"), Some("max"))
+        );
+        settings.set("duration", "5s").unwrap();
+        assert_eq!(settings.get("stages"), None);
     }
 
     #[test]

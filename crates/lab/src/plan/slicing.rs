@@ -73,6 +73,16 @@ impl Plan {
         if self.load.requests.is_some() || axes().any(|axis| axis.name == "requests") {
             return Some("a load ends after a number of requests, and slices after a time".to_owned());
         }
+        let swept_or_set = |name: &str| {
+            let set = self.overrides.iter().any(|overridden| overridden.set.iter().any(|(set, _)| set == name));
+            set || axes().any(|axis| axis.name == name)
+        };
+        if !self.load.stages.is_empty() || swept_or_set("stages") {
+            return Some("its load changes in stages, and that of slices does not".to_owned());
+        }
+        if self.load.replay.is_some() || swept_or_set("replay") {
+            return Some("a log is replayed at its own times, and a slice is a moment".to_owned());
+        }
         let sets_steady =
             |overridden: &Override| overridden.set.iter().any(|(name, value)| name == "steady" && value == "true");
         if self.load.steady == Some(true)

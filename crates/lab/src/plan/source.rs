@@ -185,7 +185,14 @@ impl Source<'_> {
 
     /// Rejects a total beside an amount per core in one table.
     pub(super) fn exclusive<'t, 'a>(&'t self, entries: Vec<Entry<'t, 'a>>) -> Result<Table<'t, 'a>, PlanError> {
-        for pair in [["connections", "connections_per_core"], ["rate", "rate_per_core"]] {
+        for pair in [
+            ["connections", "connections_per_core"],
+            ["rate", "rate_per_core"],
+            ["stages", "rate"],
+            ["stages", "rate_per_core"],
+            ["stages", "duration"],
+            ["request_file", "replay"],
+        ] {
             if let Some((_, place, _)) = entries.iter().filter(|(key, ..)| pair.contains(key)).nth(1) {
                 let message = format!("{} exclude each other: keep one", pair.join(" and "));
                 return Err(self.error(place.clone(), message));

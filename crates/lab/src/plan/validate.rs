@@ -7,7 +7,7 @@ use super::source::{Source, Table, entries, one_or_list};
 use super::{PHASE, Plan, Sweep, Target, TargetKind};
 use crate::group::distinct;
 use crate::plan::PlanError;
-use crate::plan::settings::{NAMES, VARY_WITHOUT_PATH};
+use crate::plan::settings::{NAMES, OF_HTTP, without_path};
 use crate::plan::slicing::Order;
 use crate::suggest::{closest, did_you_mean};
 use std::ops::Range;
@@ -22,7 +22,10 @@ pub(super) fn whole(document: &Table, plan: &Plan, references: &References) -> R
         return Err(document.text.error(document.place("order"), message));
     }
     given(document.text, plan, references)?;
-    variants(document, plan, references)?;
+    for name in OF_HTTP {
+        of_http(document, plan, references, name)?;
+    }
+    staged(document, plan)?;
     beside(document, plan)?;
     mentions(document.text, plan, references)?;
     axes(document, plan, references)
@@ -58,17 +61,26 @@ fn named(document: &Table, plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Only HTTP requests can vary.
-fn variants(document: &Table, plan: &Plan, references: &References) -> Result<(), PlanError> {
-    let in_sweep = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).find(|axis| axis.name == "vary");
-    let place = match references.settings.iter().find(|given| given.name == "vary") {
+/// Stages in `[load]` set what no sweep may vary then.
+fn staged(document: &Table, plan: &Plan) -> Result<(), PlanError> {
+    let set = ["duration", "rate", "rate_per_core"];
+    let swept = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).find(|axis| set.contains(&&axis.name[..]));
+    let Some(axis) = swept.filter(|_| !plan.load.stages.is_empty()) else { return Ok(()) };
+    let message = format!("[sweep] varies {}, which stages in [load] set: remove one of them", axis.name);
+    Err(document.text.error(axis_place(document, &axis.name), message))
+}
+
+/// Some settings are those of HTTP requests.
+fn of_http(document: &Table, plan: &Plan, references: &References, name: &str) -> Result<(), PlanError> {
+    let in_sweep = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).find(|axis| axis.name == name);
+    let place = match references.settings.iter().find(|given| given.name == name) {
         _ if plan.load.path.is_some() => return Ok(()),
         Some(given) => given.key_place.clone(),
-        None if in_sweep.is_some() => axis_place(document, "vary"),
-        None if plan.load.vary.is_some() => load_place(document, "vary"),
+        None if in_sweep.is_some() => axis_place(document, name),
+        None if plan.load.get(name).is_some() => load_place(document, name),
         None => return Ok(()),
     };
-    Err(document.text.error(place, VARY_WITHOUT_PATH))
+    Err(document.text.error(place, without_path(name)))
 }
 
 /// Every policy must have a co-runner, every co-runner a policy, and both must be known.

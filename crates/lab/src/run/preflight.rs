@@ -21,6 +21,17 @@ pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap
     plan.targets.iter().filter_map(missing).chain(testers).collect()
 }
 
+/// Why a file of the load's requests cannot be read, in one line.
+pub fn missing_file(plan: &Plan, base: &Path) -> Option<String> {
+    let phases = plan.phases.iter().map(|phase| &phase.set);
+    let set = phases.chain(plan.overrides.iter().map(|overridden| &overridden.set)).flatten();
+    let set = set.filter(|(name, _)| ["request_file", "replay"].contains(&&name[..])).map(|(_, file)| file);
+    let mut files = [&plan.load.request_file, &plan.load.replay].into_iter().flatten().chain(set);
+    let file = files.find(|file| !normal(&base.join(file)).is_file())?;
+    let place = normal(&base.join(file));
+    Some(format!("the plan's file '{file}' does not exist (no {}): paths are relative to the plan", place.display()))
+}
+
 fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<String> {
     let own_uring = matches!(&target.kind, TargetKind::Serve { model, .. } if model == "uring");
     if let Some(why) = no_uring.filter(|_| own_uring || target.needs.iter().any(|need| need == IO_URING)) {

@@ -86,8 +86,19 @@ impl Cell {
     }
 
     pub fn url(&self, port: u16) -> Result<String, String> {
-        let path = self.settings.path.as_ref().map_or(Ok(String::new()), |path| expand(path, &self.placeholders()))?;
-        Ok(format!("{}://127.0.0.1:{port}{path}", self.settings.scheme()))
+        Ok(self.urls(port)?.swap_remove(0))
+    }
+
+    /// The URLs of the load, at least one.
+    pub fn urls(&self, port: u16) -> Result<Vec<String>, String> {
+        let (scheme, values) = (self.settings.scheme(), self.placeholders());
+        let url = |path: &str| Ok(format!("{scheme}://127.0.0.1:{port}{}", expand(path, &values)?));
+        match self.settings.path {
+            None => Ok(vec![url("")?]),
+            // The paths are those of the file.
+            Some(_) if self.settings.request_file.is_some() || self.settings.replay.is_some() => Ok(vec![url("/")?]),
+            Some(_) => self.settings.paths().map(url).collect(),
+        }
     }
 
     /// Whether the load depends on `size`: over HTTP only if the path names it.

@@ -58,6 +58,7 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
         requests: None,
         rate: None,
         stages: Vec::new(),
+        connection_stages: Vec::new(),
         replay: None,
         connect_rate: None,
         sources: None,

@@ -2,6 +2,7 @@
 
 use super::connect_pacer::ConnectPacer;
 use super::worker::{Protocol, Worker};
+use crate::schedule::Share;
 use brunt_runtime::time;
 use std::{cell::Cell, cell::RefCell, io, rc::Rc, time::Duration};
 
@@ -22,7 +23,7 @@ pub async fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
     worker.shared.connect.cancelled().await;
     worker.shared.connecting.begin(worker.clock.now());
     let pacer = Rc::new(RefCell::new(ConnectPacer::default()));
-    for _ in 0..concurrent(worker).min(worker.share.own()) {
+    for _ in 0..concurrent(worker).min(worker.first()) {
         let (worker, pacer) = (Rc::clone(worker), Rc::clone(&pacer));
         brunt_runtime::spawn(async move {
             while let Some(index) = next(&worker) {
@@ -33,13 +34,13 @@ pub async fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
 }
 
 /// Attempts of this thread at a time.
-fn concurrent<P>(worker: &Worker<P>) -> usize {
+pub(super) fn concurrent<P>(worker: &Worker<P>) -> usize {
     (CONCURRENT_TOTAL / worker.share.group).clamp(1, CONCURRENT)
 }
 
 fn next<P>(worker: &Worker<P>) -> Option<usize> {
     let index = worker.begun.get();
-    let more = index < worker.share.own() && !worker.shared.is_closed();
+    let more = index < worker.first() && !worker.shared.is_closed();
     more.then(|| {
         worker.begun.set(index + 1);
         index
@@ -49,7 +50,7 @@ fn next<P>(worker: &Worker<P>) -> Option<usize> {
 async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<ConnectPacer>, index: usize) {
     let clock = worker.clock;
     let due = match worker.shared.options.connect_rate {
-        Some(rate) => Some((worker.share.global(index) as f64 / rate * 1e9) as u64),
+        Some(rate) => Some((worker.number(index) as f64 / rate * 1e9) as u64),
         None => pacer.borrow_mut().due(clock.now()),
     };
     if let Some(due) = due {
@@ -60,7 +61,11 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<Connect
 }
 
 /// Makes one attempt to open connection `index`, which becomes a task in either case.
-async fn open_timed<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<ConnectPacer>, index: u32) -> io::Result<()> {
+pub(super) async fn open_timed<P: Protocol>(
+    worker: &Rc<Worker<P>>,
+    pacer: &RefCell<ConnectPacer>,
+    index: u32,
+) -> io::Result<()> {
     let began_ns = worker.clock.now();
     let (link, result) = match open(worker, index).await {
         Ok(link) => (Some(link), Ok(())),
@@ -75,25 +80,16 @@ async fn open_timed<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<Connect
 /// Opens the connections of this thread that were lost since the last window, with one attempt each, and waits for them. Starts
 /// no attempt after a timeout's time: the rest stays closed. Returns the number of failed attempts.
 pub async fn reopen<P: Protocol>(worker: &Rc<Worker<P>>) -> u32 {
-    let began_ns = worker.clock.now();
-    let until_ns = began_ns + worker.shared.options.timeout.as_nanos() as u64;
-    let gap_ns = worker.shared.options.connect_rate.map(|rate| 1e9 / rate * worker.share.threads as f64);
-    let pacer = Rc::new(RefCell::new(ConnectPacer::default()));
-    let (begun, failed) = (Rc::new(Cell::new(0u32)), Rc::new(Cell::new(0u32)));
+    let until_ns = worker.clock.now() + worker.shared.options.timeout.as_nanos() as u64;
+    let (pace, failed) =
+        (Rc::new(Pace::new(worker.shared.options.connect_rate, worker.share)), Rc::new(Cell::new(0u32)));
     let attempt = || {
-        let (worker, pacer) = (Rc::clone(worker), Rc::clone(&pacer));
-        let (begun, failed) = (Rc::clone(&begun), Rc::clone(&failed));
+        let (worker, pace, failed) = (Rc::clone(worker), Rc::clone(&pace), Rc::clone(&failed));
         brunt_runtime::spawn(async move {
             while worker.clock.now() < until_ns {
                 let Some(index) = worker.take_lost() else { return };
-                let due = match gap_ns {
-                    Some(gap_ns) => Some(began_ns + (gap_ns * f64::from(begun.replace(begun.get() + 1))) as u64),
-                    None => pacer.borrow_mut().due(worker.clock.now()),
-                };
-                if let Some(due) = due {
-                    time::sleep_until(worker.clock.instant(due)).await;
-                }
-                let result = open_timed(&worker, &pacer, index).await;
+                pace.wait(&worker).await;
+                let result = open_timed(&worker, &pace.pacer, index).await;
                 failed.set(failed.get() + u32::from(result.is_err()));
             }
         })
@@ -107,7 +103,38 @@ pub async fn reopen<P: Protocol>(worker: &Rc<Worker<P>>) -> u32 {
     failed.get()
 }
 
-/// Opens a lost connection again; retries until the window is over (`None`).
+/// Times of attempts of a thread during the load: its part of the connect rate, else as fast as the target accepts.
+pub struct Pace {
+    pub pacer: RefCell<ConnectPacer>,
+    gap_ns: Option<f64>,
+    next_ns: Cell<u64>,
+}
+
+impl Pace {
+    pub fn new(connect_rate: Option<f64>, share: Share) -> Self {
+        let gap_ns = connect_rate.map(|rate| 1e9 / rate * share.threads as f64);
+        Self { pacer: RefCell::default(), gap_ns, next_ns: Cell::new(0) }
+    }
+
+    /// Waits until the next attempt may begin.
+    pub async fn wait<P>(&self, worker: &Worker<P>) {
+        let now_ns = worker.clock.now();
+        let due = match self.gap_ns {
+            Some(gap_ns) => {
+                let due = self.next_ns.get().max(now_ns);
+                self.next_ns.set(due + gap_ns as u64);
+                Some(due)
+            }
+            None => self.pacer.borrow_mut().due(now_ns),
+        };
+        if let Some(due) = due {
+            time::sleep_until(worker.clock.instant(due)).await;
+        }
+    }
+}
+
+/// Opens a lost connection again; retries until the window is over or the
+/// connection has no place (`None`).
 pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<P::Link> {
     while pause(worker, index, failures).await {
         if let Ok(link) = open(worker, index).await {
@@ -117,8 +144,8 @@ pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u
     None
 }
 
-/// Pauses after another failure of connection `index`; `failures` counts those in a row. Returns false when the window is over:
-/// the connection's task ends.
+/// Pauses after another failure of connection `index`; `failures` counts those in a row. Returns false when the window is over
+/// or the connection has no place: its task ends.
 pub async fn pause<P>(worker: &Worker<P>, index: u32, failures: &mut u32) -> bool {
     let pause = FIRST_PAUSE * (1 << (*failures).min(16));
     *failures += 1;
@@ -131,6 +158,9 @@ pub async fn pause<P>(worker: &Worker<P>, index: u32, failures: &mut u32) -> boo
     let goes_on = !worker.shared.is_closed();
     if !goes_on {
         worker.give_up(index);
+    } else if !worker.has_place(index) {
+        worker.leave(index);
+        return false;
     }
     goes_on
 }

@@ -10,7 +10,7 @@ use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
 use crate::measure::served::Served;
 use crate::report::{self, Report};
-use crate::{error::LoadError, http::Http, observer::Observer, schedule::Schedule};
+use crate::{check::port_range, error::LoadError, http::Http, observer::Observer, schedule::Schedule};
 use brunt_multiprocess::Workers;
 use brunt_results::result::Connections;
 use brunt_runtime::BackendKind;
@@ -136,10 +136,11 @@ impl<'s> Coordinator<'s> {
     fn wait_for_connections(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
         let Self { shared, .. } = *self;
         let (options, connecting) = (&shared.options, &shared.connecting);
+        let connections = options.first_connections();
         let rate = options.connect_rate.unwrap_or(MIN_CONNECT_RATE);
         let timeout = options.timeout.as_nanos() as u64;
         let longest_gap = timeout + (1e9 / rate) as u64;
-        let deadline = timeout + (options.connections as f64 / rate * 1e9) as u64;
+        let deadline = timeout + (connections as f64 / rate * 1e9) as u64;
         let (mut seen, mut seen_ns) = (0, 0);
         while !self.interrupted {
             self.let_connect(connecting.settled());
@@ -158,9 +159,11 @@ impl<'s> Coordinator<'s> {
             if opened > seen {
                 (seen, seen_ns) = (opened, now);
             }
-            let done = settled == options.connections as u64 && !self.tids.contains(&0);
+            let done = settled == connections as u64 && !self.tids.contains(&0);
             if done || now > deadline || now - seen_ns > longest_gap {
-                let Some(host) = connecting.unreached() else { return Ok(()) };
+                let Some(host) = connecting.unreached(|host| shared.hosts.is_among(host, connections)) else {
+                    return Ok(());
+                };
                 let address = &shared.hosts.addresses[host];
                 return Err(match connecting.has_accepted(host) {
                     true => LoadError::NoHandshake(options.target.called(host, address), options.timeout),
@@ -168,7 +171,7 @@ impl<'s> Coordinator<'s> {
                 });
             }
             if self.is_poll_due(now) {
-                observer.connecting(opened, options.connections as u64);
+                observer.connecting(opened, connections as u64);
                 self.interrupted = observer.wants_stop();
             }
         }
@@ -179,7 +182,9 @@ impl<'s> Coordinator<'s> {
     fn let_connect(&mut self, settled: u64) {
         let options = &self.shared.options;
         let next = options.share(self.connecting);
-        if self.connecting < options.threads.len() && settled + CONNECT_AHEAD >= next.before() as u64 {
+        // Stages open connections of all groups at first.
+        let before = if options.connection_stages.is_empty() { next.before() as u64 } else { 0 };
+        if self.connecting < options.threads.len() && settled + CONNECT_AHEAD >= before {
             self.connecting += next.group;
             self.shared.connect.cancel();
             self.order(Order::Connect { threads: self.connecting });
@@ -366,12 +371,14 @@ impl<'s> Coordinator<'s> {
         let first = shared.first_failures.told();
         (result.first_wrong_reply, result.first_connect_error) = (first.reply, first.connect);
         let (opened, peak) = shared.connecting.counts();
+        // Connections that are open for a part of the window get fewer replies.
+        let is_even = shared.options.connection_stages.is_empty();
         result.connections = Connections {
             opened,
             peak,
             connect_rate_per_s: self.connect_rate,
-            served_percent: self.served.percent(),
-            jain_index: self.served.jain(),
+            served_percent: self.served.percent().filter(|_| is_even),
+            jain_index: self.served.jain().filter(|_| is_even),
         };
         let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());
         let http = shared.options.target.http();
@@ -386,11 +393,4 @@ impl<'s> Coordinator<'s> {
             lost: self.lost.clone(),
         }
     }
-}
-
-/// The range from which the kernel takes local ports.
-pub(crate) fn port_range() -> Option<(u16, u16)> {
-    let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut numbers = text.split_whitespace().map(str::parse);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }

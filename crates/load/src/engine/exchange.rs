@@ -83,6 +83,10 @@ async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut next: Option<So
                 None => return,
             },
         };
+        if !session.has_asked && !worker.has_place(index) {
+            worker.retired();
+            return worker.leave(index);
+        }
         session.open();
         let end = poll_fn(|cx| conversation::poll(&mut session, &worker, index, &mut stream, cx)).await;
         if std::mem::take(&mut session.answered) {
@@ -98,6 +102,10 @@ async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut next: Option<So
                 worker.retired();
                 worker.core.borrow_mut().scheduler.suspend(index);
                 return worker.give_up(index);
+            }
+            None if !worker.has_place(index) => {
+                worker.retired();
+                return worker.leave(index);
             }
             // As rarely as above, unless that is what is measured.
             None => next = Box::pin(session.replace()).await,
@@ -168,7 +176,7 @@ impl<X: Exchange> Session<'_, X> {
 }
 
 impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
-    /// `None`: the connection has carried its last request.
+    /// `None`: the connection has carried its last request, or has no place.
     type End = Option<Failure>;
     const CHECKS_IDLE_FIRST: bool = false;
 
@@ -240,6 +248,10 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
             Action::Wait => {
                 self.busy = false;
                 if last { Step::End(None) } else { Step::Write }
+            }
+            Action::Close => {
+                self.busy = false;
+                Step::End(None)
             }
         }
     }

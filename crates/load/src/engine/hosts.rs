@@ -22,9 +22,16 @@ impl Hosts {
         Self { addresses: target.addresses(), order }
     }
 
-    /// The host of a thread's connection `index`.
-    pub fn of(&self, share: Share, index: usize) -> usize {
-        self.order.get(share.before() + index).copied().unwrap_or(0) as usize
+    /// The host of a thread's connection `index`. If their number changes (`by_rank`), hosts have even parts of the open
+    /// connections, and threads may have uneven parts of the hosts.
+    pub fn of(&self, share: Share, index: usize, by_rank: bool) -> usize {
+        let place = if by_rank { share.rank(index) } else { share.before() + index };
+        self.order.get(place).copied().unwrap_or(0) as usize
+    }
+
+    /// Whether one of the first `count` connections by rank is to `host`.
+    pub fn is_among(&self, host: usize, count: usize) -> bool {
+        self.order.is_empty() || self.order.iter().take(count).any(|of| *of as usize == host)
     }
 }
 
@@ -103,7 +110,7 @@ mod tests {
             let mut counts = vec![0; weights.len()];
             for thread in 0..threads {
                 let share = Share { thread, threads, connections, group: threads };
-                let own: Vec<usize> = (0..share.own()).map(|index| hosts.of(share, index)).collect();
+                let own: Vec<usize> = (0..share.own()).map(|index| hosts.of(share, index, false)).collect();
                 for (host, all) in shares.iter().enumerate() {
                     let here = own.iter().filter(|of| **of == host).count();
                     counts[host] += here;

@@ -12,6 +12,7 @@ mod hosts;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
 pub(crate) mod slices;
+mod staged;
 pub(crate) mod thread;
 pub(crate) mod transport;
 pub(crate) mod tunnel;

@@ -31,6 +31,8 @@ pub enum Action {
     Send,
     /// Wait to be woken.
     Wait,
+    /// Close: the connection has no place in the load any more.
+    Close,
 }
 
 /// What the dispatcher waits for.
@@ -47,6 +49,9 @@ pub enum Due {
 /// The connections of one load thread and their requests.
 pub struct Scheduler {
     pub recorder: Recorder,
+    /// Connections from this one on have no place in the load now: they take no request. `u32::MAX` unless the number of
+    /// connections changes.
+    pub places: u32,
     slots: Vec<Slot>,
     /// Good replies in the window, by connection.
     replies: Vec<u32>,
@@ -88,6 +93,7 @@ impl Scheduler {
     ) -> Self {
         Self {
             recorder,
+            places: u32::MAX,
             slots: vec![Slot::CLOSED; connections],
             replies: vec![0; connections],
             depth,
@@ -232,10 +238,14 @@ impl Scheduler {
         true
     }
 
-    /// All requests of the connection are answered: takes the next one, or waits to be woken.
+    /// All requests of the connection are answered: takes the next one, waits to be woken, or closes.
     #[inline]
     pub fn next_request(&mut self, index: u32, now_ns: u64) -> Action {
         if self.schedule.is_none() && !self.recorder.is_draining() {
+            if index >= self.places {
+                self.slots[index as usize] = Slot::CLOSED;
+                return Action::Close;
+            }
             // The hottest path of the generator: the end of one request is the start of the next.
             self.recorder.follows();
             self.slots[index as usize] = Slot::in_flight(now_ns, now_ns);

@@ -211,8 +211,9 @@ impl Connecting {
         self.hosts[host].accepted.load(Relaxed)
     }
 
-    pub fn unreached(&self) -> Option<usize> {
-        (0..self.hosts.len()).find(|host| self.opened_to(*host) == 0)
+    /// The first host without a connection of those that should have one.
+    pub fn unreached(&self, should_have: impl Fn(usize) -> bool) -> Option<usize> {
+        (0..self.hosts.len()).find(|host| self.opened_to(*host) == 0 && should_have(*host))
     }
 
     pub fn take_error(&self) -> Option<(usize, io::Error)> {

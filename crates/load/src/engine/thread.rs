@@ -1,7 +1,7 @@
 //! One load thread from start to end: its runtime, its worker, and the task that keeps its phases.
 
 use super::worker::{Protocol, Worker};
-use super::{commands::Drained, connect, dispatch, first_failures::Told};
+use super::{commands::Drained, connect, dispatch, first_failures::Told, staged};
 use crate::error::LoadError;
 use crate::measure::{breakdown::Parts, counter, interval::Interval, served::Served};
 use crate::options::Backend;
@@ -135,6 +135,9 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     worker.core.borrow_mut().scheduler.begin(start);
     if shared.options.rate.is_some() {
         brunt_runtime::spawn(dispatch::run(Rc::clone(worker), Rc::default()));
+    }
+    if worker.staged.is_some() {
+        brunt_runtime::spawn(staged::run(Rc::clone(worker), open));
     }
     until_drain(worker, || {
         channels.ship(worker);

@@ -1,7 +1,9 @@
 //! State shared by the tasks of one load thread, and what its protocol implements.
 
+use super::connect::Pace;
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
+use super::staged::Staged;
 use crate::measure::breakdown::Breakdown;
 use crate::measure::links::Links;
 use crate::measure::recorder::{Failure, Recorder};
@@ -59,6 +61,8 @@ pub struct Worker<P> {
     dialled: Cell<u64>,
     /// Connections without a task: they were lost after a window, and a session opens them again before its next slice.
     pub lost: RefCell<Vec<u32>>,
+    /// `None` if the number of connections does not change.
+    pub staged: Option<Staged>,
 }
 
 impl<P> Worker<P> {
@@ -77,25 +81,48 @@ impl<P> Worker<P> {
         let recorder = Recorder::new(schedule.is_none(), links, counter, breakdown);
         let timeout_ns = options.timeout.as_nanos() as u64;
         let depth = options.target.http().map_or(1, Http::depth);
+        let mut scheduler = Scheduler::new(share.own(), depth, schedule, timeout_ns, recorder);
+        let staged = (!options.connection_stages.is_empty()).then(|| {
+            let first = share.below(options.first_connections());
+            scheduler.places = first as u32;
+            Staged::new(share.own(), first, Pace::new(options.connect_rate, share))
+        });
         Self {
             clock: shared.clock,
             share,
-            core: RefCell::new(Core {
-                scheduler: Scheduler::new(share.own(), depth, schedule, timeout_ns, recorder),
-                protocol,
-                activity: 0,
-                turn: (shared.clock.instant(0), 0),
-            }),
+            core: RefCell::new(Core { scheduler, protocol, activity: 0, turn: (shared.clock.instant(0), 0) }),
             spin_ns,
             begun: Cell::new(0),
             dialled: Cell::new(0),
             lost: RefCell::default(),
+            staged,
             shared: Arc::clone(shared),
         }
     }
 
+    /// Connections of this thread that are opened before the load.
+    pub fn first(&self) -> usize {
+        if self.staged.is_some() { self.share.below(self.shared.options.first_connections()) } else { self.share.own() }
+    }
+
+    /// Place of connection `index` in the order in which connections are opened, from 0.
+    pub fn number(&self, index: usize) -> usize {
+        if self.staged.is_some() { self.share.rank(index) } else { self.share.global(index) }
+    }
+
+    /// Whether connection `index` has a place in the load now.
+    pub fn has_place(&self, index: u32) -> bool {
+        index < self.core.borrow().scheduler.places
+    }
+
+    /// Connection `index` has no place and is not open: its task ends.
+    pub fn leave(&self, index: u32) {
+        self.core.borrow_mut().scheduler.suspend(index);
+        self.staged.iter().for_each(|staged| staged.left(index));
+    }
+
     pub fn host(&self, index: u32) -> usize {
-        self.shared.hosts.of(self.share, index as usize)
+        self.shared.hosts.of(self.share, index as usize, self.staged.is_some())
     }
 
     pub fn address(&self, index: u32) -> &Address {

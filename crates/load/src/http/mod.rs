@@ -85,6 +85,14 @@ impl Http {
         }
     }
 
+    /// The names of parts of the requests; those of a script as far as it has given them.
+    pub(crate) fn given_names(&self) -> Vec<String> {
+        match self.hosts.first().map(|host| &host.requests) {
+            Some(Requests::Script(script)) if self.names.is_empty() => script.names(),
+            _ => self.names.clone(),
+        }
+    }
+
     fn rendered(&self) -> impl Iterator<Item = (&Address, &Rendered)> {
         self.hosts.iter().filter_map(|host| match &host.requests {
             Requests::Rendered(rendered) => Some((&host.address, &**rendered)),

@@ -3,10 +3,43 @@
 //! A source belongs to one load thread and serves all its connections. It makes requests and gets responses, without access
 //! to sockets, clocks or connections. It uses its thread's time, which the figures of the run show.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, time::Duration};
 
 /// Most requests of a batch.
 pub const MAX_BATCH: u32 = 1024;
+
+/// Most names that a script may give to requests; each costs 130 KiB a load thread.
+pub const MAX_NAMES: usize = 100;
+/// Name of the requests whose own would be one too many.
+pub const OTHER: &str = "other";
+
+/// Names that a script gives to requests, of all load threads, in order of their first use.
+#[derive(Debug, Clone, Default)]
+pub struct Names(Arc<Mutex<Vec<String>>>);
+
+impl Names {
+    /// The number of a name: that of [`OTHER`] behind [`MAX_NAMES`] others. Takes a lock.
+    pub fn number(&self, name: &str) -> u16 {
+        let mut names = self.lock();
+        let known = names.iter().position(|known| known == name);
+        let name = if known.is_none() && names.len() >= MAX_NAMES { OTHER } else { name };
+        let number = known.or_else(|| names.iter().position(|known| known == name)).unwrap_or_else(|| {
+            names.push(name.to_owned());
+            names.len() - 1
+        });
+        // At most MAX_NAMES.
+        number as u16
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 pub trait Source {
     /// Appends one request, head and body, or several for a single write. They are sent as they are: the source is
@@ -34,11 +67,23 @@ pub trait Source {
 pub struct Batch {
     requests: u32,
     heads: u64,
+    name: Option<u16>,
 }
 
 impl Batch {
     pub fn of(method: &str) -> Self {
-        Self { requests: 1, heads: u64::from(method == "HEAD") }
+        Self { requests: 1, heads: u64::from(method == "HEAD"), name: None }
+    }
+
+    /// The same requests, with the name of this [`Names::number`].
+    pub fn named(self, name: u16) -> Self {
+        Self { name: Some(name), ..self }
+    }
+
+    /// The name that the script gave to its requests.
+    #[inline]
+    pub fn name(&self) -> Option<u16> {
+        self.name
     }
 
     /// Counts another request.
@@ -78,17 +123,33 @@ pub enum Flow {
 /// Constructor of each load thread's source, from the number of the thread. Called on that thread before it opens
 /// connections. An error is one line, which ends the run.
 #[derive(Clone)]
-pub struct Script(Arc<Make>);
+pub struct Script {
+    make: Arc<Make>,
+    names: Names,
+}
 
 type Make = dyn Fn(usize) -> Result<Box<dyn Source>, String> + Send + Sync;
 
 impl Script {
     pub fn new(make: impl Fn(usize) -> Result<Box<dyn Source>, String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(make))
+        Self::naming(Names::default(), make)
+    }
+
+    /// The same, whose sources name requests by `names`.
+    pub fn naming(
+        names: Names,
+        make: impl Fn(usize) -> Result<Box<dyn Source>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { make: Arc::new(make), names }
+    }
+
+    /// The names that were given to requests so far.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.names.all()
     }
 
     pub(crate) fn source(&self, thread: usize) -> Result<Box<dyn Source>, String> {
-        (self.0)(thread)
+        (self.make)(thread)
     }
 }
 
@@ -101,13 +162,23 @@ impl fmt::Debug for Script {
 /// Identity.
 impl PartialEq for Script {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_numbered_by_first_use_and_limited() {
+        let names = Names::default();
+        assert_eq!(["a", "b", "a"].map(|name| names.number(name)), [0, 1, 0]);
+        (2..MAX_NAMES).for_each(|number| assert_eq!(usize::from(names.number(&number.to_string())), number));
+        assert_eq!(["c", "d", "b"].map(|name| usize::from(names.number(name))), [MAX_NAMES, MAX_NAMES, 1]);
+        assert_eq!((names.all().len(), &*names.all()[MAX_NAMES]), (MAX_NAMES + 1, OTHER));
+        assert_eq!((Batch::of("GET").name(), Batch::of("GET").named(3).name()), (None, Some(3)));
+    }
 
     #[test]
     fn head_requests_are_marked_and_batches_are_limited() {

@@ -1,6 +1,6 @@
 //! Figures of parts of a load in the window: of each name, such as a URL, and of each step of an offered rate that changes.
 //!
-//! The names are numbered; [`Scheduler`](crate::engine::scheduler::Scheduler) keeps the number of each request in flight. The
+//! The names are numbered, those of a script as it gives them; [`Scheduler`](crate::engine::scheduler::Scheduler) keeps the number of each request in flight. The
 //! step follows from a request's intended time. Unlike the intervals of the whole load, parts are not kept by second, and are
 //! sent once, at the end.
 
@@ -59,6 +59,7 @@ impl Parts {
     }
 
     pub fn add(&mut self, other: Self) {
+        self.names.resize_with(self.names.len().max(other.names.len()), Part::default);
         self.names.iter_mut().zip(other.names).for_each(|(all, part)| all.add(part));
         self.steps.iter_mut().zip(other.steps).for_each(|(all, part)| all.add(part));
     }
@@ -70,6 +71,7 @@ pub struct Breakdown {
     parts: Parts,
     /// The name of the request whose end is recorded next.
     pub name: Option<u16>,
+    is_named: bool,
     /// Ends of the steps, in nanoseconds after the start of the window.
     ends_ns: Vec<u64>,
     open_ns: u64,
@@ -78,7 +80,7 @@ pub struct Breakdown {
 impl Breakdown {
     pub fn new(names: usize, steps: &[Step]) -> Self {
         let ends_ns = steps.iter().map(|step| step.end.as_nanos() as u64).collect();
-        Self { parts: Parts::new(names, steps.len()), name: None, ends_ns, open_ns: u64::MAX }
+        Self { parts: Parts::new(names, steps.len()), name: None, is_named: names > 0, ends_ns, open_ns: u64::MAX }
     }
 
     /// Sets the start of the window.
@@ -88,7 +90,12 @@ impl Breakdown {
 
     /// Whether there is nothing to record.
     pub fn is_empty(&self) -> bool {
-        self.parts.names.is_empty() && self.ends_ns.is_empty()
+        !self.is_named && self.ends_ns.is_empty()
+    }
+
+    /// Requests have names from now on.
+    pub fn begin_names(&mut self) {
+        self.is_named = true;
     }
 
     pub fn take(&mut self) -> Parts {
@@ -101,6 +108,9 @@ impl Breakdown {
         let step = since_open.map(|since| self.ends_ns.partition_point(|end| *end <= since));
         let name = self.name.map(usize::from);
         let Parts { names, steps } = &mut self.parts;
+        if let Some(name) = name.filter(|name| *name >= names.len()) {
+            names.resize_with(name + 1, Part::default);
+        }
         name.and_then(|name| names.get_mut(name)).into_iter().chain(step.and_then(|step| steps.get_mut(step)))
     }
 

@@ -98,6 +98,12 @@ impl Recorder {
         self.current.counters = Counters::default();
     }
 
+    /// Requests have names from now on.
+    pub fn begin_names(&mut self) {
+        self.notes_replies = true;
+        self.breakdown.begin_names();
+    }
+
     #[inline]
     pub fn is_draining(&self) -> bool {
         self.current.phase == Phase::Drain

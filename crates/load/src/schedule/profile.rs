@@ -1,4 +1,5 @@
-//! Offered rate over time: stages, in each of which it is constant or changes in a straight line; or recorded times.
+//! Offered rate over time: stages, in each of which it is constant or changes in a straight line; or recorded times. The
+//! number of connections of a closed loop has stages of the same form.
 //!
 //! Request `k` of the run is due when the integral of the rate reaches `k`, so a Poisson process of rate 1 becomes one of
 //! this rate (time rescaling; Cinlar 1975). The inverse of the integral is a closed form in each stage. Recorded times are
@@ -10,32 +11,32 @@ use std::{sync::Arc, time::Duration};
 /// A part of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// Requests per second at its start and at its end; above 0.
+    /// Requests per second, or connections, at its start and at its end; above 0.
     pub from: f64,
     pub to: f64,
     pub length: Duration,
 }
 
 impl Stage {
-    /// The mean rate of stages one after another, in requests per second.
-    pub fn mean_rate(stages: &[Self]) -> f64 {
+    /// The mean of stages one after another: requests per second, or connections.
+    pub fn mean(stages: &[Self]) -> f64 {
         let seconds = |stage: &Self| stage.length.as_secs_f64();
-        let requests: f64 = stages.iter().map(|stage| (stage.from + stage.to) / 2.0 * seconds(stage)).sum();
-        requests / stages.iter().map(seconds).sum::<f64>()
+        let total: f64 = stages.iter().map(|stage| (stage.from + stage.to) / 2.0 * seconds(stage)).sum();
+        total / stages.iter().map(seconds).sum::<f64>()
     }
 }
 
-/// A part of a stage in which the rate changes little.
+/// A part of a stage in which the rate, or the number of connections, changes little.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// Counted from the start of the window.
     pub start: Duration,
     pub end: Duration,
-    /// Its mean rate, in requests per second.
-    pub rate: f64,
+    /// In requests per second, or connections.
+    pub mean: f64,
 }
 
-/// Steps of a stage in which the rate changes.
+/// Steps of a stage that is not constant.
 const STEPS: u32 = 10;
 
 impl Step {
@@ -47,8 +48,8 @@ impl Step {
             let count = if from == to { 1 } else { STEPS };
             steps.extend((0..count).map(|number| {
                 let at = |number: u32| start + *length * number / count;
-                let rate = from + (to - from) * (f64::from(number) + 0.5) / f64::from(count);
-                Self { start: at(number), end: at(number + 1), rate }
+                let mean = from + (to - from) * (f64::from(number) + 0.5) / f64::from(count);
+                Self { start: at(number), end: at(number + 1), mean }
             }));
             start += *length;
         }
@@ -162,14 +163,14 @@ mod tests {
             assert!((profile.requests(seconds * 1e9) - requests).abs() < 1e-6, "{seconds}");
             assert!((profile.due_ns(requests) - seconds * 1e9).abs() < 1.0, "{requests}");
         }
-        assert_eq!(Stage::mean_rate(&stages), 100.0);
+        assert_eq!(Stage::mean(&stages), 100.0);
     }
 
     #[test]
     fn a_ramp_has_steps_and_a_constant_stage_is_one() {
         let steps = Step::of(&[stage(100.0, 200.0, 1.0), stage(50.0, 50.0, 4.0)]);
         assert_eq!(steps.len(), 11);
-        assert_eq!((steps[0].rate, steps[9].rate, steps[10].rate), (105.0, 195.0, 50.0));
+        assert_eq!((steps[0].mean, steps[9].mean, steps[10].mean), (105.0, 195.0, 50.0));
         assert_eq!((steps[10].start, steps[10].end), (Duration::from_secs(1), Duration::from_secs(5)));
         assert!(steps.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(Step::of(&[]), []);

@@ -39,6 +39,16 @@ impl Share {
         self.before_group() + index * self.group + self.thread % self.group
     }
 
+    /// Place, from 0, of this thread's connection `index` where their number changes: threads take places in turn.
+    pub fn rank(&self, index: usize) -> usize {
+        index * self.threads + self.thread
+    }
+
+    /// This thread's connections with a [`Self::rank`] below `count`.
+    pub fn below(&self, count: usize) -> usize {
+        count.saturating_sub(self.thread).div_ceil(self.threads)
+    }
+
     /// Connections of the groups before that of this thread.
     pub fn before_group(&self) -> usize {
         Self { thread: self.thread - self.thread % self.group, ..*self }.before()

@@ -7,6 +7,7 @@
 mod batch;
 mod environment;
 mod files;
+mod names;
 mod plain;
 mod runner;
 mod statistics;
@@ -120,7 +121,8 @@ impl Wrk {
     /// Makes the source of each load thread.
     pub fn script(&self) -> source::Script {
         let transfer = Arc::clone(&self.transfer);
-        source::Script::new(move |thread| runner::source(&transfer, thread))
+        let names = source::Names::default();
+        source::Script::naming(names.clone(), move |thread| runner::source(&transfer, thread, &names))
     }
 
     /// The target address of each load thread: the first one of the host, unless `setup` has changed it.

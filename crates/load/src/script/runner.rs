@@ -1,8 +1,9 @@
 //! A script on one load thread, as the source of its requests.
 
+use super::names::StepNames;
 use super::thread::CurrentThread;
 use super::{Transfer, batch, environment, plain};
-use crate::http::source::{Batch, Flow, Source};
+use crate::http::source::{Batch, Flow, Names, Source};
 use brunt_luau::mlua::{self, Function, IntoLuaMulti, LuaString, Value};
 use brunt_luau::{ScriptError, Vm};
 use std::sync::{Arc, PoisonError};
@@ -11,11 +12,11 @@ use std::{cell::Cell, collections::HashSet, rc::Rc, time::Duration};
 /// Longest result of `delay` in milliseconds: a day.
 const MAX_DELAY_MS: f64 = 86_400_000.0;
 
-pub(super) fn source(transfer: &Arc<Transfer>, thread: usize) -> Result<Box<dyn Source>, String> {
+pub(super) fn source(transfer: &Arc<Transfer>, thread: usize, names: &Names) -> Result<Box<dyn Source>, String> {
     if thread >= transfer.addresses.len() {
         return Err(transfer.program.script_error(format!("load thread {thread} was not set up")).to_string());
     }
-    match Runner::new(transfer, thread) {
+    match Runner::new(transfer, thread, names) {
         Ok(runner) => Ok(Box::new(runner)),
         Err(error) => Err(error.to_string()),
     }
@@ -24,6 +25,7 @@ pub(super) fn source(transfer: &Arc<Transfer>, thread: usize) -> Result<Box<dyn 
 struct Runner {
     vm: Vm,
     requests: Requests,
+    names: StepNames,
     response: Option<Function>,
     delay: Option<Function>,
     /// The script has called `thread:stop()`.
@@ -44,7 +46,7 @@ enum Requests {
 }
 
 impl Runner {
-    fn new(transfer: &Arc<Transfer>, thread: usize) -> Result<Self, ScriptError> {
+    fn new(transfer: &Arc<Transfer>, thread: usize, names: &Names) -> Result<Self, ScriptError> {
         let program = &transfer.program;
         let (vm, predefined) = environment::vm(program)?;
         let stopped = Rc::new(Cell::new(false));
@@ -61,7 +63,8 @@ impl Runner {
         };
         let (response, delay) = (vm.function("response")?, vm.function("delay")?);
         let transfer = Arc::clone(transfer);
-        Ok(Self { vm, requests, response, delay, stopped, error: None, transfer, thread, predefined })
+        let names = StepNames::new(names);
+        Ok(Self { vm, requests, names, response, delay, stopped, error: None, transfer, thread, predefined })
     }
 
     fn script_error(&self, text: impl std::fmt::Display) -> String {
@@ -93,7 +96,8 @@ impl Source for Runner {
             Requests::Called(request, last) => (&*request, last),
         };
         let script_error = |text: String| self.transfer.program.script_error(text).to_string();
-        let returned = self.vm.call(request, ()).map_err(|error| error.to_string())?;
+        let returned: (Value, Value) = self.vm.call(request, ()).map_err(|error| error.to_string())?;
+        let (returned, name) = returned;
         let Value::String(text) = returned else {
             let kind = returned.type_name();
             return Err(script_error(format!("request() returned a {kind}: return a text, as wrk.format() makes")));
@@ -107,6 +111,14 @@ impl Source for Runner {
                 *last = Some((text, batch));
                 batch
             }
+        };
+        let batch = match name {
+            Value::String(name) => {
+                let number = self.names.number(name);
+                batch.named(number.map_err(|error| script_error(format!("request(): {error}")))?)
+            }
+            // Such as the count of string.gsub.
+            _ => batch,
         };
         if self.stopped.get() && self.response.is_none() {
             return Err(

@@ -99,6 +99,7 @@ impl Session {
             warmup: Duration::ZERO,
             steady: false,
             stages: Vec::new(),
+            connection_stages: Vec::new(),
             replay: None,
             requests: None,
             counts: None,

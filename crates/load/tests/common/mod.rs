@@ -58,6 +58,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         verify: true,
         percentiles: Vec::new(),
         stages: Vec::new(),
+        connection_stages: Vec::new(),
         replay: None,
         backend: None,
         counts: None,

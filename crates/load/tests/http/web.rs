@@ -167,6 +167,7 @@ pub fn short(http: Http) -> Options {
         verify: true,
         percentiles: Vec::new(),
         stages: Vec::new(),
+        connection_stages: Vec::new(),
         replay: None,
         backend: None,
         counts: None,

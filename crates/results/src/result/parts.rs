@@ -13,15 +13,19 @@ pub struct Named {
     pub figures: PartFigures,
 }
 
-/// A part of the window in which the offered rate is constant, or changes little. Requests belong to it by their intended
+/// A part of the window in which the offered rate, or the number of connections of a closed loop, is constant, or changes
+/// little. Requests belong to it by their intended
 /// times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Seconds after the start of the window.
     pub start_s: f64,
     pub end_s: f64,
-    /// Mean offered rate in it, in requests per second.
-    pub offered_rate: f64,
+    /// Mean offered rate in it, in requests per second; `null` in a closed loop.
+    pub offered_rate: Option<f64>,
+    /// Mean number of connections in it; `null` where it does not change.
+    #[serde(default)]
+    pub connections: Option<f64>,
     #[serde(flatten)]
     pub figures: PartFigures,
 }

@@ -5,7 +5,11 @@ use brunt_results::RunResult;
 /// The absent figures, each with the reason.
 pub(super) fn of(result: &RunResult) -> impl Iterator<Item = (String, String)> + use<> {
     let connections = &result.connections;
-    let unanswered = "no connection got a good reply in the window";
+    let changes = result.steps.iter().any(|step| step.connections.is_some());
+    let unanswered = match changes {
+        true => "connections were open for different parts of the window",
+        false => "no connection got a good reply in the window",
+    };
     let figures = [
         (
             "connections.connect_rate_per_s",

@@ -1,7 +1,8 @@
 //! The flags of `brunt load`.
 
-use super::{address, compare, counts, http, live, metrics, options, replay, requests, script, stages, tls};
+use super::{address, compare, counts, http, live, metrics, options, replay, requests, script, tls};
 use crate::cmd::ci;
+use brunt_results::stages::{ConnectionRange, RateRange, TimedStage};
 use brunt_results::verdict::Kind;
 use brunt_results::{Cores, Count, Percentile, Rate, Size, Span, Threshold};
 use clap::ValueEnum;
@@ -23,9 +24,10 @@ pub struct Args {
     #[arg(value_name = "URL", required_unless_present = "requests_or_file", help = format!("Target: {}", address::SCHEMES))]
     pub(super) urls: Vec<String>,
 
-    /// Connections over all threads [default: 10, or one per thread if there are more threads]
+    /// Connections over all threads; 10:200 rises in a straight line over the window of a closed loop [default: 10, or one
+    /// per thread if there are more threads]
     #[arg(short, long, value_name = "N", help_heading = LOAD)]
-    pub(super) connections: Option<Count>,
+    pub(super) connections: Option<ConnectionRange>,
     /// Connections per load thread, instead of -c
     #[arg(long, value_name = "N", help_heading = LOAD)]
     pub(super) connections_per_core: Option<Count>,
@@ -51,10 +53,11 @@ pub struct Args {
     /// Open loop: requests per second over all connections; 1k:50k rises in a straight line over the window
     #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE",
           help_heading = LOAD)]
-    pub(super) rate: Option<stages::RateRange>,
-    /// Open loop: rates one after another, each with its time, instead of -R and -d: 1k@30s,1k:5k@1m
+    pub(super) rate: Option<RateRange>,
+    /// Rates one after another, each with its time, instead of -R and -d: 1k@30s,1k:5k@1m. In a closed loop connections,
+    /// instead of -c and -d: c=10@30s,c=10:200@1m
     #[arg(long, value_name = "RATE@TIME,..", value_delimiter = ',', help_heading = LOAD)]
-    pub(super) stages: Vec<stages::TimedRate>,
+    pub(super) stages: Vec<TimedStage>,
     /// Open loop: requests per second per load thread
     #[arg(long, value_name = "RATE", help_heading = LOAD)]
     pub(super) rate_per_core: Option<Rate>,

@@ -6,10 +6,12 @@
 use super::address;
 use super::format::plural;
 use super::replay::{self, Replay};
-use super::{Args, Arrival, names, stages, target, usage};
+use super::stages::{self, Stages};
+use super::{Args, Arrival, names, target, usage};
 use brunt_lab::Error;
 use brunt_load::{Options, Stage};
 use brunt_meter::doctor::{self, Facts};
+use brunt_results::stages::{ConnectionRange, Range, RateRange};
 use brunt_results::{Cores, Count, Rate, Span, drift};
 use brunt_runtime::net::Address;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -43,15 +45,15 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
     let url = urls.join(" ");
     let urls = urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
-    let connections = connections(args, threads.len() as u64)?;
+    let (fewest, connections) = connections(args, threads.len() as u64)?;
     let requests = args.count()?;
     let replay = replay::of(args)?;
     let (duration, warmup) = times(args, requests, replay.as_ref())?;
-    let stages = stages::of(args, duration)?;
+    let Stages { rate: stages, connections: connection_stages } = stages::of(args, duration)?;
     let rate = match &replay {
         Some(replay) => Some(replay.rate(duration, warmup)?),
         None if stages.is_empty() => rate(args, threads.len() as f64)?,
-        None => rate(args, threads.len() as f64)?.or_else(|| Some(Stage::mean_rate(&stages))),
+        None => rate(args, threads.len() as f64)?.or_else(|| Some(Stage::mean(&stages))),
     };
     if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
         return usage(format!("--server-pid {pid} and --no-meter: give one of them"));
@@ -66,14 +68,18 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
     let (target, notes) = target::of(args, &urls, recorded, rate.is_some(), seed)?;
     let url = if url.is_empty() { target::hosts(&target) } else { url };
     let hosts = target.addresses().len() as u64;
-    names::check(&args.fail_if, target.names())?;
-    if connections < hosts {
-        return usage(format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
+    // A script gives its names during the load.
+    if !args.script.is_given() {
+        names::check(&args.fail_if, target.names())?;
+    }
+    if fewest < hosts {
+        return usage(format!("-c {fewest} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
     let options = Options {
         url,
         target,
         connections: connections as usize,
+        connection_stages,
         threads,
         backend: args.backend.map(|backend| match backend {
             Backend::Uring => brunt_load::Backend::Uring,
@@ -164,29 +170,36 @@ fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Err
     }
 }
 
-fn connections(args: &Args, threads: u64) -> Result<u64, Error> {
-    let (connections, flag) = match (args.connections, args.connections_per_core) {
+/// The fewest and the most connections.
+fn connections(args: &Args, threads: u64) -> Result<(u64, u64), Error> {
+    let of = |range: ConnectionRange, flag| (range.lowest().0, range.highest().0, flag);
+    let staged = stages::connections(&args.stages).map(|(range, _)| of(range, "--stages".to_owned()));
+    let staged = staged.reduce(|(least, most, flag), (low, high, _)| (least.min(low), most.max(high), flag));
+    let (least, most, flag) = match (args.connections, args.connections_per_core) {
         (Some(all), Some(each)) => {
             return usage(format!("-c {all} and --connections-per-core {each}: give one of them"));
         }
-        (Some(all), None) => (all.0, format!("-c {all}")),
-        (None, Some(each)) => (each.0.saturating_mul(threads), format!("--connections-per-core {each}")),
-        (None, None) => (CONNECTIONS.max(threads), String::new()),
+        (Some(all), None) => of(all, format!("-c {all}")),
+        (None, Some(each)) => {
+            let all = Count(each.0.saturating_mul(threads));
+            of(Range { from: all, to: all }, format!("--connections-per-core {each}"))
+        }
+        (None, None) => staged.unwrap_or_else(|| (CONNECTIONS.max(threads), CONNECTIONS.max(threads), String::new())),
     };
-    match connections {
-        0 => usage(format!("{flag}: at least 1 connection is needed")),
+    match most {
+        _ if least == 0 => usage(format!("{flag}: at least 1 connection is needed")),
         n if n > MOST_CONNECTIONS => usage(format!("{flag}: at most {} connections", Count(MOST_CONNECTIONS))),
         n if n < threads => usage(format!(
             "{flag} is less than the {threads} threads: each thread needs a connection; raise -c or lower -t"
         )),
-        n => Ok(n),
+        n => Ok((least, n)),
     }
 }
 
 fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     for (flag, rate, times) in [
-        ("-R", args.rate.map(|rate| Rate(rate.highest())), 1.0),
-        ("--stages", stages::highest(&args.stages).map(Rate), 1.0),
+        ("-R", args.rate.map(RateRange::highest), 1.0),
+        ("--stages", stages::highest(&args.stages), 1.0),
         ("--rate-per-core", args.rate_per_core, threads),
         ("--connect-rate", args.connect_rate, 1.0),
     ] {
@@ -196,7 +209,7 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     }
     match (args.rate, args.rate_per_core) {
         (Some(all), Some(each)) => usage(format!("--rate {all} and --rate-per-core {each}: give one of them")),
-        (None, None) if args.arrival.is_some() && args.stages.is_empty() => {
+        (None, None) if args.arrival.is_some() && stages::highest(&args.stages).is_none() => {
             usage("--arrival needs a rate: add -R or --rate-per-core, for a closed loop has no schedule")
         }
         (Some(all), None) => Ok(Some((all.from.0 + all.to.0) / 2.0)),

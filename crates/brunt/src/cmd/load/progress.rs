@@ -111,6 +111,11 @@ impl Describer {
     }
 }
 
+fn connections(options: &Options) -> String {
+    let most = if options.connection_stages.is_empty() { "" } else { "up to " };
+    format!("{most}{}", format::plural(options.connections as u64, "connection"))
+}
+
 fn announcement(options: &Options, processes: usize) -> String {
     let messages = options.target.request_bytes().map_or(String::new(), |size| format!(" of {size} B"));
     let end = match options.requests {
@@ -129,7 +134,7 @@ fn announcement(options: &Options, processes: usize) -> String {
     format!(
         "{}: {}{messages} {threads}, {rate}; {}{} of warm-up, then {end}",
         options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        format::plural(options.connections as u64, "connection"),
+        connections(options),
         if options.steady { "at most " } else { "" },
         Span(options.warmup),
     )

@@ -58,6 +58,7 @@ pub(super) fn of(args: &Args) -> Result<Option<Replay>, Error> {
         ("-R", args.rate.is_some()),
         ("--rate-per-core", args.rate_per_core.is_some()),
         ("--stages", !args.stages.is_empty()),
+        ("-c A:B", args.connections.is_some_and(|range| !range.is_constant())),
         ("--arrival", args.arrival.is_some()),
         ("-n", args.count()?.is_some()),
         ("--requests", args.request_file().is_some()),

@@ -1,81 +1,49 @@
-//! Offered rates that change: `-R 1k:50k` and `--stages`; and the table of their steps.
+//! Rates and connections that change: `-R 1k:50k`, `-c 10:200` and `--stages`; and the table of their steps.
 
 use super::format::{or_dash, supported, three_digits, time};
 use super::{Args, first_given, usage};
 use brunt_lab::Error;
 use brunt_load::Stage;
-use brunt_results::{Rate, Span, result::Step};
-use std::fmt::{self, Write};
-use std::{str::FromStr, time::Duration};
+use brunt_results::stages::{ConnectionRange, Quantity, Range, TimedStage};
+use brunt_results::{Rate, result::Step};
+use std::{fmt::Write, time::Duration};
 
-/// A rate, or two between which it changes in a straight line.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct RateRange {
-    pub from: Rate,
-    pub to: Rate,
+/// The stages of a window: of the rate of an open loop, or of the connections of a closed one.
+#[derive(Debug, Default)]
+pub(super) struct Stages {
+    pub rate: Vec<Stage>,
+    pub connections: Vec<Stage>,
 }
 
-impl RateRange {
-    pub fn is_constant(self) -> bool {
-        self.from == self.to
-    }
-
-    pub fn highest(self) -> f64 {
-        self.from.0.max(self.to.0)
-    }
-
-    fn over(self, length: Duration) -> Stage {
-        Stage { from: self.from.0, to: self.to.0, length }
-    }
-}
-
-impl FromStr for RateRange {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let rate = |text: &str| text.parse::<Rate>().map_err(|error| format!("{error}, or two such as 1k:50k"));
-        match text.split_once(':') {
-            None => rate(text).map(|rate| Self { from: rate, to: rate }),
-            Some((from, to)) => Ok(Self { from: rate(from)?, to: rate(to)? }),
-        }
-    }
-}
-
-impl fmt::Display for RateRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_constant() { self.from.fmt(f) } else { write!(f, "{}:{}", self.from, self.to) }
-    }
-}
-
-/// `1k@30s` or `1k:5k@1m`: a rate and for how long.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct TimedRate {
-    rate: RateRange,
-    length: Span,
-}
-
-impl FromStr for TimedRate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (rate, length) = text.split_once('@').ok_or("a stage is a rate and a time: 5k@1m or 1k:5k@30s")?;
-        let length = length.parse::<Span>().map_err(|error| error.to_string())?;
-        if length.0.is_zero() {
-            return Err("a stage takes longer than 0s".to_owned());
-        }
-        Ok(Self { rate: rate.parse()?, length })
-    }
-}
-
-/// The stages of the window; none of a constant rate and of a closed loop. `duration` is that of the window without
-/// `--stages`.
-pub(super) fn of(args: &Args, duration: Duration) -> Result<Vec<Stage>, Error> {
-    let stages: Vec<Stage> = match args.rate.filter(|rate| !rate.is_constant()) {
-        Some(ramp) => vec![ramp.over(duration)],
-        None => args.stages.iter().map(|stage| stage.rate.over(stage.length.0)).collect(),
+/// The stages of the window; none of a load that does not change. `duration` is that of the window without `--stages`.
+pub(super) fn of(args: &Args, duration: Duration) -> Result<Stages, Error> {
+    let rising = args.connections.filter(|range| !range.is_constant());
+    let stages = Stages {
+        rate: match args.rate.filter(|rate| !rate.is_constant()) {
+            Some(ramp) => vec![over((ramp, duration))],
+            None => args.stages.iter().filter_map(TimedStage::rate).map(over).collect(),
+        },
+        connections: match rising {
+            Some(ramp) => vec![over((ramp, duration))],
+            None => connections(&args.stages).map(over).collect(),
+        },
     };
-    if stages.is_empty() {
+    if stages.rate.is_empty() && stages.connections.is_empty() {
         return Ok(stages);
+    }
+    let with_rate = [
+        ("-R", args.rate.is_some()),
+        ("--rate-per-core", args.rate_per_core.is_some()),
+        ("stages of a rate", !stages.rate.is_empty()),
+        ("--arrival", args.arrival.is_some()),
+    ];
+    if !stages.connections.is_empty()
+        && let Some(other) = first_given(&with_rate)
+    {
+        let what = rising.map_or("--stages c=N@TIME".to_owned(), |range| format!("-c {range}"));
+        return usage(format!(
+            "{what} and {other}: connections change in a closed loop, which has no rate; leave one of them out"
+        ));
     }
     let conflicts =
         [("--steady", args.steady), ("-n", args.count()?.is_some()), ("--compare", args.comparison.compare)];
@@ -84,25 +52,46 @@ pub(super) fn of(args: &Args, duration: Duration) -> Result<Vec<Stage>, Error> {
         ("--rate-per-core", args.rate_per_core.is_some()),
         ("-d", args.duration.is_some()),
     ];
-    let flag = if args.stages.is_empty() { "a rate that changes (-R A:B)" } else { "--stages" };
+    let of_connections =
+        [("-c", args.connections.is_some()), ("--connections-per-core", args.connections_per_core.is_some())];
+    let flag = match (args.stages.is_empty(), rising.is_some()) {
+        (false, _) => "--stages",
+        (true, true) => "connections that change (-c A:B)",
+        (true, false) => "a rate that changes (-R A:B)",
+    };
     let others = if args.stages.is_empty() { &of_stages[..0] } else { &of_stages };
-    match first_given(&[others, &conflicts].concat()) {
+    let has_staged_connections = connections(&args.stages).next().is_some();
+    let both = if has_staged_connections { &of_connections[..] } else { &of_connections[..0] };
+    match first_given(&[others, both, &conflicts].concat()) {
         Some(other) => usage(format!("{flag} and {other}: give one of them")),
         None => Ok(stages),
     }
 }
 
+fn over<T: Quantity>((range, length): (Range<T>, Duration)) -> Stage {
+    Stage { from: range.from.number(), to: range.to.number(), length }
+}
+
 /// Length of all stages.
-pub(super) fn length(stages: &[TimedRate]) -> Option<Duration> {
-    (!stages.is_empty()).then(|| stages.iter().map(|stage| stage.length.0).sum())
+pub(super) fn length(stages: &[TimedStage]) -> Option<Duration> {
+    (!stages.is_empty()).then(|| stages.iter().map(TimedStage::length).sum())
 }
 
 /// The highest rate.
-pub(super) fn highest(stages: &[TimedRate]) -> Option<f64> {
-    stages.iter().map(|stage| stage.rate.highest()).reduce(f64::max)
+pub(super) fn highest(stages: &[TimedStage]) -> Option<Rate> {
+    stages
+        .iter()
+        .filter_map(TimedStage::rate)
+        .map(|(rate, _)| rate.highest())
+        .reduce(|a, b| if b.0 > a.0 { b } else { a })
 }
 
-/// One line for each step, ending in newlines; empty if the rate does not change.
+/// The stages of connections.
+pub(super) fn connections(stages: &[TimedStage]) -> impl Iterator<Item = (ConnectionRange, Duration)> {
+    stages.iter().filter_map(TimedStage::connections)
+}
+
+/// One line for each step, ending in newlines; empty if nothing changes.
 pub(super) fn table(steps: &[Step]) -> String {
     let mut table = String::new();
     let mut line = |cells: [&str; 7]| {
@@ -110,13 +99,16 @@ pub(super) fn table(steps: &[Step]) -> String {
         let _ = writeln!(table, "  {cells}");
     };
     if !steps.is_empty() {
-        line(["from s", "offered/s", "per s", "failed", "p50", "p99", "max"]);
+        let is_open = steps.iter().any(|step| step.offered_rate.is_some());
+        let varied = if is_open { "offered/s" } else { "connect." };
+        line(["from s", varied, "per s", "failed", "p50", "p99", "max"]);
     }
-    for Step { start_s, offered_rate, figures, .. } in steps {
+    for Step { start_s, offered_rate, connections, figures, .. } in steps {
         let figure = |name| or_dash(supported(&figures.response, name), time);
         let [p50, p99, max] = ["p50", "p99", "max"].map(figure);
         let (start, failed) = (format!("{start_s:.1}"), figures.failed.to_string());
-        line([&start, &three_digits(*offered_rate), &three_digits(figures.rate), &failed, &p50, &p99, &max]);
+        let varied = or_dash(offered_rate.or(*connections), three_digits);
+        line([&start, &varied, &three_digits(figures.rate), &failed, &p50, &p99, &max]);
     }
     table
 }
@@ -128,20 +120,6 @@ mod tests {
     use brunt_results::result::PartFigures;
 
     #[test]
-    fn rates_and_stages_parse_and_errors_name_the_forms() {
-        let range: RateRange = "1k:50k".parse().unwrap();
-        assert_eq!((range.from, range.to, range.to_string()), (Rate(1e3), Rate(5e4), "1k:50k".to_owned()));
-        assert!("20k".parse::<RateRange>().unwrap().is_constant());
-        let stage: TimedRate = "1k:5k@1m".parse().unwrap();
-        assert_eq!((stage.rate.highest(), stage.length.0), (5e3, Duration::from_secs(60)));
-        for (text, says) in
-            [("5k", "5k@1m"), ("5k@", "''"), ("x@1s", "'x'"), ("1:2:3@1s", "'2:3'"), ("5k@0s", "0s"), ("0@1s", "'0'")]
-        {
-            assert!(text.parse::<TimedRate>().unwrap_err().contains(says), "{text}");
-        }
-    }
-
-    #[test]
     fn the_table_in_full() {
         let response = LatencySummary {
             count: 2000,
@@ -151,10 +129,15 @@ mod tests {
             ..Default::default()
         };
         let figures = PartFigures { completed: 2000, failed: 1, rate: 2000.0, response, ..Default::default() };
-        let step = Step { start_s: 0.0, end_s: 1.0, offered_rate: 2001.0, figures };
+        let step = Step { start_s: 0.0, end_s: 1.0, offered_rate: Some(2001.0), connections: None, figures };
         let expected = "     from s offered/s     per s    failed       p50       p99       max\n        \
                         0.0      2001      2000         1   80.0 us    900 us   1.50 ms\n";
-        assert_eq!(table(&[step]), expected);
+        assert_eq!(table(&[step.clone()]), expected);
+        let step = Step { offered_rate: None, connections: Some(19.5), ..step };
+        assert_eq!(
+            table(&[step]),
+            expected.replace("offered/s", " connect.").replace("     2001      2000", "     19.5      2000")
+        );
         assert_eq!(table(&[]), "");
     }
 }

@@ -70,10 +70,17 @@ fn headline(result: &RunResult) -> String {
     format!(
         "{}{size}, {}, measured {:.2} s after {:.2} s of warm-up{interrupted}",
         load.url,
-        plural(load.connections, "connection"),
+        connections(result),
         load.measured_s,
         load.warmup_s
     )
+}
+
+/// The number of connections, which is the most if it changes.
+pub(super) fn connections(result: &RunResult) -> String {
+    let changes = result.steps.iter().any(|step| step.connections.is_some());
+    let most = if changes { "up to " } else { "" };
+    format!("{most}{}", plural(result.load.connections, "connection"))
 }
 
 fn mode(result: &RunResult) -> String {
@@ -85,7 +92,9 @@ fn mode(result: &RunResult) -> String {
             format!("open loop, {arrival} arrivals: {} offered, {achieved} answered ({share:.1} %)", rate(offered))
         }
         None => {
-            let mean = result.latency.response.mean_us.filter(|_| result.requests.rate > 0.0);
+            // With a number of connections that changes, the law holds in each step.
+            let has_law = result.requests.rate > 0.0 && result.steps.is_empty();
+            let mean = result.latency.response.mean_us.filter(|_| has_law);
             let law = mean.map_or(String::new(), |mean| {
                 let law = time(result.load.connections as f64 / result.requests.rate * 1e6);
                 let mean = time(mean);

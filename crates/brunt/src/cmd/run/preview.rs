@@ -22,8 +22,13 @@ pub(super) fn text(request: &Request, schedule: &Schedule, machine: &Machine) ->
     for cell in wanted {
         let client = &cell.placement.client;
         let server = if cell.placement.free { "any core".to_owned() } else { cell.placement.server.to_string() };
-        let rate = cell.rate().map_or("closed loop".to_owned(), |rate| format!("{} req/s", brunt_results::Rate(rate)));
+        let is_replay = cell.settings.replay.is_some();
+        let loop_name = if is_replay { "at its own times" } else { "closed loop" };
+        let rate = cell.rate().map_or(loop_name.to_owned(), |rate| format!("{} req/s", brunt_results::Rate(rate)));
+        let shown = |name| cell.value(name).unwrap_or_default();
         let what = match &cell.settings.path {
+            Some(_) if cell.settings.replay.is_some() => format!("replay of {}", shown("replay")),
+            Some(_) if cell.settings.request_file.is_some() => format!("requests of {}", shown("request_file")),
             Some(path) => format!("GET {path}"),
             None => cell.settings.size.to_string(),
         };

@@ -1,9 +1,10 @@
 //! The table of settings.
 
+use super::requests::{factor, file, is_staged, name, path, stages};
 use super::{Amount, ClientCores, Settings};
 use crate::plan::key::{Key, ValueType, optional};
 use crate::plan::tester::BRUNT;
-use crate::plan::{policy, template, tester};
+use crate::plan::{policy, tester};
 use crate::suggest::did_you_mean;
 use brunt_results::percentile::{self, Percentile};
 use brunt_results::{Count, Rate, Size, Span, UnitError};
@@ -74,7 +75,11 @@ pub const TABLE: &[Setting] = &[
         get: |settings| settings.client_threads.map(|threads| Count(threads).to_string()),
     },
     Setting {
-        key: optional("path", ValueType::Path, "Path of HTTP requests, as /bytes/{size}; without it ping-pong."),
+        key: optional(
+            "path",
+            ValueType::Path,
+            "Path of HTTP requests, as /bytes/{size}, or several; without it ping-pong.",
+        ),
         set: |settings, text| store_some(&mut settings.path, path(text)?),
         get: |settings| settings.path.clone(),
     },
@@ -91,6 +96,37 @@ pub const TABLE: &[Setting] = &[
             Ok(count.to_string())
         },
         get: |settings| settings.vary.or(settings.path.as_ref().map(|_| 1)).map(|variants| Count(variants).to_string()),
+    },
+    Setting {
+        key: optional(
+            "names",
+            ValueType::Text,
+            "HTTP: a name of each path, whose figures are told apart: \"home,cart\".",
+        ),
+        set: |settings, text| {
+            settings.names = text.split(',').map(name).collect::<Result<_, _>>()?;
+            Ok(settings.names.join(","))
+        },
+        get: |settings| Some(settings.names.join(",")).filter(|names| !names.is_empty()),
+    },
+    Setting {
+        key: optional(
+            "request_file",
+            ValueType::Text,
+            "HTTP: file of the requests, relative to the plan: curl lines, HAR or vegeta's targets.",
+        ),
+        set: |settings, text| store_some(&mut settings.request_file, file(text)?),
+        get: |settings| settings.request_file.clone(),
+    },
+    Setting {
+        key: optional("replay", ValueType::Text, "HTTP: access log, relative to the plan, sent at its own times."),
+        set: |settings, text| store_some(&mut settings.replay, file(text)?),
+        get: |settings| settings.replay.clone(),
+    },
+    Setting {
+        key: optional("speed", ValueType::Factor, "Of a replay: 2 is twice as fast, 0.5 half. Default 1."),
+        set: |settings, text| store_some(&mut settings.speed, factor(text)?),
+        get: |settings| settings.speed.map(|speed| speed.to_string()),
     },
     Setting {
         key: optional("tls", ValueType::Truth, "HTTP over TLS. Default false."),
@@ -135,6 +171,15 @@ pub const TABLE: &[Setting] = &[
         get: |settings| is_per_core(&settings.rate).then(|| rate_text(&settings.rate)),
     },
     Setting {
+        key: optional(
+            "stages",
+            ValueType::Text,
+            "Rates, or connections of a closed loop, one after another, with their times, instead of duration.",
+        ),
+        set: stages,
+        get: |settings| Some(settings.stages.join(",")).filter(|stages| !stages.is_empty()),
+    },
+    Setting {
         key: optional("arrival", ValueType::OneOf(ARRIVALS), "Gaps between requests of a rate: constant or poisson."),
         set: |settings, text| {
             if !ARRIVALS.contains(&text) {
@@ -146,7 +191,10 @@ pub const TABLE: &[Setting] = &[
     },
     Setting {
         key: optional("duration", ValueType::Span, "Length of the measured window. Default 3s."),
-        set: |settings, text| store(&mut settings.duration, span(text, 1)?),
+        set: |settings, text| {
+            settings.stages.clear();
+            store(&mut settings.duration, span(text, 1)?)
+        },
         get: |settings| Some(settings.duration.to_string()),
     },
     Setting {
@@ -236,14 +284,6 @@ fn store_some<T: fmt::Display>(field: &mut Option<T>, value: T) -> Result<String
 
 const MAX: &str = "max";
 
-/// Checks what may follow the port in an address. Its placeholders are checked where the plan's axes are known.
-fn path(text: &str) -> Result<String, String> {
-    if !text.starts_with('/') || text.len() > 2000 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(format!("'{text}' is not a path: '/' and at most 2000 visible ASCII characters, blanks as %20"));
-    }
-    template::names(text).map(|_| text.to_owned())
-}
-
 fn truth(text: &str) -> Result<bool, String> {
     text.parse().map_err(|_| format!("'{text}' is neither true nor false"))
 }
@@ -261,12 +301,18 @@ fn is_per_core(rate: &Option<Amount<f64>>) -> bool {
 
 fn rate(settings: &mut Settings, text: &str, amount: fn(f64) -> Amount<f64>) -> Result<String, String> {
     let rate = || text.parse().map_err(|e: UnitError| format!("{e}, or 'max' for a closed loop"));
+    if is_staged(settings, |stage| stage.rate().is_some()) {
+        settings.stages.clear();
+    }
     settings.rate = if text == MAX { None } else { rate().map(|rate: Rate| Some(amount(rate.0)))? };
     Ok(rate_text(&settings.rate))
 }
 
 fn connections(settings: &mut Settings, text: &str, amount: fn(u64) -> Amount<u64>) -> Result<String, String> {
     let count = count(text, MOST_CONNECTIONS)?;
+    if is_staged(settings, |stage| stage.connections().is_some()) {
+        settings.stages.clear();
+    }
     settings.connections = Some(amount(count.0));
     Ok(count.to_string())
 }
@@ -293,7 +339,7 @@ fn client_cores(text: &str) -> Result<ClientCores, String> {
 const MOST_THREADS: Count = Count(1024);
 
 /// Connections that the addresses and ports of one machine allow.
-const MOST_CONNECTIONS: Count = Count(1_000_000_000);
+pub(super) const MOST_CONNECTIONS: Count = Count(1_000_000_000);
 
 /// Hours at the highest rates.
 const MOST_REQUESTS: Count = Count(100_000_000_000);
@@ -309,7 +355,7 @@ fn count(text: &str, most: Count) -> Result<Count, String> {
     }
 }
 
-fn span(text: &str, at_least_ms: u64) -> Result<Span, String> {
+pub(super) fn span(text: &str, at_least_ms: u64) -> Result<Span, String> {
     let span: Span = text.parse().map_err(|e: UnitError| e.to_string())?;
     let longest = Duration::from_secs(7 * 24 * 3600);
     if span.0 < Duration::from_millis(at_least_ms) || span.0 > longest {

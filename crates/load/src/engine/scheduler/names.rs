@@ -11,6 +11,7 @@ impl Scheduler {
     pub fn name(&mut self, index: u32, name: u16) {
         if self.names.is_empty() {
             self.names.resize(self.slots.len(), VecDeque::new());
+            self.recorder.begin_names();
         }
         self.names[index as usize].push_back(name);
     }

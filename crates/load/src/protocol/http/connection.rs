@@ -18,7 +18,9 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
     worker.set_waker(index).await;
     let mut failures = 0;
     let mut conversation = HttpConversation::new(&worker, index);
-    conversation.request();
+    if !proceed(&worker, &mut conversation, index, &mut link) {
+        return;
+    }
     loop {
         let mut open = match link.take() {
             Some(open) => open,
@@ -67,10 +69,29 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                 if let Some(delay) = delay {
                     Box::pin(time::sleep(delay)).await;
                 }
-                conversation.request();
+                if !proceed(&worker, &mut conversation, index, &mut link) {
+                    return;
+                }
             }
         }
     }
+}
+
+/// Takes requests; without a place in the load, closes the connection instead and returns false: its task ends.
+fn proceed(
+    worker: &Worker<HttpProtocol>,
+    conversation: &mut HttpConversation<'_>,
+    index: u32,
+    link: &mut Option<Link>,
+) -> bool {
+    let has_place = worker.has_place(index);
+    if has_place {
+        conversation.request();
+    } else {
+        link.take().into_iter().for_each(|_| worker.retired());
+        worker.leave(index);
+    }
+    has_place
 }
 
 #[inline(always)]
@@ -87,7 +108,7 @@ fn poll_open(
     }
 }
 
-/// Pauses after a failure, then takes requests again; false if the window is over.
+/// Pauses after a failure, then takes requests again; false if the window is over, or there is no place for the connection.
 async fn recovered(
     worker: &Worker<HttpProtocol>,
     conversation: &mut HttpConversation<'_>,

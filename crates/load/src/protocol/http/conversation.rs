@@ -154,6 +154,8 @@ impl<'w> HttpConversation<'w> {
         if core.protocol.is_named {
             let named = (0..requests).map(|number| core.protocol.name(self.host, &self.outgoing, number));
             named.for_each(|name| core.scheduler.name(self.index, name));
+        } else if let Some(name) = batch.name() {
+            (0..requests).for_each(|_| core.scheduler.name(self.index, name));
         }
         if requests > 1 {
             core.scheduler.send_batch(self.index, requests);
@@ -267,6 +269,10 @@ impl<'w> HttpConversation<'w> {
                 Taken::Next
             }
             Action::Wait => Taken::Idle,
+            Action::Close => {
+                self.in_batch = false;
+                Taken::End(End::Answered { keep: true, closes: false, delay: None })
+            }
         }
     }
 

@@ -23,7 +23,7 @@ pub struct HttpProtocol {
     pub wants_responses: bool,
     /// Whether bodies that arrive in pieces are kept until complete.
     pub keeps_bodies: bool,
-    /// Whether requests have names.
+    /// Whether requests have names that are known before the load.
     pub is_named: bool,
     open_loop: bool,
 }
