@@ -43,6 +43,11 @@ pub fn register(folder: &Path, dir: &Path) -> Result<(), Error> {
     Places::in_folder(folder).add(&places::canonical_path(dir)?)
 }
 
+/// Whether a directory, given by its canonical path, is on the list.
+pub fn is_listed(folder: &Path, dir: &Path) -> Result<bool, Error> {
+    Ok(Places::in_folder(folder).all()?.iter().any(|place| Path::new(place) == dir))
+}
+
 #[derive(Debug)]
 pub struct Index {
     folder: PathBuf,

@@ -40,7 +40,7 @@ use timeline::Timeline;
 
 pub use charts::{Chart, charts};
 pub use colocation::Colocation;
-pub use html::{page, page_of_runs};
+pub use html::{page, page_of_runs, page_scripts};
 pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};

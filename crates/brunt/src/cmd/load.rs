@@ -33,6 +33,7 @@ mod start;
 mod summary;
 mod target;
 mod tls;
+mod ui;
 mod words;
 
 pub use flags::Args;
@@ -41,11 +42,16 @@ pub(super) use words::{check, measure, metered};
 
 use super::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use super::stdout;
+use super::ui::Served;
 use brunt_lab::Error;
 use brunt_meter::ServerMeter;
 use brunt_results::{ExitCode, Percentile, RunResult, Threshold, drift, env::Env};
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Adds to `env` what is known after the load.
@@ -82,6 +88,10 @@ pub(super) struct Measured {
     lost: Option<String>,
     /// The server exited, and requests failed.
     server_exited: bool,
+    /// The page of --ui.
+    served: Option<Served>,
+    /// Set by Ctrl-C.
+    stop: Arc<AtomicBool>,
 }
 
 impl Measured {
@@ -102,7 +112,7 @@ impl Args {
         if self.once {
             return once::run(self);
         }
-        let temporary = self.live.temporary(self.out.as_deref())?;
+        let temporary = self.live.temporary(self.out.as_deref(), self.page.ui.is_some())?;
         let out = self.out.as_deref().or(temporary.as_ref().map(TempDir::path));
         let mut output = output::Output::create(out, self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
@@ -128,7 +138,26 @@ impl Args {
         let code = self.conclude(&measured);
         let checks = self.checks(result, code);
         self.ci.report("brunt load", result.load.measured_s, &checks, || summary::page(&facts))?;
+        self.hold(&measured);
         Ok(code)
+    }
+
+    /// With --hold, keeps the page of a load that was not interrupted until Ctrl-C.
+    fn hold(&self, measured: &Measured) {
+        let Some(served) = measured.served.as_ref().filter(|_| self.page.hold && !measured.result.interrupted) else { return };
+        let _ = writeln!(io::stderr(), "page: {} until Ctrl-C", served.url());
+        while !measured.stop.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The page of --ui, on no core of the load.
+    fn serve(&self, directory: Option<&Path>, options: &brunt_load::Options) -> Result<Option<Served>, Error> {
+        let Some((listen, directory)) = self.page.ui.zip(directory) else { return Ok(None) };
+        let cores: Vec<usize> = options.threads.iter().copied().flatten().collect();
+        let served = Served::of_load(directory, listen, &cores)?;
+        let _ = writeln!(io::stderr(), "page: {}", served.url());
+        Ok(Some(served))
     }
 
     /// Runs the load and writes the requested files; prints only progress.
@@ -142,6 +171,7 @@ impl Args {
         }
         let layout = options::layout(self, &options)?;
         let sinks = self.metrics.open(&options, self.quiet)?;
+        let served = self.serve(output.directory(), &options)?;
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let page = signals::flag_on_each(SIGUSR1)?;
@@ -159,7 +189,7 @@ impl Args {
         let view = self.live.view(output.directory(), &stop, &page);
         let progress = progress::Progress::new(&options, layout.len(), self.quiet || view.is_some());
         let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
-        let mut observer = observer::LoadObserver::new(server, series, counts, sinks, stop, progress, pages);
+        let mut observer = observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),
@@ -201,6 +231,8 @@ impl Args {
             late_error: series_error.or(not_calibrated),
             lost: report.lost,
             server_exited,
+            served,
+            stop,
         })
     }
 

@@ -4,6 +4,7 @@ mod ci;
 mod colocate;
 mod compare;
 mod compat;
+mod cores;
 mod doctor;
 mod export;
 mod find;
@@ -18,6 +19,7 @@ mod signals;
 mod status_line;
 mod stdout;
 mod stress;
+mod ui;
 mod watch;
 mod worker;
 
@@ -36,6 +38,8 @@ pub enum Command {
     Load(Box<load::Args>),
     /// Follow a load or a run that writes to a directory
     Watch(watch::Args),
+    /// Show past results, running loads and comparisons in the browser
+    Ui(ui::Args),
     /// Run an experiment: every cell of a plan, repeated and interleaved
     Run(run::Args),
     /// Compare two sets of results: difference, confidence interval, conclusion
@@ -74,6 +78,7 @@ impl Command {
             Self::Worker(args) => return args.run(),
             Self::Load(args) => args.run(),
             Self::Watch(args) => args.run(),
+            Self::Ui(args) => args.run(),
             Self::Run(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Ci(args) => args.run(),

@@ -1,5 +1,7 @@
 //! `brunt report`: renders a result directory again, from its files alone.
 
+pub(super) mod page;
+
 use super::{load, stdout};
 use brunt_lab::Error;
 use brunt_lab::plan::Style;
@@ -56,12 +58,8 @@ impl Args {
     fn html(&self, file: &Path) -> Result<(), Error> {
         let named = |why: String| format!("--html {}: {why}", file.display());
         let read = |dir: &PathBuf| {
-            let store = match RunDirectory::at(dir).experiment()? {
-                Some(_) => RunDirectory::at(dir),
-                None if Directory::open(dir).is_complete() => RunDirectory::of_load(dir),
-                None => return Err(no_results(dir)),
-            };
-            Ok((self.read(&store)?, store))
+            let store = page::store(dir)?;
+            Ok::<_, Error>((self.read(&store)?, store))
         };
         let all: Vec<(Report, RunDirectory)> = self.dirs.iter().map(read).collect::<Result<_, _>>()?;
         let names = match self.dirs.as_slice() {
@@ -103,7 +101,7 @@ impl Args {
         }
         let directory = Directory::open(dir);
         if !directory.is_complete() {
-            return Err(no_results(dir));
+            return Err(page::no_results(dir));
         }
         if let Some(flag) = self.flag_of_runs() {
             let message =
@@ -124,10 +122,4 @@ impl Args {
         ];
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
-}
-
-fn no_results(dir: &Path) -> Error {
-    let dir = dir.display();
-    let message = "holds no results: neither experiment.json (brunt run) nor result.json (brunt load --out)";
-    Error::Usage(format!("{dir} {message}"))
 }

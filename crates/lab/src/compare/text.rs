@@ -4,7 +4,8 @@ use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
 use crate::format::{self, ABSENT, plural, time};
 use std::fmt::Write;
 
-const HEADER: [&str; 7] = ["", "A", "B", "B to A", "95 % interval", "p", ""];
+/// Heads of the columns.
+pub const HEADER: [&str; 7] = ["", "A", "B", "B to A", "95 % interval", "p", ""];
 
 pub fn text(comparison: &Comparison) -> String {
     let [a, b] = &comparison.sides;
@@ -20,7 +21,8 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-fn title(pair: &Pair) -> String {
+/// The title of a cell.
+pub fn title(pair: &Pair) -> String {
     let [a, b] = pair.repeats;
     let repeats = match () {
         () if pair.by_slices => format!("{} of slices", plural(a, "round")),
@@ -33,7 +35,12 @@ fn title(pair: &Pair) -> String {
 
 fn table(pair: &Pair, margin: f64) -> String {
     let is_right = |column: usize| column > 0 && column < HEADER.len() - 1;
-    format::table(&HEADER, is_right, pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)))
+    format::table(&HEADER, is_right, rows(pair, margin).into_iter())
+}
+
+/// A row for each figure of a cell, under [`HEADER`].
+pub fn rows(pair: &Pair, margin: f64) -> Vec<Vec<String>> {
+    pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)).collect()
 }
 
 fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
@@ -82,7 +89,8 @@ fn words(finding: &MetricComparison, margin: f64, unit: &str) -> String {
     }
 }
 
-fn legend(comparison: &Comparison) -> Vec<String> {
+/// What the columns mean, and what is in doubt.
+pub fn legend(comparison: &Comparison) -> Vec<String> {
     let compared: usize = comparison.cells.iter().map(|pair| pair.figures.len()).sum();
     let correction = format!("after Holm's correction for {}", plural(compared, "comparison"));
     let by_slices = comparison.cells.iter().any(|pair| pair.by_slices);

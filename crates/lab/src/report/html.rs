@@ -60,24 +60,37 @@ fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     let (styles, script) = (lean(&STYLES.join("\n")), lean(&SCRIPTS.concat()));
     let around = styles.len() + UPLOT.len() + script.len() + TEMPLATE.len() + json.len();
     let body = markup::body(report, runs, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
+    let title = format::escaped(&report.experiment.name);
+    // A `<` in a string must not end the element.
+    Ok(filled(&title, &(markup::colours() + &styles), &body, &json.replace('<', "\\u003c"), &script))
+}
+
+/// The scripts of every page, as they stand between its tags: for a policy that allows no other.
+pub fn page_scripts() -> Vec<String> {
+    let page = filled("", "", "", "", &lean(&SCRIPTS.concat()));
+    let scripts = page.split("<script>").skip(1);
+    scripts.filter_map(|text| text.split_once("</script>")).map(|(script, _)| script.to_owned()).collect()
+}
+
+/// The template with these parts.
+fn filled(title: &str, styles: &str, body: &str, data: &str, script: &str) -> String {
     let parts = [
-        ("{title}", format::escaped(&report.experiment.name)),
-        ("{styles}", markup::colours() + &styles),
+        ("{title}", title),
+        ("{styles}", styles),
         ("{body}", body),
-        // A `<` in a string must not end the element.
-        ("{data}", json.replace('<', "\\u003c")),
-        ("{uplot}", UPLOT.to_owned()),
+        ("{data}", data),
+        ("{uplot}", UPLOT),
         ("{script}", script),
     ];
     let mut out = String::new();
     let mut rest = TEMPLATE;
-    for (place, text) in &parts {
+    for (place, text) in parts {
         let (before, after) = rest.split_once(place).expect("the template has every part, in this order");
         out.push_str(before);
         out.push_str(text);
         rest = after;
     }
-    Ok(out + rest)
+    out + rest
 }
 
 fn lean(text: &str) -> String {

@@ -1,7 +1,9 @@
 //! The handler interface: a request in, a response out. Plain data, independent of sockets, clocks and the parser.
 
 use brunt_wire::http1::Fields;
-use std::{net::SocketAddr, rc::Rc, time::Duration};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::{fmt, net::SocketAddr, rc::Rc, time::Duration};
 
 /// Produces responses. Each worker has its own instance, so a handler may keep state without locks.
 ///
@@ -66,6 +68,70 @@ pub enum Content {
     },
     /// This many bytes of filler text, generated while they are sent.
     Filled(u64),
+    /// Made while it is sent, piece by piece, until the source ends: server-sent events. Framed by chunks.
+    Live(Source),
+}
+
+/// What a body that is made while it is sent consists of next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    Bytes(Rc<[u8]>),
+    /// Nothing yet: the source is asked again after this time.
+    Pause(Duration),
+    End,
+}
+
+/// Makes a body while it is sent. Asked on the worker's thread, so it must not block. The server asks on while it stops, until
+/// its grace time is over.
+#[derive(Clone)]
+pub struct Source(Rc<RefCell<dyn FnMut() -> Piece>>);
+
+impl Source {
+    pub fn new(next: impl FnMut() -> Piece + 'static) -> Self {
+        Self(Rc::new(RefCell::new(next)))
+    }
+
+    pub(crate) fn next(&self) -> Piece {
+        (self.0.borrow_mut())()
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Source")
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Makes the handler of each worker.
+#[derive(Clone)]
+pub struct Factory(Arc<dyn Fn() -> Box<dyn Handler> + Send + Sync>);
+
+impl Factory {
+    pub fn new(make: impl Fn() -> Box<dyn Handler> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    pub(crate) fn handler(&self) -> Box<dyn Handler> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Factory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Factory")
+    }
+}
+
+impl PartialEq for Factory {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// A fault that the server injects on request.

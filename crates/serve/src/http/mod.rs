@@ -27,5 +27,6 @@ mod worker;
 mod worker_loop;
 
 pub use config::{CertCache, Plan, Service, Settings, read_routes};
+pub use handlers::query::pairs as query_pairs;
 pub use server::{Reloader, Server};
 pub use shared::Options;

@@ -3,7 +3,7 @@
 
 use super::action::Action;
 use super::config::settings::MAX_BUFFERED;
-use super::handler::{Content, Fault, Response};
+use super::handler::{Content, Fault, Piece, Response, Source};
 use brunt_wire::http1::{self, BodyWriter, DateHeader, EncodeError, Method, Persistence, RequestMeta};
 use std::{rc::Rc, time::Duration, vec};
 
@@ -59,7 +59,7 @@ pub(crate) fn length(body: &Content) -> Option<u64> {
         Content::Whole(bytes) => Some(bytes.len() as u64),
         Content::Filled(length) => Some(*length),
         Content::Pieces { pieces, sized: true, .. } => Some(pieces.iter().map(|piece| piece.len() as u64).sum()),
-        Content::Pieces { sized: false, .. } => None,
+        Content::Pieces { sized: false, .. } | Content::Live(_) => None,
     }
 }
 
@@ -112,6 +112,7 @@ enum Stage {
 enum Rest {
     Filled(u64, u64),
     Pieces { current: Option<(Rc<[u8]>, usize)>, rest: vec::IntoIter<Rc<[u8]>>, every: Duration },
+    Live { current: Rc<[u8]>, at: usize, source: Source },
 }
 
 impl ResponseWriter {
@@ -165,6 +166,7 @@ impl ResponseWriter {
                 let mut rest = pieces.into_iter();
                 Rest::Pieces { current: rest.next().map(|piece| (piece, 0)), rest, every }
             }
+            Content::Live(source) => Rest::Live { current: Rc::default(), at: 0, source },
         };
         self.stage = Stage::Body { stream, after, left, allowed };
         Ok(())
@@ -230,6 +232,18 @@ impl Rest {
                     }
                 }
                 let part = &piece[*at..piece.len().min(*at + room)];
+                *at += part.len();
+                Chunk::Bytes(part)
+            }
+            Self::Live { current, at, source } => {
+                while *at >= current.len() {
+                    (*current, *at) = match source.next() {
+                        Piece::Bytes(bytes) => (bytes, 0),
+                        Piece::Pause(pause) => return Chunk::Pause(pause),
+                        Piece::End => return Chunk::End,
+                    };
+                }
+                let part = &current[*at..current.len().min(*at + room)];
                 *at += part.len();
                 Chunk::Bytes(part)
             }

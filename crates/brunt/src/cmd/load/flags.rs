@@ -1,6 +1,6 @@
 //! The flags of `brunt load`.
 
-use super::{address, compare, counts, http, live, metrics, options, replay, requests, script, tls};
+use super::{address, compare, counts, http, live, metrics, options, replay, requests, script, tls, ui};
 use crate::cmd::ci;
 use brunt_results::stages::{ConnectionRange, RateRange, TimedStage};
 use brunt_results::verdict::Kind;
@@ -149,6 +149,8 @@ pub struct Args {
     pub(super) calibrate: bool,
     #[command(flatten)]
     pub(super) live: live::LiveFlags,
+    #[command(flatten)]
+    pub(super) page: ui::UiFlags,
     /// No progress and no notes on stderr
     #[arg(long, help_heading = "Result")]
     pub(super) quiet: bool,

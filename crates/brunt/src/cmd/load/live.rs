@@ -8,12 +8,14 @@ mod plot;
 mod points;
 mod rows;
 mod screen;
+mod snapshot;
 mod source;
 mod terminal;
 
 pub(in crate::cmd) use line::Line;
 pub(in crate::cmd) use model::Model;
 pub(in crate::cmd) use rows::page;
+pub(in crate::cmd) use snapshot::snapshot;
 pub(in crate::cmd) use source::Source;
 pub(in crate::cmd) use terminal::Stream;
 
@@ -67,13 +69,14 @@ impl LiveFlags {
         self.live && Stream::Stderr.has_screen()
     }
 
-    /// The directory that the view reads, if `out` is none.
-    pub(super) fn temporary(&self, out: Option<&Path>) -> io::Result<Option<TempDir>> {
-        if !self.is_shown() || out.is_some() {
+    /// The directory that the view reads, or the page if there `is_page`, if `out` is none.
+    pub(super) fn temporary(&self, out: Option<&Path>, is_page: bool) -> io::Result<Option<TempDir>> {
+        if !(self.is_shown() || is_page) || out.is_some() {
             return Ok(None);
         }
         let directory = tempfile::Builder::new().prefix("brunt-live-").tempdir()?;
         let _ = TEMPORARY.set(directory.path().to_owned());
+        signals::before_kill(before_kill);
         Ok(Some(directory))
     }
 

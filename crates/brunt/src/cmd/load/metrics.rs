@@ -20,7 +20,6 @@ mod timed;
 
 use brunt_lab::Error;
 use brunt_load::Options;
-use brunt_meter::affinity;
 use brunt_results::series::Second;
 use endpoint::{Collector, Listen};
 use hdrhistogram::Histogram;
@@ -90,15 +89,5 @@ impl Sinks {
         let pushed = self.push.and_then(|push| push.end(until));
         let scraped = self.scrape.and_then(|scrape| scrape.end(until));
         pushed.into_iter().chain(scraped).collect()
-    }
-}
-
-/// Keeps the calling thread off the cores of the load threads, unless it may run on no other.
-fn leave(cores: &[usize]) {
-    let others =
-        affinity::allowed().map(|all| all.into_iter().filter(|core| !cores.contains(core)).collect::<Vec<_>>());
-    // Best effort: a thread that stays where it is still works.
-    if let Some(others) = others.ok().filter(|others| !others.is_empty() && !cores.is_empty()) {
-        let _ = affinity::pin(&others);
     }
 }

@@ -10,7 +10,7 @@ pub use self_signed::CertCache;
 pub use settings::Settings;
 
 use crate::http::config::trigger::{Delay, When};
-use crate::http::handler::Fault;
+use crate::http::handler::{Factory, Fault};
 use crate::http::script::Script;
 use crate::model::{by_word, word_of};
 use brunt_wire::http1::Head;
@@ -62,6 +62,7 @@ pub(crate) enum RouteAction {
     Httpbin,
     Metrics,
     Script(Script),
+    Custom(Factory),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -153,6 +154,13 @@ impl Plan {
         let name = "script".to_owned();
         let route = RoutePlan { name: name.clone(), action: RouteAction::Script(script), ..Service::Hello.route() };
         Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }], seed }
+    }
+
+    /// Handlers of the caller for all requests on these addresses, one for each worker.
+    pub fn handler(name: &str, make: Factory, addresses: Vec<SocketAddr>) -> Self {
+        let name = name.to_owned();
+        let route = RoutePlan { name: name.clone(), action: RouteAction::Custom(make), ..Service::Hello.route() };
+        Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }], seed: 1 }
     }
 
     /// Hello, echo and whoami on ports 8080 to 8082 of 127.0.0.1.

@@ -2,7 +2,7 @@
 
 mod httpbin;
 mod overrides;
-pub(crate) mod query;
+pub mod query;
 mod request_json;
 mod spec;
 
@@ -28,6 +28,7 @@ pub(crate) fn build(route: &RoutePlan, seed: u64, shared: &Shared) -> Box<dyn Ha
             shared.metrics.register_script(script.name(), script.error_counter());
             script_handler(script, seed)
         }
+        RouteAction::Custom(make) => make.handler(),
     };
     if route.control { Box::new(Overrides(handler)) } else { handler }
 }

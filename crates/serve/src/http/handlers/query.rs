@@ -26,7 +26,7 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 /// The arguments in order, decoded; those without `=` have an empty value.
-pub(crate) fn pairs(query: &[u8]) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+pub fn pairs(query: &[u8]) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     query.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()).map(|pair| {
         let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
         (decode(name), decode(pair.get(name.len() + 1..).unwrap_or_default()))

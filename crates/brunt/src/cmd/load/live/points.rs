@@ -82,6 +82,12 @@ impl Points {
         }
     }
 
+    /// The course in at most so many points.
+    pub fn thinned(&self, most: usize) -> Vec<Point> {
+        let each = self.points.len().div_ceil(most).max(1);
+        self.points.chunks(each).map(merged).collect()
+    }
+
     pub fn end_s(&self) -> f64 {
         self.points.last().map_or(0.0, |last| last.to_s)
     }
@@ -96,9 +102,9 @@ impl Points {
     }
 }
 
-fn merged(pair: &[Point]) -> Point {
-    let mut point = pair[0];
-    pair[1..].iter().for_each(|next| point.merge(next));
+fn merged(points: &[Point]) -> Point {
+    let mut point = points[0];
+    points[1..].iter().for_each(|next| point.merge(next));
     point
 }
 
@@ -121,6 +127,8 @@ mod tests {
         assert_eq!((all[0].from_s, points.end_s()), (0.0, 86_400.0));
         assert_eq!(all.iter().filter_map(|point| point.p99_us).reduce(f64::max), Some(1e6));
         let lengths = all[..all.len() - 1].iter().map(|point| point.to_s - point.from_s);
+        let thin = points.thinned(400);
+        assert!(thin.len() <= 400 && thin.len() > 200 && thin.last().unwrap().to_s == 86_400.0);
         assert!(lengths.clone().all(|length| length == all[0].to_s), "{:?}", lengths.collect::<Vec<_>>());
     }
 }

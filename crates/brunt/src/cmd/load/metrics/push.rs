@@ -6,7 +6,8 @@
 use super::endpoint::Collector;
 use super::interval::Interval;
 use super::post::{Client, PostError, Reply};
-use super::{leave, otlp};
+use super::otlp;
+use crate::cmd::cores::leave;
 use brunt_lab::Error;
 use brunt_wire::http1::reason;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -2,7 +2,8 @@
 
 use super::exposition;
 use super::interval::{Interval, Totals};
-use super::{endpoint::Listen, leave, timed};
+use super::{endpoint::Listen, timed};
+use crate::cmd::cores::leave;
 use brunt_lab::Error;
 use brunt_wire::http1::server::{Connection, Event};
 use brunt_wire::http1::{DateHeader, EncodeError, Limits, Method, RequestMeta, Response};
