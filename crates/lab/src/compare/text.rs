@@ -20,7 +20,7 @@ pub fn text(comparison: &Comparison) -> String {
     out
 }
 
-fn title(pair: &Pair) -> String {
+pub(crate) fn title(pair: &Pair) -> String {
     let [a, b] = pair.repeats;
     let repeats = match () {
         () if pair.by_slices => format!("{} of slices", plural(a, "round")),
@@ -36,7 +36,7 @@ fn table(pair: &Pair, margin: f64) -> String {
     format::table(&HEADER, is_right, pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)))
 }
 
-fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
+pub(crate) fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
     let change = finding.change().map_or(ABSENT.to_owned(), |change| format!("{} %", signed(change)));
     let interval = finding
         .interval
@@ -53,7 +53,7 @@ fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> 
 }
 
 /// A share as signed percent; zero has no sign.
-fn signed(share: f64) -> String {
+pub(super) fn signed(share: f64) -> String {
     let text = format!("{:+.1}", share * 100.0);
     if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
 }
@@ -82,7 +82,7 @@ fn words(finding: &MetricComparison, margin: f64, unit: &str) -> String {
     }
 }
 
-fn legend(comparison: &Comparison) -> Vec<String> {
+pub(crate) fn legend(comparison: &Comparison) -> Vec<String> {
     let compared: usize = comparison.cells.iter().map(|pair| pair.figures.len()).sum();
     let correction = format!("after Holm's correction for {}", plural(compared, "comparison"));
     let by_slices = comparison.cells.iter().any(|pair| pair.by_slices);
