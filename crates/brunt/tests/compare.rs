@@ -55,6 +55,21 @@ fn a_slower_version_is_different_and_crosses_a_bound() {
 }
 
 #[test]
+fn a_page_has_the_answer_the_table_and_the_sources() {
+    let home = tempfile::tempdir().unwrap();
+    repeats(home.path(), "before", 8, 200_000.0, |_| ());
+    repeats(home.path(), "after", 8, 190_000.0, |_| ());
+    let (stdout, stderr) = told(&compare(home.path(), &["before", "after", "--html", "page.html"]), 0);
+    assert!(stdout.starts_with("A  before\n") && stderr == "page: page.html\n", "{stdout}{stderr}");
+    let page = fs::read_to_string(home.path().join("page.html")).unwrap();
+    let answer = "<p class=\"answer\">after against before: rate is 5.0 % lower (95 % interval -6.0..-4.0 %)";
+    assert!(page.contains(answer) && page.contains("class=\"card ratios\""), "{page}");
+    assert!(page.contains("<b class=\"v-different\">different</b>"), "{page}");
+    let (_, stderr) = told(&compare(home.path(), &["before", "after", "--html", "no/page.html"]), 2);
+    assert!(stderr.starts_with("error: cannot write to no/page.html: "), "{stderr}");
+}
+
+#[test]
 fn the_same_version_is_no_different() {
     let home = tempfile::tempdir().unwrap();
     repeats(home.path(), "one", 8, 200_000.0, |_| ());

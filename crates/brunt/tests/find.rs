@@ -96,8 +96,16 @@ fn an_slo_that_holds_up_to_the_cap_is_confirmed_there() {
     assert!(page.contains("p50&lt;900ms holds at 500") && page.contains("<svg role=\"img\""));
     assert!(fs::read_to_string(out.join("knee.svg")).unwrap().contains("p50 response time"));
     // The next search gets a directory of its own.
-    told(&find(home.path(), &format!("{EASY} --quiet --json"), &server.url(), "-c 4").output().unwrap(), 0);
+    told(
+        &find(home.path(), &format!("{EASY} --quiet --json --html found.html"), &server.url(), "-c 4")
+            .output()
+            .unwrap(),
+        0,
+    );
     assert!(home.path().join("runs/find-2/find.json").exists());
+    let page = fs::read_to_string(home.path().join("found.html")).unwrap();
+    assert_eq!(page, fs::read_to_string(home.path().join("runs/find-2/report.html")).unwrap());
+    assert!(page.contains("<code>brunt find --slo p50&lt;900ms ") && page.contains("<th>verdict</th>"), "{page}");
 }
 
 /// Requests per second that these connections reach in a closed loop at this moment.

@@ -89,6 +89,40 @@ fn a_run_leaves_a_page_that_can_be_rendered_elsewhere() {
 }
 
 #[test]
+fn a_page_is_printed_and_compared_as_the_directory_it_was_made_of() {
+    let home = scene();
+    for (dir, page) in [("runs/scene", "run.html"), ("made", "one.html")] {
+        let (printed, _) = told(&brunt(home.path(), &["report", dir, "--html", page]), 0);
+        assert_eq!(told(&brunt(home.path(), &["report", page]), 0).0, printed);
+        let (_, stderr) = told(&brunt(home.path(), &["report", page, "--html", "again.html"]), 0);
+        assert_eq!(stderr, "page: again.html\n");
+        // The page of a page has the results, too.
+        assert_eq!(told(&brunt(home.path(), &["report", "again.html"]), 0).0, printed);
+        let (stdout, _) = told(&brunt(home.path(), &["compare", page, dir, "--allow-untrusted"]), 0);
+        assert!(stdout.starts_with(&format!("A  {page}\nB  {dir}\n")) && stdout.contains("1.2 k/s"), "{stdout}");
+    }
+    let (_, stderr) = told(&brunt(home.path(), &["report", "run.html", "--write"]), 2);
+    assert!(stderr.starts_with("error: run.html is a page: --write needs the directory"), "{stderr}");
+    let page = fs::read_to_string(home.path().join("run.html")).unwrap();
+    assert!(page.contains("<code>brunt run plan.toml") && page.contains(" serve echo "), "the commands");
+    // Damaged pages, and files of another kind.
+    let damaged = page.replacen("\"schema\":\"brunt.page/1\"", "\"schema\":7", 1);
+    fs::write(home.path().join("damaged.html"), damaged).unwrap();
+    fs::write(home.path().join("binary.html"), [0xff; 100]).unwrap();
+    for (file, why) in [
+        ("damaged.html", "damaged.html: the results in this page cannot be read (invalid type"),
+        ("binary.html", "binary.html: no directory, nor a page with results"),
+        ("plan.toml", "plan.toml: no directory, nor a page with results"),
+    ] {
+        for command in ["report", "compare"] {
+            let (stdout, stderr) = told(&brunt(home.path(), &[command, file, "run.html"]), 2);
+            assert!(stdout.is_empty() && stderr.starts_with(&format!("error: {why}")), "{stderr}");
+            assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        }
+    }
+}
+
+#[test]
 fn runs_share_a_page_with_series_named_by_run() {
     let home = scene();
     let run = ["run", "plan.toml", "--quiet", "--tester", "sh", "--out", "later"];

@@ -3,18 +3,21 @@
 //! The conclusion "different" has a false positive rate of at most 5 % over all figures compared. "No difference"
 //! requires the whole interval within the margin; otherwise the conclusion is that more repeats are needed.
 
+mod answers;
 mod bound;
 mod by_trials;
 mod metric_comparison;
 mod result_set;
 mod sliced;
-mod text;
+pub(crate) mod text;
 
+pub use answers::answers;
+pub(crate) use answers::name as figure_name;
 pub use bound::Bound;
 pub use by_trials::by_trials;
 pub use metric_comparison::{Conclusion, Figure, MARGIN, MetricComparison, compare_metric};
 pub use result_set::{Group, ResultSet};
-pub use sliced::sliced;
+pub use sliced::{of_load, sliced};
 pub use text::{HEADER, legend, rows, text, title};
 
 use crate::Error;

@@ -172,6 +172,20 @@ pub enum TargetKind {
     },
 }
 
+impl TargetKind {
+    /// The command line for readers, with placeholders as planned.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Serve { service, model, args } => {
+                let args: String = args.iter().map(|word| format!(" {word}")).collect();
+                format!("brunt serve {service} --model {model}{args}")
+            }
+            Self::Command(words) => words.join(" "),
+            Self::Nginx { .. } => "nginx".to_owned(),
+        }
+    }
+}
+
 /// Limits of a process; an absent one is inherited from brunt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Limits {

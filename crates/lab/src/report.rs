@@ -14,6 +14,7 @@ mod markdown;
 mod multi_run;
 mod notes;
 mod p99_interval;
+mod parts;
 mod percentiles;
 mod published;
 mod row;
@@ -39,14 +40,15 @@ use std::path::{Path, PathBuf};
 use timeline::Timeline;
 
 pub use charts::{Chart, charts};
+pub(crate) use charts::{Knee, KneePoint, Mark};
 pub use colocation::Colocation;
-pub use html::{page, page_of_runs, page_scripts};
+pub(crate) use html::document;
+pub use html::{page, page_of_comparison, page_of_load_comparison, page_of_runs, page_scripts};
 pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};
 pub use published::Published;
 pub use row::{Figures, Row};
-pub(crate) use svg::knee::{Knee, KneePoint, Mark};
 pub use terminal::{Width, text, width};
 
 #[derive(Debug, Clone)]

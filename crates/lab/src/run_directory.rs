@@ -12,6 +12,7 @@
 //!   report.md, report.html, charts/   rendered from the above
 //! ```
 
+pub mod embedded;
 mod one_load;
 mod records;
 
@@ -167,6 +168,16 @@ impl RunDirectory {
 
     pub fn env(&self, cell: &str, repeat: u32) -> Option<Env> {
         Directory::open(self.trial(cell, repeat)).read_env().ok()
+    }
+
+    /// How a target was started in the first trial that has recorded it.
+    pub fn command(&self, experiment: &Experiment, target: &str) -> Option<Vec<String>> {
+        let cells = experiment.cells.run.iter().filter(|cell| cell.target == target);
+        let mut records = cells.flat_map(|cell| {
+            let repeats = self.repeats(cell.id()).into_iter();
+            repeats.filter_map(|repeat| self.record(cell.id(), repeat))
+        });
+        records.next().map(|record| record.target).filter(|words| !words.is_empty())
     }
 
     pub fn record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {

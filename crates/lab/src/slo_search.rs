@@ -7,6 +7,7 @@
 mod bounds;
 mod curve;
 mod evidence;
+mod page;
 mod runs;
 mod search;
 mod sliced;
@@ -14,7 +15,8 @@ mod source;
 mod step;
 mod text;
 
-pub use curve::{curve, page};
+pub use curve::curve;
+pub use page::page;
 pub use search::{Range, SearchResult};
 pub use sliced::RatedSlice;
 pub use source::{LoadSource, PlannedTarget};
@@ -54,6 +56,20 @@ pub struct Request {
     /// Seed of the first round; each has another one.
     pub seed: u64,
     pub out: PathBuf,
+    /// Command line of the search.
+    pub command: Vec<String>,
+}
+
+impl Request {
+    /// Command lines of the target, if the plan starts it, and of the search, by what they start.
+    fn started(&self) -> Vec<(String, String)> {
+        let target = match &self.source {
+            LoadSource::Url { .. } => None,
+            LoadSource::Planned(planned) => Some((planned.target().name.clone(), planned.target().kind.words())),
+        };
+        let search = (!self.command.is_empty()).then(|| ("measured by".to_owned(), self.command.join(" ")));
+        target.into_iter().chain(search).collect()
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -140,7 +156,7 @@ pub fn run(
     if let Some(found) = &found {
         directory.write_json("find.json", found)?;
         directory.write("knee.svg", curve(found)?.as_bytes())?;
-        directory.write("report.html", page(found)?.as_bytes())?;
+        directory.write("report.html", page(found, &request.started())?.as_bytes())?;
     }
     Ok(found)
 }

@@ -37,8 +37,21 @@ pub struct Interval {
 
 /// The intervals of one tag, in the order of the log.
 pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
-    let wrong = |what: &dyn std::fmt::Debug| format!("the interval log of '{tag}' cannot be read: {what:?}");
     let mut intervals = Vec::new();
+    each(hlog, tag, |interval| {
+        intervals.push(interval);
+        Ok(())
+    })?;
+    Ok(intervals)
+}
+
+/// Calls `take` with each interval of one tag, in the order of the log: the intervals of a long load are many, each of some
+/// 200 KB.
+///
+/// # Errors
+/// It is no interval log, or `take` fails.
+pub fn each(hlog: &[u8], tag: &str, mut take: impl FnMut(Interval) -> Result<(), String>) -> Result<(), String> {
+    let wrong = |what: &dyn std::fmt::Debug| format!("the interval log of '{tag}' cannot be read: {what:?}");
     for entry in IntervalLogIterator::new(hlog) {
         let LogEntry::Interval(line) = entry.map_err(|error| wrong(&error))? else {
             continue;
@@ -48,20 +61,26 @@ pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
         }
         let values = decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
         let (start_s, length_s) = (line.start_timestamp().as_secs_f64(), line.duration().as_secs_f64());
-        intervals.push(Interval { start_s, length_s, values });
+        take(Interval { start_s, length_s, values })?;
     }
-    Ok(intervals)
+    Ok(())
 }
 
 /// The distribution of one tag, over all intervals of the log.
 pub fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
-    sum(&read(hlog, tag)?)
+    let mut sum = new_histogram();
+    each(hlog, tag, |interval| sum.add(&interval.values).map_err(|error| not_summed(&error)))?;
+    Ok(sum)
 }
 
 pub fn sum(intervals: &[Interval]) -> Result<Histogram<u64>, String> {
     let mut sum = new_histogram();
     for interval in intervals {
-        sum.add(&interval.values).map_err(|error| format!("the intervals of a log do not add up: {error:?}"))?;
+        sum.add(&interval.values).map_err(|error| not_summed(&error))?;
     }
     Ok(sum)
+}
+
+fn not_summed(error: &dyn std::fmt::Debug) -> String {
+    format!("the intervals of a log do not add up: {error:?}")
 }

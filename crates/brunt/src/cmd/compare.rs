@@ -21,7 +21,8 @@ const MEASURING: &str = "Measuring first";
                       brunt compare [OPTIONS] DIR --targets A,B\n       \
                       brunt compare [OPTIONS] --plan PLAN --targets A,B [-- RUN FLAGS]",
     after_help = "\
-A and B are directories of brunt run, of brunt load --out, or directories that contain several of the latter. Cells of \
+A and B are directories of brunt run, of brunt load --out, or directories that contain several of the latter, or pages of one \
+run or load (brunt report --html), which contain its results. Cells of \
 the same name are compared; if each side has a single target, cells with the same load.
 
 There are three conclusions: 'different', 'no difference' within the margin, and 'cannot tell', which needs more repeats \
@@ -36,7 +37,7 @@ Exit status: 0 compared, 1 failed or interrupted, 2 wrong usage, 3 most trials o
 --allow-untrusted) or, with --strict, it cannot be told whether a bound was crossed, 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// Two result directories; one with --targets, none with --plan
+    /// Two result directories or pages; one with --targets, none with --plan
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
@@ -74,7 +75,8 @@ fn two(text: &str) -> Result<(String, String), String> {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let mut code = ExitCode::Good;
+        self.judging.check()?;
+        let (mut code, mut sources) = (ExitCode::Good, self.dirs.clone());
         let of_targets = |dir: &Path, (a, b): &(String, String)| {
             let all = ResultSet::read(dir)?;
             Ok::<_, Error>((all.of_target(a)?, all.of_target(b)?))
@@ -89,6 +91,7 @@ impl Args {
                 if code == ExitCode::Usage {
                     return Ok(code);
                 }
+                sources.push(dir.clone());
                 of_run(&dir, targets)?
             }
             (None, [dir], Some(targets)) => {
@@ -109,6 +112,6 @@ impl Args {
                 )));
             }
         };
-        self.judging.conclude("brunt compare", &comparison, Duration::ZERO, code)
+        self.judging.conclude("brunt compare", &comparison, &sources, Duration::ZERO, code)
     }
 }

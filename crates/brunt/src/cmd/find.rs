@@ -10,6 +10,7 @@ use brunt_lab::Error;
 use brunt_lab::slices::Generator;
 use brunt_lab::slo_search::{self, LoadSource, Range, Request, State};
 use brunt_results::{ExitCode, Rate, Slo, Span};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -70,6 +71,9 @@ pub struct Args {
     /// Directory for the slices and the result of each rate [default: runs/find, or runs/find-2 and so on]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write the result as one self-contained HTML page, as report.html in the directory
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -110,6 +114,7 @@ const SHORT_FLAGS: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         self.check()?;
+        stdout::check_writable(self.html.as_deref())?;
         let out = out_directory(self.out.as_ref(), "find")?;
         // A second signal is ignored: exiting at once would leave a target running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
@@ -140,6 +145,7 @@ impl Args {
             budget: self.budget.unwrap_or(budget),
             seed: self.seed,
             out,
+            command: super::run::command(),
         };
         let line = StatusLine::new(self.quiet);
         let mut known = (None, None);
@@ -151,6 +157,7 @@ impl Args {
             let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
             return Ok(ExitCode::Failed);
         };
+        stdout::write_page(self.html.as_deref(), || Ok(fs::read_to_string(request.out.join("report.html"))?))?;
         stdout::print_as(self.json, &found, slo_search::text)?;
         Ok(found.end.confirmed().map_or(ExitCode::Untrusted, |_| ExitCode::Good))
     }

@@ -6,7 +6,7 @@ use super::{load, stdout};
 use brunt_lab::Error;
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Published, Report, Run};
-use brunt_lab::run_directory::RunDirectory;
+use brunt_lab::run_directory::{RunDirectory, embedded::Opened};
 use brunt_results::{ExitCode, directory::Directory};
 use std::fs;
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Exit status: 0 rendered, 1 a directory cannot be read, 2 wrong usage, or it holds no results.")]
 pub struct Args {
-    /// Directories of brunt run or of brunt load --out
+    /// Directories of brunt run or of brunt load --out, or pages of one of them
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
     /// Print the report of a run as Markdown
@@ -44,31 +44,39 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
+        let opened: Vec<Opened> = self.dirs.iter().map(|dir| Opened::open(dir)).collect::<Result<_, _>>()?;
+        if let Some((_, page)) = opened.iter().zip(&self.dirs).find(|(opened, _)| opened.is_page() && self.write) {
+            return Err(Error::Usage(format!(
+                "{} is a page: --write needs the directory of brunt run",
+                page.display()
+            )));
+        }
         // First, so that nothing is printed if the page cannot be written.
         if let Some(file) = &self.html {
-            self.html(file)?;
+            self.html(file, &opened)?;
         }
-        for (index, dir) in self.dirs.iter().enumerate() {
-            let page = self.page(dir)?;
+        for (index, (dir, opened)) in self.dirs.iter().zip(&opened).enumerate() {
+            let page = self.page(dir, opened.path())?;
             stdout::print(&format!("{}{page}", if index > 0 { "\n" } else { "" }))?;
         }
         Ok(ExitCode::Good)
     }
 
-    fn html(&self, file: &Path) -> Result<(), Error> {
+    fn html(&self, file: &Path, opened: &[Opened]) -> Result<(), Error> {
         let named = |why: String| format!("--html {}: {why}", file.display());
-        let read = |dir: &PathBuf| {
-            let store = page::store(dir)?;
+        let read = |(named, opened): (&PathBuf, &Opened)| {
+            let store = page::store(opened.path(), named)?;
             Ok::<_, Error>((self.read(&store)?, store))
         };
-        let all: Vec<(Report, RunDirectory)> = self.dirs.iter().map(read).collect::<Result<_, _>>()?;
+        let all: Vec<(Report, RunDirectory)> = self.dirs.iter().zip(opened).map(read).collect::<Result<_, _>>()?;
         let names = match self.dirs.as_slice() {
             [_] => vec![String::new()],
             dirs => report::run_names(dirs).map_err(|e| Error::Usage(named(e.to_string())))?,
         };
         let mut runs = Vec::new();
-        for ((report, store), name) in all.iter().zip(names) {
-            let place = report::relative_path(file, store.path());
+        for (((report, store), name), opened) in all.iter().zip(names).zip(opened) {
+            // The trials of a page are where they were: beside a page that brunt run wrote.
+            let place = if opened.is_page() { Ok(String::new()) } else { report::relative_path(file, store.path()) };
             let place = place.map_err(|e| Error::Failed(named(e.to_string())))?;
             runs.push(Run { name, report, store, place });
         }
@@ -85,7 +93,8 @@ impl Args {
         Ok(report)
     }
 
-    fn page(&self, dir: &Path) -> Result<String, Error> {
+    /// The report of what is in `dir`, named `named`.
+    fn page(&self, named: &Path, dir: &Path) -> Result<String, Error> {
         let store = RunDirectory::at(dir);
         if store.experiment()?.is_some() {
             let report = self.read(&store)?;
@@ -101,11 +110,11 @@ impl Args {
         }
         let directory = Directory::open(dir);
         if !directory.is_complete() {
-            return Err(page::no_results(dir));
+            return Err(page::no_results(named));
         }
         if let Some(flag) = self.flag_of_runs() {
             let message =
-                format!("{} holds the result of one load: {flag} needs the directory of brunt run", dir.display());
+                format!("{} holds the result of one load: {flag} needs the directory of brunt run", named.display());
             return Err(Error::Usage(message));
         }
         Ok(load::page(&directory.read_result()?, &directory.read_env()?))

@@ -7,7 +7,10 @@ fn two_servers_are_compared_by_slices_and_the_slices_are_kept() {
     let _alone = alone();
     let (one, other) = (Target::start(), Target::start());
     let home = tempfile::tempdir().unwrap();
-    let flags = format!("--compare -c 4 -d 5s --quiet --no-meter --json - --out {}", home.path().display());
+    let flags = format!(
+        "--compare -c 4 -d 5s --quiet --no-meter --json - --out {0} --html {0}/page.html",
+        home.path().display()
+    );
     let output = load(&one.url(), &format!("{} {flags}", other.url())).output().unwrap();
     // Whether five seconds tell the two apart is up to the machine.
     assert_code(&output, &[0, 3]);
@@ -19,6 +22,8 @@ fn two_servers_are_compared_by_slices_and_the_slices_are_kept() {
         let figures = ["low", "ratio", "high"].map(|figure| rate[figure].as_f64().unwrap());
         assert!(rate["figure"] == "rate" && figures.is_sorted() && figures[0] > 0.0, "{rate}");
     }
+    let page = std::fs::read_to_string(home.path().join("page.html")).unwrap();
+    assert!(page.contains("<code>brunt load tcp://") && page.contains(&format!("A is {}", one.url())), "{page}");
     let slices = std::fs::read_to_string(home.path().join("slices.jsonl")).unwrap();
     let of = |name: &str| slices.lines().filter(|line| line.contains(&format!("\"target\":\"{name}\""))).count();
     assert!(of(&one.url()) == of(&other.url()) && of(&one.url()) > 2, "{slices}");

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::fs_error::with_path;
 use crate::group::distinct;
-use crate::run_directory::RunDirectory;
+use crate::run_directory::{RunDirectory, embedded::Opened};
 use crate::suggest::did_you_mean;
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
 use std::path::{Path, PathBuf};
@@ -55,11 +55,14 @@ pub struct ResultSet {
 impl ResultSet {
     pub fn read(dir: &Path) -> Result<Self, Error> {
         let name = dir.display().to_string();
-        if !dir.is_dir() {
+        if !dir.exists() {
             return Err(Error::Usage(format!(
-                "{name} is no directory: name one that brunt run or brunt load --out has made"
+                "{name} is no directory: name one that brunt run or brunt load --out has made, or a page of it"
             )));
         }
+        let opened = Opened::open(dir)?;
+        // Results of a page have the name of the page.
+        let (source, dir) = (dir, opened.path());
         let store = RunDirectory::at(dir);
         if let Some(experiment) = store.experiment()? {
             let groups = store.results(&experiment).map(|(cell, results)| {
@@ -67,7 +70,7 @@ impl ResultSet {
                 let (id, combination) = (cell.id().to_owned(), cell.combination().to_owned());
                 Group { id, target: cell.target.clone(), combination, results, repeats }
             });
-            return Ok(Self { name, run: Some(dir.to_owned()), groups: groups.collect() });
+            return Ok(Self { name, run: Some(source.to_owned()), groups: groups.collect() });
         }
         let directory = Directory::open(dir);
         let results = if directory.is_complete() { vec![directory.read_result()?] } else { results_in(dir)? };

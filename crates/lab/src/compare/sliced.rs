@@ -4,7 +4,7 @@ use super::metric_comparison::{Conclusion, Figure, MetricComparison};
 use super::{Comparison, Pair};
 use crate::Error;
 use crate::run_directory::RunDirectory;
-use crate::slices::{self, Ratio, Slice, SlicedLoad, analysis::Settings};
+use crate::slices::{self, LoadComparison, Ratio, Slice, SlicedLoad, analysis::Settings};
 use crate::stats::median;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,24 +26,37 @@ pub fn sliced(dir: &Path, a: &str, b: &str, margin: f64) -> Result<Option<Compar
     }
     let settings = Settings { margin, precision: experiment.precision.unwrap_or(margin / 2.0) };
     let compared = slices::compare(&loads, &[a.to_owned(), b.to_owned()], a, settings);
-    let cells = compared.iter().zip(&loads).map(|(comparison, load)| {
-        let ratios =
-            comparison.targets.iter().find(|target| target.target == b).map_or(&[][..], |target| &target.ratios);
-        let figures = Figure::ALL.into_iter().filter_map(|figure| {
-            let ratio = ratios.iter().find(|ratio| ratio.figure == of_slices(figure))?;
-            Some(converted(figure, ratio, &load.slices, [a, b]))
-        });
-        Pair {
-            cell: comparison.load.clone(),
-            repeats: [comparison.rounds; 2],
-            in_pairs: true,
-            by_slices: true,
-            verdicts: [BTreeMap::new(), BTreeMap::new()],
-            figures: figures.collect(),
-        }
-    });
-    let cells = cells.collect();
+    let cells = compared.iter().zip(&loads);
+    let cells = cells.map(|(comparison, load)| pair(comparison, &load.slices, b, comparison.load.clone())).collect();
     Ok(Some(Comparison { sides: [a.to_owned(), b.to_owned()], margin, cells, alone: Vec::new() }))
+}
+
+/// Each target of one load against its baseline; of several targets, each is a cell.
+pub fn of_load(comparison: &LoadComparison, slices: &[Slice]) -> Comparison {
+    let others = comparison.targets.iter().map(|target| &target.target).filter(|name| **name != comparison.baseline);
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    let (other, is_one) = (others.join(", "), others.len() == 1);
+    let cell = |name: &str| if is_one { comparison.load.clone() } else { name.to_owned() };
+    let cells = others.iter().map(|name| pair(comparison, slices, name, cell(name))).collect();
+    let sides = [comparison.baseline.clone(), other];
+    Comparison { sides, margin: comparison.margin, cells, alone: Vec::new() }
+}
+
+/// Target `b` of a load against the load's baseline.
+fn pair(comparison: &LoadComparison, slices: &[Slice], b: &str, cell: String) -> Pair {
+    let ratios = comparison.targets.iter().find(|target| target.target == b).map_or(&[][..], |target| &target.ratios);
+    let figures = Figure::ALL.into_iter().filter_map(|figure| {
+        let ratio = ratios.iter().find(|ratio| ratio.figure == of_slices(figure))?;
+        Some(converted(figure, ratio, slices, [&comparison.baseline, b]))
+    });
+    Pair {
+        cell,
+        repeats: [comparison.rounds; 2],
+        in_pairs: true,
+        by_slices: true,
+        verdicts: [BTreeMap::new(), BTreeMap::new()],
+        figures: figures.collect(),
+    }
 }
 
 pub(super) fn of_slices(figure: Figure) -> slices::Figure {

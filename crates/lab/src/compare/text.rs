@@ -43,7 +43,7 @@ pub fn rows(pair: &Pair, margin: f64) -> Vec<Vec<String>> {
     pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)).collect()
 }
 
-fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
+pub(crate) fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
     let change = finding.change().map_or(ABSENT.to_owned(), |change| format!("{} %", signed(change)));
     let interval = finding
         .interval
@@ -60,7 +60,7 @@ fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> 
 }
 
 /// A share as signed percent; zero has no sign.
-fn signed(share: f64) -> String {
+pub(super) fn signed(share: f64) -> String {
     let text = format!("{:+.1}", share * 100.0);
     if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
 }

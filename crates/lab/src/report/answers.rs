@@ -18,6 +18,64 @@ pub fn answers(report: &Report) -> Vec<String> {
     report.answered().iter().filter_map(answer).collect()
 }
 
+/// The answers; of a report without any, what it says in one line instead.
+pub fn first_lines(report: &Report) -> Vec<String> {
+    let answers = answers(report);
+    match report.rows.as_slice() {
+        _ if !answers.is_empty() => answers,
+        [row] => vec![alone(row)],
+        rows => undecided(report, rows).into_iter().collect(),
+    }
+}
+
+/// The figures of the one row, and how far they can be trusted.
+fn alone(row: &Row) -> String {
+    let figures = &row.figures;
+    let Some(rate) = figures.rate else { return format!("No figures: {}.", row.verdict()) };
+    let offered =
+        row.cell.rate().map_or(String::new(), |rate| format!(" of {} offered", format::throughput(Some(rate))));
+    let mut clauses = vec![format!("{} answered{offered}", format::throughput(Some(rate.median)))];
+    let times = [("p50", figures.p50_us), ("p99", figures.p99_us)];
+    let times: Vec<String> =
+        times.iter().filter_map(|(name, us)| Some(format!("{name} {}", format::time(Some((*us)?))))).collect();
+    clauses.extend((!times.is_empty()).then(|| format!("response {}", times.join(", "))));
+    clauses.extend(
+        figures.cpu_us_per_request.map(|us| format!("{} of the server's CPU time a request", format::cost(Some(us)))),
+    );
+    clauses.extend(row.parts.knee().map(|knee| knee.words()));
+    let why = row.doubts.first().and_then(|(_, verdict)| verdict.why.first());
+    let why = why.map_or(String::new(), |why| format!(": {why}"));
+    clauses.push(format!("verdict {}{why}", row.verdict()));
+    format!("{}.", clauses.join("; "))
+}
+
+/// The extreme of many rows, where nothing was compared.
+fn undecided(report: &Report, rows: &[Row]) -> Option<String> {
+    let names = varying(rows);
+    let under = |row: &Row| {
+        let load = phrases(&[row], &names);
+        if load.is_empty() { row.cell.target.clone() } else { format!("{}, {load}", row.cell.target) }
+    };
+    let by = |of: fn(&Row) -> Option<f64>| {
+        rows.iter().filter_map(move |row| Some((of(row).filter(|of| of.is_finite())?, row)))
+    };
+    let is_closed = |row: &Row| row.cell.rate().is_none();
+    let highest = by(|row| row.figures.rate.map(|rate| rate.median)).filter(|(_, row)| is_closed(row));
+    let highest = highest.max_by(|a, b| a.0.total_cmp(&b.0));
+    let lowest = || by(|row| row.figures.p99_us).min_by(|a, b| a.0.total_cmp(&b.0));
+    let extreme = match highest {
+        Some((rate, row)) => format!("Highest rate: {} ({})", format::throughput(Some(rate)), under(row)),
+        None => {
+            lowest().map(|(us, row)| format!("Lowest response p99: {} ({})", format::time(Some(us)), under(row)))?
+        }
+    };
+    let why = match &report.experiment.baseline {
+        Some(baseline) => format!("the repeats tell no target from {baseline}"),
+        None => "no target is the baseline, so nothing is compared".to_owned(),
+    };
+    Some(format!("{extreme}; {why}."))
+}
+
 /// The load in words; as planned where words do not tell it from the others.
 pub fn load(report: &Report, comparison: &LoadComparison) -> String {
     let names = varying(&report.rows);

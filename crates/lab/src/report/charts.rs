@@ -4,6 +4,7 @@
 mod axis;
 mod body;
 mod heat;
+mod knee;
 pub(super) mod load;
 mod metric;
 mod ratios;
@@ -13,14 +14,17 @@ mod select_charts;
 use super::{Report, notes, tables::selections};
 use crate::format;
 use crate::group::distinct;
+use brunt_results::judge::RATE_TOLERANCE;
 use select_charts::ChartSelection;
 use std::collections::BTreeSet;
 
 pub(super) use axis::Axis;
 pub(super) use body::{Bar, Bars, Body, Group, Lines, Plot, Point, Series};
 pub(super) use heat::Heat;
+pub(super) use knee::KNEE_FACTOR;
+pub(crate) use knee::{Knee, KneePoint, Mark};
 pub(super) use metric::Metric;
-pub(super) use ratios::{RatioGroup, RatioMark, Ratios};
+pub(super) use ratios::{RatioGroup, RatioMark, RatioRow, Ratios};
 pub(super) use scale::Scale;
 pub(super) use select_charts::misses;
 
@@ -52,6 +56,7 @@ pub fn charts(report: &Report) -> Vec<Chart> {
         let subtitle = format!("{}: {load}", report.experiment.name);
         charts.push(Chart { table: 0, file, rows: Vec::new(), body, title, load, subtitle, footer: footer.clone() });
     }
+    charts.extend(knees(report, &mut files, &footer));
     for chart in report.published.iter().flat_map(|published| published.charts(report)) {
         charts.push(Chart { file: free_file(&mut files, &chart.title), ..chart });
     }
@@ -72,6 +77,35 @@ pub fn charts(report: &Report) -> Vec<Chart> {
         }
     }
     charts
+}
+
+/// Curves of the rows whose offered rate changed.
+fn knees(report: &Report, files: &mut BTreeSet<String>, footer: &str) -> Vec<Chart> {
+    let is_one = report.rows.len() == 1;
+    let of_row = |(number, row): (usize, &super::Row)| {
+        let (points, found) = (row.parts.points(), row.parts.knee()?);
+        let of = if is_one { String::new() } else { format!(": {}", row.cell.id()) };
+        let title = format!("Response time by offered rate{of}");
+        let interval = (found.keeps_up, found.falls_behind);
+        let load = format!(
+            "{}; blue circle: it keeps up; orange square: it answers less than {} of what is offered, or p99 is above {} times that of \
+             low rates; band: the knee",
+            found.words(),
+            format::share(1.0 - RATE_TOLERANCE),
+            KNEE_FACTOR
+        );
+        Some(Chart {
+            table: 0,
+            file: free_file(files, &title),
+            rows: vec![number],
+            body: Body::Knee(Knee { figure: "p99".to_owned(), bound_us: None, points, interval }),
+            subtitle: load.clone(),
+            title,
+            load,
+            footer: footer.to_owned(),
+        })
+    };
+    report.rows.iter().enumerate().filter_map(of_row).collect()
 }
 
 /// Charts of services with best-effort jobs beside them.
@@ -144,7 +178,7 @@ fn repeats(choice: &ChartSelection) -> Option<String> {
     let has_ranges = match &choice.body {
         Body::Lines(lines) => lines.points().any(|point| point.range.is_some()),
         Body::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
-        Body::Published(_) | Body::Ratios(_) | Body::Heat(_) | Body::Timeline(_) => false,
+        Body::Published(_) | Body::Ratios(_) | Body::Heat(_) | Body::Knee(_) | Body::Timeline(_) => false,
     };
     let figure = if has_ranges { "median and range" } else { "median" };
     match high {
@@ -159,7 +193,7 @@ impl Body {
         match self {
             Self::Lines(lines) | Self::Published(lines) => lines.metric == metric,
             Self::Bars(bars) => bars.metric == metric,
-            Self::Ratios(_) | Self::Heat(_) | Self::Timeline(_) => false,
+            Self::Ratios(_) | Self::Heat(_) | Self::Knee(_) | Self::Timeline(_) => false,
         }
     }
 
@@ -170,6 +204,7 @@ impl Body {
             Self::Bars(bars) => bars.description(),
             Self::Ratios(ratios) => ratios.description(),
             Self::Heat(heat) => heat.description(),
+            Self::Knee(knee) => knee.description(),
             Self::Timeline(timeline) => timeline.description(),
         }
     }

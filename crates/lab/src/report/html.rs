@@ -3,14 +3,20 @@
 //! Without scripts it shows tables, bars and SVG charts; with scripts every point has a tooltip with interval, verdict
 //! and machine. The page loads nothing from the network.
 
+mod comparison_page;
 mod data;
 mod detail;
+pub(crate) mod document;
+mod heat;
 mod markup;
 mod ratios;
 mod views;
 
+pub use comparison_page::{page_of_comparison, page_of_load_comparison};
+
 use super::{Report, Run, charts, multi_run::merged};
-use crate::{format, run_directory::RunDirectory};
+use crate::run_directory::{RunDirectory, embedded::embedded};
+use document::{Document, filled, in_script, lean};
 use std::io;
 
 /// Word for a trial without a result, used beside those of [`brunt_results::verdict::Kind`].
@@ -19,20 +25,21 @@ const FAILED: &str = "failed";
 /// Page size in bytes beyond which SVG charts for readers without scripts are omitted.
 const ENOUGH: usize = 480_000;
 
-const TEMPLATE: &str = include_str!("html/assets/page.html");
-const STYLES: [&str; 2] = [include_str!("html/assets/uPlot.min.css"), include_str!("html/assets/page.css")];
+/// What follows the body of a page with plots.
+const TAIL: &str = include_str!("html/assets/run.html");
 /// uPlot, MIT licence: see `uPlot.LICENSE` beside it.
 const UPLOT: &str = concat!(
     "/*! uPlot 1.6.32, Copyright (c) 2022 Leon Sorokin, MIT License */\n",
     include_str!("html/assets/uPlot.iife.min.js")
 );
 /// In dependency order.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("html/assets/figures.js"),
     include_str!("html/assets/marks.js"),
     include_str!("html/assets/tip.js"),
     include_str!("html/assets/plot.js"),
     include_str!("html/assets/views.js"),
+    include_str!("html/assets/heat.js"),
     include_str!("html/assets/rounds.js"),
     include_str!("html/assets/table.js"),
     include_str!("html/assets/start.js"),
@@ -57,43 +64,25 @@ fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     let views = views::views(report, &charts);
     let data = data::page_data(report, runs, &views, is_running);
     let json = serde_json::to_string(&data).map_err(io::Error::other)?;
-    let (styles, script) = (lean(&STYLES.join("\n")), lean(&SCRIPTS.concat()));
-    let around = styles.len() + UPLOT.len() + script.len() + TEMPLATE.len() + json.len();
-    let body = markup::body(report, runs, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
-    let title = format::escaped(&report.experiment.name);
-    // A `<` in a string must not end the element.
-    Ok(filled(&title, &(markup::colours() + &styles), &body, &json.replace('<', "\\u003c"), &script))
+    let results = match runs {
+        [run] if !is_running => embedded(run.store, &run.report.experiment),
+        _ => None,
+    };
+    let mut page = Document { title: report.experiment.name.clone(), body: String::new(), tail: tail(&json), results };
+    let around = page.html().len();
+    page.body = markup::body(report, runs, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
+    Ok(page.html())
+}
+
+/// The plots of a page and what they show.
+fn tail(json: &str) -> String {
+    let parts = [("{data}", in_script(json)), ("{uplot}", UPLOT.to_owned()), ("{script}", lean(&SCRIPTS.concat()))];
+    filled(TAIL, &parts)
 }
 
 /// The scripts of every page, as they stand between its tags: for a policy that allows no other.
 pub fn page_scripts() -> Vec<String> {
-    let page = filled("", "", "", "", &lean(&SCRIPTS.concat()));
+    let page = Document { title: String::new(), body: String::new(), tail: tail(""), results: None }.html();
     let scripts = page.split("<script>").skip(1);
     scripts.filter_map(|text| text.split_once("</script>")).map(|(script, _)| script.to_owned()).collect()
-}
-
-/// The template with these parts.
-fn filled(title: &str, styles: &str, body: &str, data: &str, script: &str) -> String {
-    let parts = [
-        ("{title}", title),
-        ("{styles}", styles),
-        ("{body}", body),
-        ("{data}", data),
-        ("{uplot}", UPLOT),
-        ("{script}", script),
-    ];
-    let mut out = String::new();
-    let mut rest = TEMPLATE;
-    for (place, text) in parts {
-        let (before, after) = rest.split_once(place).expect("the template has every part, in this order");
-        out.push_str(before);
-        out.push_str(text);
-        rest = after;
-    }
-    out + rest
-}
-
-fn lean(text: &str) -> String {
-    let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
-    lines.map(|line| line.to_owned() + "\n").collect()
 }

@@ -2,7 +2,7 @@
 
 use super::answers::answers;
 use super::charts::{Chart, charts};
-use super::tables::{RenderedTable, rendered_tables};
+use super::tables::{Column, RenderedTable, rendered_tables};
 use super::{Report, notes};
 use crate::{plan::Style, run_directory::CHARTS_FOLDER};
 use std::fmt::Write;
@@ -71,7 +71,9 @@ fn images(out: &mut String, charts: &[&Chart]) {
 /// The wide tables, folded.
 fn every_figure(out: &mut String, report: &Report) {
     out.push_str("\n<details><summary>Every figure</summary>\n");
-    for rendered in rendered_tables(report, Style::Plain, true) {
+    // Those with a verdict are wider than the tables above; figures by name are the same.
+    let tables = rendered_tables(report, Style::Plain, true).into_iter();
+    for rendered in tables.filter(|table| table.columns.iter().any(Column::is_verdict)) {
         out.push('\n');
         if !rendered.title.is_empty() {
             let _ = writeln!(out, "{}\n", escaped(&rendered.title));

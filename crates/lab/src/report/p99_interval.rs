@@ -23,14 +23,18 @@ pub fn p99_interval(row: &Row, store: &RunDirectory) -> Option<Interval> {
 
 /// Interval of the p99 from one run alone; `None` if its log is unreadable or too short.
 fn p99_interval_within(log: &[u8]) -> Option<Interval> {
-    let seconds = hlog::read(log, "response").ok()?;
-    let whole = hlog::sum(&seconds).ok()?;
+    // Twice, because the histograms of a long load are more than fit into memory.
+    let whole = hlog::distribution(log, "response").ok()?;
     let quantile = whole.value_at_quantile(QUANTILE);
-    // Partial seconds, and replies after the window, would inflate the variance between seconds.
-    let seconds = seconds.iter().filter(|second| second.length_s > 0.95);
-    let batch =
-        |values: &hdrhistogram::Histogram<u64>| Batch { count: values.len(), below: values.count_between(0, quantile) };
-    let batches: Vec<Batch> = seconds.map(|second| batch(&second.values)).collect();
+    let mut batches: Vec<Batch> = Vec::new();
+    let add = |hlog::Interval { length_s, values, .. }| {
+        // Partial seconds, and replies after the window, would inflate the variance between seconds.
+        if length_s > 0.95 {
+            batches.push(Batch { count: values.len(), below: values.count_between(0, quantile) });
+        }
+        Ok(())
+    };
+    hlog::each(log, "response", add).ok()?;
     let ranks = ranks(QUANTILE, &share(&batches)?, CONFIDENCE);
     let us = |share: f64| whole.value_at_quantile(share) as f64 / 1e3;
     Some(Interval { low: us(ranks.low), high: us(ranks.high) })

@@ -2,6 +2,7 @@
 
 use super::colocation::Colocation;
 use super::compared::Compared;
+use super::parts::Parts;
 use super::percentiles::{self, Percentiles};
 use crate::format;
 use crate::group::distinct;
@@ -32,6 +33,8 @@ pub struct Row {
     /// What ran beside the target; the caller sets it.
     pub colocated: Option<Colocation>,
     pub verdicts: BTreeMap<Kind, usize>,
+    /// Of the repeat with the median throughput.
+    pub parts: Parts,
     pub doubts: Vec<(u32, Verdict)>,
 }
 
@@ -107,7 +110,7 @@ impl Row {
                 TrialOutcome::Failed(failure) => failures.push((repeat, failure)),
             }
         }
-        let (figures, done) = (Figures::of(&results), results.len());
+        let (figures, parts, done) = (Figures::of(&results), Parts::of(&results), results.len());
         Self {
             run: 0,
             cell,
@@ -120,6 +123,7 @@ impl Row {
             against_baseline: None,
             compared: None,
             colocated: None,
+            parts,
             verdicts,
             doubts,
         }

@@ -4,7 +4,7 @@
 
 mod bars;
 mod heat;
-pub(crate) mod knee;
+mod knee;
 mod lines;
 mod ratios;
 mod timeline;
@@ -114,6 +114,7 @@ impl Chart {
                 frame(&titles, lines::height(lines), |area, top| lines::draw(lines, area, top))
             }
             Body::Ratios(of) => frame(&titles, ratios::height(of), |area, top| ratios::draw(of, area, top)),
+            Body::Knee(of) => frame(&titles, knee::height(), |area, top| knee::draw(of, area, top)),
             Body::Heat(heat) => frame(&titles, heat::height(heat), |area, top| heat::draw(heat, area, top)),
             Body::Timeline(of) => frame(&titles, timeline::height(), |area, top| timeline::draw(of, area, top)),
             Body::Bars(bars) => frame(&titles, bars::height(bars), |area, top| bars::draw(bars, area, top)),

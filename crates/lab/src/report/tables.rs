@@ -27,13 +27,23 @@ pub(super) fn rendered_tables(report: &Report, style: Style, wide: bool) -> Vec<
     match style {
         Style::Plain => {
             let tables = selections(report).into_iter().filter(|table| !table.rows.is_empty());
-            tables.map(|table| if wide { full(table) } else { compact(&table) }).collect()
+            let tables = tables.map(|table| if wide { full(table) } else { compact(&table) });
+            tables.chain(by_name(report)).collect()
         }
         Style::PingPong => layouts::ping_pong(report),
         Style::Upstreams => layouts::upstreams(report),
         Style::Interference => colocation::interference(report),
         Style::Heracles => colocation::heracles(report),
     }
+}
+
+/// Figures by name of each row that has them.
+pub(super) fn by_name(report: &Report) -> impl Iterator<Item = RenderedTable> {
+    let is_one = report.rows.len() == 1;
+    report.rows.iter().filter_map(move |row| {
+        let title = if is_one { "By name".to_owned() } else { format!("By name: {}", row.cell.id()) };
+        row.parts.by_name(title)
+    })
 }
 
 fn full(table: Selection) -> RenderedTable {

@@ -44,7 +44,7 @@ fn command(env: Env) -> Vec<String> {
 
 fn cell(result: &RunResult) -> Cell {
     let load = &result.load;
-    let span = |seconds: f64| Span(Duration::from_secs_f64(seconds.max(0.0)));
+    let span = |seconds: f64| Span(Duration::try_from_secs_f64(seconds).unwrap_or_default());
     let settings = Settings {
         connections: Some(Amount::Total(load.connections)),
         rate: result.requests.offered_rate.map(Amount::Total),

@@ -1,13 +1,10 @@
-//! The result of a search as a curve, and as one self-contained HTML page.
+//! The result of a search as a curve.
 
 use super::step::{SloOutcome, Step};
-use super::text::{HEADER, WORDS, closing, row, rows};
+use super::text::closing;
 use super::{SearchReport, SearchResult};
-use crate::format::escaped;
 use crate::report::{Knee, KneePoint, Mark};
 use std::io;
-
-const STYLE: &str = include_str!("../report/html/assets/page.css");
 
 /// The curve as an SVG file.
 pub fn curve(found: &SearchReport) -> io::Result<String> {
@@ -26,7 +23,8 @@ pub fn curve(found: &SearchReport) -> io::Result<String> {
         SearchResult::Undecided { rate, breaks } => (rate, breaks),
     };
     let title = format!("{}: the highest rate at which {} holds", found.url, found.slo);
-    Knee { title, subtitle: format!("{}{line}", closing(found)), figure, bound_us, points, interval }.svg()
+    let footer = "blue circle: holds; orange square: breaks; hollow: unclear; band: where the limit lies";
+    Knee { figure, bound_us, points, interval }.svg(&title, &format!("{}{line}", closing(found)), footer)
 }
 
 fn point(step: &Step, is_bounded: bool) -> KneePoint {
@@ -40,33 +38,4 @@ fn point(step: &Step, is_bounded: bool) -> KneePoint {
             SloOutcome::GeneratorLimited | SloOutcome::Unclear => Mark::Unclear,
         },
     }
-}
-
-/// The answer, the curve, every rate and the doubts. It loads nothing from the network.
-pub fn page(found: &SearchReport) -> io::Result<String> {
-    let cell = |number: usize, text: &str, tag: &str| {
-        let class = if number < WORDS { " class=\"n\"" } else { "" };
-        format!("<{tag}{class}>{}</{tag}>", escaped(text))
-    };
-    let line = |cells: &[String], tag: &str| {
-        let cells = cells.iter().enumerate().map(|(number, text)| cell(number, text, tag));
-        format!("<tr>{}</tr>\n", cells.collect::<String>())
-    };
-    let head = line(&HEADER.map(str::to_owned), "th");
-    let body: String = rows(found).iter().map(|step| line(&row(step, found), "td")).collect();
-    let notes = found.doubts.iter().chain(&found.times);
-    let notes: String = notes.map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
-    let (url, slo) = (escaped(&found.url), escaped(&found.slo));
-    Ok(format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         img-src data:\">\n<meta name=\"generator\" content=\"brunt\">\n<title>{url}: {slo}</title>\n\
-         <link rel=\"icon\" href=\"data:,\">\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{url}</h1>\n<p class=\"answer\">{}</p>\n<div class=\"still\">{}</div>\n\
-         <div class=\"scroll\"><table>\n<thead>{head}</thead>\n<tbody>\n{body}</tbody>\n</table></div>\n\
-         <h2>Doubts</h2>\n<ul class=\"notes\">\n{notes}</ul>\n</main>\n</body>\n</html>\n",
-        escaped(&closing(found)),
-        curve(found)?,
-    ))
 }

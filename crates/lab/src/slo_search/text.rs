@@ -174,7 +174,7 @@ p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit l
 note: one start of the target was measured
 ";
         assert_eq!(text(&found), expected);
-        let page = super::super::page(&found).unwrap();
+        let page = super::super::page(&found, &[]).unwrap();
         for part in ["p99&lt;6ms holds up to 12.5k", "<svg role=\"img\"", "<td>holds, confirmed</td>", "<li>one start"]
         {
             assert!(page.contains(part), "{part}");

@@ -1,10 +1,13 @@
 //! The HTML page: its contents and, in a real browser, drawing, tooltips and sorting.
 
+mod axe;
 mod browser;
 mod keys;
 #[path = "../charts/model.rs"]
 #[allow(dead_code, reason = "the charts' tests use the rest")]
 mod model;
+mod one_load;
+mod others;
 mod scene;
 mod size;
 mod together;

@@ -74,6 +74,7 @@ impl Args {
             let message = "no bound: say what fails, as --fail-if 'cost>5%&1us' or --fail-if 'p99>10%&1ms'";
             return Err(Error::Usage(message.to_owned()));
         }
+        self.judging.check()?;
         let repository = Repository::of(&env::current_dir()?)?;
         let commit = repository.commit(&self.base)?;
         // Errors of the plan come before the builds.
@@ -104,7 +105,7 @@ impl Args {
             comparison => comparison?,
         };
         let code = if is_good { ExitCode::Good } else { ExitCode::Failed };
-        self.judging.conclude("brunt ci", &comparison, begun.elapsed(), code)
+        self.judging.conclude("brunt ci", &comparison, &[out], begun.elapsed(), code)
     }
 
     /// Builds both versions; returns their binaries.

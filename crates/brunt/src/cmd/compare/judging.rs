@@ -4,8 +4,10 @@ use crate::cmd::ci::{Check, CiFlags, Outcome};
 use crate::cmd::{report_crossed, share, stdout};
 use brunt_lab::Error;
 use brunt_lab::compare::{self, Bound, Comparison, Pair};
+use brunt_lab::report::page_of_comparison;
 use brunt_results::ExitCode;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
@@ -23,6 +25,9 @@ pub(in crate::cmd) struct Judging {
     /// Print the comparison as JSON
     #[arg(long)]
     json: bool,
+    /// Write the comparison as one self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     ci: CiFlags,
     /// Exit with 0 even if most trials are not trustworthy
@@ -35,14 +40,22 @@ fn margin(text: &str) -> Result<f64, String> {
 }
 
 impl Judging {
-    /// Prints the comparison. `code` is that of the measurement, `took` its length, `command` the name of the suite.
+    /// Tests that the page can be written, before anything is measured.
+    pub(in crate::cmd) fn check(&self) -> Result<(), Error> {
+        stdout::check_writable(self.html.as_deref())
+    }
+
+    /// Prints the comparison of `sources`, which are directories or pages. `code` is that of the measurement, `took` its
+    /// length, `command` the name of the suite.
     pub(in crate::cmd) fn conclude(
         &self,
         command: &str,
         comparison: &Comparison,
+        sources: &[PathBuf],
         took: Duration,
         code: ExitCode,
     ) -> Result<ExitCode, Error> {
+        stdout::write_page(self.html.as_deref(), || page_of_comparison(comparison, sources))?;
         stdout::print_as(self.json, comparison, compare::text)?;
         let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(comparison)));
         let undecided = self.fail_if.iter().flat_map(|bound| bound.undecided(comparison));

@@ -4,7 +4,9 @@ use super::{Args, options, proxy, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::{status_line::StatusLine, stdout};
 use brunt_lab::Error;
+use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
+use brunt_lab::report::page_of_load_comparison as page_of_load;
 use brunt_lab::slices::analysis::{self, Progress, SlicedLoad};
 use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
@@ -13,6 +15,7 @@ use brunt_meter::slice::ServerCpu;
 use brunt_results::{ExitCode, Span, directory::Directory};
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -35,6 +38,9 @@ pub(super) struct Comparison {
     /// Length of a slice; longer where replies are few [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "compare", help_heading = HEADING)]
     slice: Option<Span>,
+    /// Write the comparison as one self-contained HTML page
+    #[arg(long, value_name = "FILE", requires = "compare", help_heading = HEADING)]
+    html: Option<PathBuf>,
 }
 
 const HEADING: &str = "Comparison";
@@ -64,6 +70,7 @@ impl Args {
             return usage(format!("{flag} and --compare: leave one of them out"));
         }
         self.comparison.slice.map_or(Ok(()), crate::cmd::check_slice)?;
+        stdout::check_writable(self.comparison.html.as_deref())?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let sessions = Sessions { stop: stop.clone() };
         let allowed = brunt_meter::environment::cpus_allowed();
@@ -120,6 +127,11 @@ impl Args {
     }
 
     fn show(&self, comparison: &LoadComparison, slices: &[Slice]) -> Result<(), Error> {
+        let page = || {
+            let command = crate::cmd::run::command().join(" ");
+            page_of_load(&compare::of_load(comparison, slices), vec![("measured by".to_owned(), command)])
+        };
+        stdout::write_page(self.comparison.html.as_deref(), page)?;
         match &self.json {
             Some(path) if path.as_os_str() == "-" => return stdout::print_as(true, comparison, |_| String::new()),
             Some(path) => {

@@ -6,18 +6,18 @@ use brunt_lab::run_directory::RunDirectory;
 use brunt_results::directory::Directory;
 use std::path::Path;
 
-/// The results in a directory, of a run or of one load.
-pub(in crate::cmd) fn store(dir: &Path) -> Result<RunDirectory, Error> {
+/// The results in a directory, of a run or of one load. An error calls it `named`.
+pub(in crate::cmd) fn store(dir: &Path, named: &Path) -> Result<RunDirectory, Error> {
     match RunDirectory::at(dir).experiment()? {
         Some(_) => Ok(RunDirectory::at(dir)),
         None if Directory::open(dir).is_complete() => Ok(RunDirectory::of_load(dir)),
-        None => Err(no_results(dir)),
+        None => Err(no_results(named)),
     }
 }
 
 /// The page that `brunt report DIR --html` writes.
 pub(in crate::cmd) fn page(dir: &Path) -> Result<String, Error> {
-    let store = store(dir)?;
+    let store = store(dir, dir)?;
     let report = report::read_from(&store)?;
     let run = Run { name: String::new(), report: &report, store: &store, place: String::new() };
     Ok(report::page_of_runs(&[run])?)

@@ -183,7 +183,13 @@ mod tests {
 
     #[test]
     fn fields_are_the_words_of_the_command_in_its_order() {
-        let pairs = [("rate", "5k"), ("url", " http://h/a b "), ("steady", "on"), ("header", "A: b\r\n\r\nC: it's\n"), ("body", "")];
+        let pairs = [
+            ("rate", "5k"),
+            ("url", " http://h/a b "),
+            ("steady", "on"),
+            ("header", "A: b\r\n\r\nC: it's\n"),
+            ("body", ""),
+        ];
         assert_eq!(made(&pairs).unwrap(), r"brunt load 'http://h/a b' -R 5k --steady -H 'A: b' -H 'C: it'\''s'");
     }
 
@@ -196,7 +202,8 @@ mod tests {
             ("header", "Authorization: Bearer x", "as a file"),
             ("header", "A: b\nCOOKIE : x", "as a file"),
         ] {
-            let why = made(&[("url", "http://h/"), (name, value)].map(|(n, v)| if n == name { (n, value) } else { (n, v) }));
+            let why =
+                made(&[("url", "http://h/"), (name, value)].map(|(n, v)| if n == name { (n, value) } else { (n, v) }));
             let why = why.unwrap_err();
             assert!(why.contains(words) && !why.contains("Bearer"), "{why}");
         }

@@ -49,7 +49,10 @@ impl Results {
 
     pub fn below(root: &Path, started: Option<PathBuf>) -> Result<Self, Error> {
         let unusable = |why: String| {
-            Error::Usage(format!("{}: {why}: name a directory with results of brunt run or brunt load --out", root.display()))
+            Error::Usage(format!(
+                "{}: {why}: name a directory with results of brunt run or brunt load --out",
+                root.display()
+            ))
         };
         let root = root.canonicalize().map_err(|error| unusable(error.to_string()))?;
         if !root.is_dir() {

@@ -208,7 +208,11 @@ impl Site {
 
     fn start(&self, values: &Pairs) -> Response {
         let Some(jobs) = &self.jobs else {
-            return self.message(403, "Not allowed", "Loads can be started from here only with brunt ui --allow-start.");
+            return self.message(
+                403,
+                "Not allowed",
+                "Loads can be started from here only with brunt ui --allow-start.",
+            );
         };
         let started = form::words(values).and_then(|words| {
             check(&words).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! Line charts: a figure over a swept value, one line per target, in one plot or in two of the same scale. Bar charts: one bar
 //! per target, grouped by load.
 
-use super::{axis::Axis, heat::Heat, metric::Metric, ratios::Ratios, scale::Scale};
+use super::{axis::Axis, heat::Heat, knee::Knee, metric::Metric, ratios::Ratios, scale::Scale};
 use crate::report::timeline::Timeline;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,7 @@ pub enum Body {
     Bars(Bars),
     Ratios(Ratios),
     Heat(Heat),
+    Knee(Knee),
     Timeline(Timeline),
 }
 

@@ -17,8 +17,8 @@ pub struct Ratios {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatioGroup {
     pub heading: String,
-    /// The figures of the two panels.
-    pub figures: [String; 2],
+    /// The figures of the panels.
+    pub figures: Vec<String>,
     pub rows: Vec<RatioRow>,
 }
 
@@ -27,8 +27,8 @@ pub struct RatioRow {
     /// Index of the target, which determines its colour and marker.
     pub number: usize,
     pub name: String,
-    /// Of the figure that says which target is faster, and of CPU time a request.
-    pub marks: [Option<RatioMark>; 2],
+    /// One a panel: of the figure that says which target is faster, and of CPU time a request.
+    pub marks: Vec<Option<RatioMark>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -59,8 +59,7 @@ pub fn ratio_charts(report: &Report, targets: &[String]) -> Vec<(String, Ratios)
     let count = parts.len();
     let chart = |(index, groups): (usize, Vec<RatioGroup>)| {
         let part = if count > 1 { format!(", part {} of {count}", index + 1) } else { String::new() };
-        let scale = RatioScale::of(&groups, first.margin);
-        (format!("Ratio to {}{part}", first.baseline), Ratios { margin: first.margin, scale, groups })
+        (format!("Ratio to {}{part}", first.baseline), Ratios::new(first.margin, groups))
     };
     parts.into_iter().enumerate().map(chart).collect()
 }
@@ -72,11 +71,11 @@ fn group(report: &Report, load: &LoadComparison, targets: &[String]) -> Option<R
         .map(|target| RatioRow {
             number: targets.iter().position(|name| *name == target.target).unwrap_or(0),
             name: target.target.clone(),
-            marks: [main_ratio(&target.ratios), target.ratio(Figure::Cost)].map(|ratio| ratio.map(mark)),
+            marks: [main_ratio(&target.ratios), target.ratio(Figure::Cost)].map(|ratio| ratio.map(mark)).into(),
         })
         .collect();
     let main = load.targets.iter().find_map(|target| main_ratio(&target.ratios))?;
-    let figures = [main.figure, Figure::Cost].map(|figure| figure.name().to_owned());
+    let figures = [main.figure, Figure::Cost].map(|figure| figure.name().to_owned()).into();
     Some(RatioGroup { heading, figures, rows })
 }
 
@@ -86,6 +85,10 @@ fn mark(ratio: &Ratio) -> RatioMark {
 }
 
 impl Ratios {
+    pub fn new(margin: f64, groups: Vec<RatioGroup>) -> Self {
+        Self { margin, scale: RatioScale::of(&groups, margin), groups }
+    }
+
     pub fn description(&self) -> String {
         let row = |group: &RatioGroup, row: &RatioRow| {
             let marks = row.marks.iter().zip(&group.figures);

@@ -1,7 +1,8 @@
 //! Data of the page's script, as JSON: every row with its figures, intervals, verdicts, trials and machines. Charts refer to
 //! rows by index.
 
-use super::detail::{TimeSeries, odds, significant, spectrum, time_series};
+use super::detail::{TimeSeries, Times, odds, significant, time_series, times};
+use super::heat::HeatMap;
 use super::{FAILED, views::View};
 use crate::report::differences::Differences;
 use crate::report::tables::columns::varying;
@@ -75,7 +76,12 @@ pub struct RowData {
     machines: Vec<usize>,
     spectrum: Vec<f64>,
     seconds: Option<TimeSeries>,
+    /// Only where the page has few rows.
+    heat: Option<HeatMap>,
 }
+
+/// Rows beyond which a page has no heat maps: each is up to 6 KB.
+const MOST_HEATS: usize = 24;
 
 /// A verdict other than `ok`, with the reason and remedy of the first of its repeats.
 #[derive(Debug, Serialize)]
@@ -98,7 +104,10 @@ pub fn page_data<'a>(report: &Report, runs: &[Run], views: &'a [View], is_runnin
         let target = targets.iter().position(|name| *name == row.cell.target).unwrap_or(0);
         row_data(row, &runs[row.run], target, load, &mut shared)
     });
-    let rows = rows.collect();
+    let mut rows: Vec<RowData> = rows.collect();
+    if rows.len() > MOST_HEATS {
+        rows.iter_mut().for_each(|row| row.heat = None);
+    }
     let odds = odds().collect();
     let (shapes, colours) = (charts::SHAPES.as_slice(), charts::COLOURS.len());
     let rounds = rounds(report, &targets);
@@ -133,6 +142,7 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
     let range = figures.rate.filter(|_| row.done > 1).map(|rate| Interval { low: rate.low, high: rate.high });
     let (server, client) = (&cell.placement.server, &cell.placement.client);
     let failed = Some((FAILED, row.failures.len())).filter(|(_, count)| *count > 0);
+    let Times { spectrum, heat } = times(row, run.store);
     let figure = |value: Option<f64>| value.map(|value| significant(value, 5));
     let ends = |interval: Option<Interval>| interval.map(|i| (significant(i.low, 5), significant(i.high, 5)));
     RowData {
@@ -157,8 +167,9 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
         issues: issues(row, &mut shared.remedies),
         trials: trials(row, &envs),
         machines: own,
-        spectrum: spectrum(row, run.store),
+        spectrum,
         seconds: time_series(row, run.store),
+        heat,
     }
 }
 

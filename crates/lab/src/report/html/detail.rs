@@ -1,10 +1,12 @@
 //! Details of a row. Its response time distribution: the histograms of its repeats added, read at percentiles spaced evenly
-//! on a logarithmic scale towards the slow end. Its time series: `series.jsonl` of the repeat with the median throughput.
+//! on a logarithmic scale towards the slow end; its heat map over time. Its time series: `series.jsonl` of the repeat with the median throughput.
 
+use super::heat::{Heat, HeatMap};
 use crate::{report::Row, run_directory::RunDirectory, stats::supports_quantile};
 use brunt_results::{hlog, latency::new_histogram};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::{BufRead, BufReader};
 
 /// Percentiles per decade of requests.
 const STEPS: u32 = 8;
@@ -19,23 +21,43 @@ pub fn odds() -> impl Iterator<Item = f64> {
     })
 }
 
-/// Microseconds at each percentile with enough requests beyond it; empty if no repeat has a log.
-pub fn spectrum(row: &Row, store: &RunDirectory) -> Vec<f64> {
-    let mut sum = new_histogram();
+/// Response times of a row.
+#[derive(Debug, Default)]
+pub struct Times {
+    /// Microseconds at each percentile with enough requests beyond it, all repeats added; empty if no repeat has a log.
+    pub spectrum: Vec<f64>,
+    /// Of the repeat with the median throughput.
+    pub heat: Option<HeatMap>,
+}
+
+/// Reads the logs of all repeats, an interval at a time.
+pub fn times(row: &Row, store: &RunDirectory) -> Times {
+    let (mut sum, mut heat) = (new_histogram(), Heat::default());
+    let median = median_repeat(row);
     for repeat in row.rates.keys() {
-        let log = fs::read(store.trial(row.cell.id(), *repeat).join("latency.hlog"));
-        let Ok(values) = log.map_err(|e| e.to_string()).and_then(|log| hlog::distribution(&log, "response")) else {
-            continue;
-        };
-        if sum.add(&values).is_err() {
-            return Vec::new();
+        let Ok(log) = fs::read(store.trial(row.cell.id(), *repeat).join("latency.hlog")) else { continue };
+        let is_median = Some(*repeat) == median;
+        let read = hlog::each(&log, "response", |interval| {
+            if is_median {
+                heat.add(&interval);
+            }
+            sum.add(&interval.values).map_err(|error| format!("{error:?}"))
+        });
+        if read.is_err() {
+            return Times::default();
         }
     }
     let count = sum.len() as f64;
-    odds()
-        .take_while(|odds| supports_quantile(count, 1.0 / odds))
-        .map(|odds| significant(sum.value_at_quantile(1.0 - 1.0 / odds) as f64 / 1e3, 4))
-        .collect()
+    let supported = odds().take_while(|odds| supports_quantile(count, 1.0 / odds));
+    let spectrum = supported.map(|odds| significant(sum.value_at_quantile(1.0 - 1.0 / odds) as f64 / 1e3, 4)).collect();
+    Times { spectrum, heat: heat.map() }
+}
+
+/// The repeat whose throughput is nearest to the median.
+fn median_repeat(row: &Row) -> Option<u32> {
+    let median = row.figures.rate?.median;
+    let distance = |rate: &f64| (rate - median).abs();
+    row.rates.iter().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1))).map(|(repeat, _)| *repeat)
 }
 
 /// Rounds to a count of significant digits. Histograms hold three, rates and CPU times no more than five.
@@ -74,12 +96,11 @@ struct Line {
 
 /// Reads the series; `None` if there is none.
 pub fn time_series(row: &Row, store: &RunDirectory) -> Option<TimeSeries> {
-    let median = row.figures.rate?.median;
-    let distance = |rate: &f64| (rate - median).abs();
-    let (&repeat, _) = row.rates.iter().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))?;
-    let text = fs::read_to_string(store.trial(row.cell.id(), repeat).join("series.jsonl")).ok()?;
-    // Skips lines truncated by a crash.
-    let all: Vec<Line> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let repeat = median_repeat(row)?;
+    let file = fs::File::open(store.trial(row.cell.id(), repeat).join("series.jsonl")).ok()?;
+    // A line at a time: those of a day are large. Skips lines truncated by a crash.
+    let lines = BufReader::new(file).lines().map_while(Result::ok);
+    let all: Vec<Line> = lines.filter_map(|line| serde_json::from_str(&line).ok()).collect();
     let begins = std::iter::once(0.0).chain(all.iter().map(|line| line.at_s));
     let lengths: Vec<f64> = all.iter().zip(begins).map(|(line, begin)| line.at_s - begin).collect();
     let warm = all.iter().filter(|line| line.warmup).map(|line| line.at_s).fold(0.0, f64::max);

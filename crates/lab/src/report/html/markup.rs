@@ -1,11 +1,12 @@
 //! The page's body: header, legend, cards, tables, notes.
 
+use super::document::{self, commands, header, list};
 use super::{FAILED, data::PageData, ratios::comparison, views::View};
 use crate::format::{escaped, plural};
-use crate::report::charts::{Bar, Bars, Body, COLOURS, Chart, Metric, SHAPES};
+use crate::report::charts::{self, Bar, Bars, Body, COLOURS, Chart, Lines, Metric, SHAPES};
 use crate::report::tables::columns::{Column, columns};
-use crate::report::tables::{Selection, selections};
-use crate::report::{Report, Row, Run, answers::answers, notes};
+use crate::report::tables::{RenderedTable, Selection, by_name, selections};
+use crate::report::{Report, Row, Run, answers::first_lines, notes};
 use crate::run_directory::CHARTS_FOLDER;
 
 use brunt_results::verdict::Kind;
@@ -21,15 +22,9 @@ pub fn body(
     room: usize,
 ) -> io::Result<String> {
     let experiment = &report.experiment;
-    let mut out = format!("<header>\n<h1>{}</h1>\n", escaped(&experiment.name));
-    for (class, line) in [("lead", &experiment.description), ("faint", &notes::common(report))] {
-        if !line.is_empty() {
-            let _ = writeln!(out, "<p class=\"{class}\">{}</p>", escaped(line));
-        }
-    }
-    for line in answers(report) {
-        let _ = writeln!(out, "<p class=\"answer\">{}</p>", escaped(&line));
-    }
+    let common = notes::common(report);
+    let lines = [("lead", experiment.description.as_str()), ("faint", &common)];
+    let mut out = format!("<header>\n{}", header(&experiment.name, &first_lines(report), &lines));
     out.push_str(&tally(report));
     out.push_str("</header>\n");
     if report.rows.is_empty() {
@@ -40,7 +35,9 @@ pub fn body(
         let _ = writeln!(out, "<section class=\"grid\">\n{}</section>", cards(charts, views)?);
         out.push_str(&loads(data));
         out.push_str(&tables(report, &data.targets));
+        by_name(report).for_each(|table| out.push_str(&rendered(&table)));
     }
+    out.push_str(&commands(&started(runs)));
     out.push_str("<h2>How to read it, and where it was measured</h2>\n");
     if let [run] = runs {
         out.push_str(&list(&notes::concerns(run.report)));
@@ -59,9 +56,21 @@ pub fn body(
     Ok(out)
 }
 
-fn list(lines: &[String]) -> String {
-    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-    if items.is_empty() { items } else { format!("<ul class=\"notes\">\n{items}</ul>\n") }
+/// How each target was started, and the commands that measured.
+fn started(runs: &[Run]) -> Vec<(String, String)> {
+    let mut commands = Vec::new();
+    for run in runs {
+        let experiment = &run.report.experiment;
+        let name = |name: &str| if run.name.is_empty() { name.to_owned() } else { format!("{}: {name}", run.name) };
+        for target in charts::targets(run.report) {
+            let command = run.store.command(experiment, &target);
+            commands.extend(command.map(|words| (name(&target), words.join(" "))));
+        }
+        if !experiment.command.is_empty() {
+            commands.push((name("measured by"), experiment.command.join(" ")));
+        }
+    }
+    commands
 }
 
 fn tally(report: &Report) -> String {
@@ -104,13 +113,20 @@ fn cards(charts: &[Chart], views: &[View]) -> io::Result<String> {
         if let Body::Bars(body) = &chart.body {
             out.push_str(&bar_card(chart, body));
         }
-        if let Body::Published(_) | Body::Heat(_) | Body::Timeline(_) = &chart.body {
+        if let Body::Published(_) | Body::Heat(_) | Body::Knee(_) | Body::Timeline(_) = &chart.body {
             let _ = writeln!(out, "<figure class=\"whole still\">{}</figure>", compact(&chart.svg()?));
         }
+        let is_doubted = |lines: &Lines| lines.points().any(|point| point.y.is_some() && !point.is_trusted);
+        let key = match &chart.body {
+            Body::Lines(lines) if is_doubted(lines) => {
+                "<p class=\"key\">hollow: most trials have a verdict other than ok</p>"
+            }
+            _ => "",
+        };
         for (place, view) in views.iter().enumerate().filter(|(_, view)| view.chart == number) {
             let _ = writeln!(
                 out,
-                "<figure class=\"card needs-script\" data-view=\"{place}\"><figcaption><b>{}</b><span>{}</span></figcaption><div class=\"plot\"></div></figure>",
+                "<figure class=\"card needs-script\" data-view=\"{place}\"><figcaption><b>{}</b><span>{}</span></figcaption><div class=\"plot\"></div>{key}</figure>",
                 escaped(&view.title),
                 escaped(&view.subtitle)
             );
@@ -137,7 +153,7 @@ fn loads(data: &PageData) -> String {
     };
     let of_one = "of the repeat with the median throughput";
     format!(
-        "<section class=\"needs-script\">\n<h2>Under one load</h2>\n<div class=\"picker\"><label for=\"load\">load</label><select id=\"load\" autocomplete=\"off\">{options}</select></div>\n<div class=\"grid\">\n{}{}{}{}</div>\n</section>\n",
+        "<section class=\"needs-script\">\n<h2>Under one load</h2>\n<div class=\"picker\"><label for=\"load\">load</label><select id=\"load\" autocomplete=\"off\">{options}</select></div>\n<div class=\"grid\" id=\"heats\">\n{}{}{}{}</div>\n</section>\n",
         card("spectrum", "Latency spectrum", "response time, all repeats added up, log scale"),
         card("rate", "Throughput over time", of_one),
         card("p99", "Response p99 of each second", of_one),
@@ -190,11 +206,29 @@ fn tables(report: &Report, targets: &[String]) -> String {
         if number == 0 {
             out.push_str("<label class=\"switch\"><input type=\"checkbox\" id=\"every\" autocomplete=\"off\">every figure</label>\n");
         }
-        let columns = columns(&part.rows, part.over);
+        let columns = verdict_second(columns(&part.rows, part.over));
         out.push_str(&hiding(number, &columns));
         table(&mut out, report, part, (number, title), &columns, targets);
     }
     out
+}
+
+fn rendered(of: &RenderedTable) -> String {
+    let heads: Vec<&str> = of.columns.iter().map(|column| column.header[1].as_str()).collect();
+    let row = |place: usize| of.columns.iter().map(|column| column.cells[place].clone()).collect();
+    let rows: Vec<Vec<String>> = (0..of.groups.len()).map(row).collect();
+    format!(
+        "<h2>{}</h2>\n{}",
+        escaped(&of.title),
+        document::table(&of.title, &heads, &rows, |column| of.columns[column].right)
+    )
+}
+
+/// Target and verdict before the settings.
+fn verdict_second(mut columns: Vec<Column>) -> Vec<Column> {
+    let is_target = |column: &Column| column.header[1] == "target";
+    columns.sort_by_key(|column| (!is_target(column), !column.is_verdict()));
+    columns
 }
 
 /// Hides the columns that the default table lacks until the switch is on.
@@ -219,7 +253,7 @@ fn table(
     let label = escaped(title);
     let _ = write!(
         out,
-        "<div class=\"scroll\"><table class=\"cells\" id=\"cells{number}\" aria-label=\"{label}\"><thead><tr>"
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table class=\"cells\" id=\"cells{number}\" aria-label=\"{label}\"><thead><tr>"
     );
     for column in columns {
         let name = column.header.join("\n");
@@ -234,7 +268,7 @@ fn table(
         for column in columns {
             let cell = &column.cells[index];
             let _ = match column.header[1].as_str() {
-                _ if column.is_verdict() => write!(out, "<td>{}", verdicts(row)),
+                _ if column.is_verdict() => write!(out, "<td class=w>{}", verdicts(row)),
                 "target" => {
                     let target = targets.iter().position(|name| name == cell).unwrap_or(0);
                     write!(out, "<td class=t>{}{}", marker(target), escaped(cell))
@@ -290,13 +324,6 @@ fn shapes() -> String {
     format!("<svg width=\"0\" height=\"0\" style=\"position:absolute\">{symbols}</svg>\n")
 }
 
-/// Target colours as CSS variables for a light background; the style sheet may override them for a dark one.
-pub fn colours() -> String {
-    let each = COLOURS.iter().enumerate().map(|(n, c)| format!("--t{n}:#{:02x}{:02x}{:02x};", c.0, c.1, c.2));
-    let marks = (0..COLOURS.len()).map(|n| format!(".c{n} {{ fill: var(--t{n}) }}\n"));
-    format!(":root {{ {} }}\n{}", each.collect::<String>(), marks.collect::<String>())
-}
-
 /// A bar chart in HTML and CSS; positions are percent of a track.
 fn bar_card(chart: &Chart, bars: &Bars) -> String {
     let scale = bars.scale();
@@ -330,6 +357,11 @@ fn bar_card(chart: &Chart, bars: &Bars) -> String {
                 body = track(bar, place),
             );
         }
+    }
+    if bars.bars().any(|bar| bar.value.is_some() && !bar.is_trusted) {
+        out.push_str(
+            "<p class=\"key\"><i class=\"doubtful\"></i> hatched: most trials have a verdict other than ok</p>\n",
+        );
     }
     out + "</figure>\n"
 }

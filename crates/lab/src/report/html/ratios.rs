@@ -13,7 +13,7 @@ pub fn comparison(charts: &[Chart], comparisons: &[LoadComparison]) -> String {
     let mut out = "<section class=\"comparison\">\n".to_owned();
     for chart in charts {
         if let Body::Ratios(ratios) = &chart.body {
-            out.push_str(&card(chart, ratios));
+            out.push_str(&ratio_card(&chart.title, &chart.load, ratios));
         }
     }
     out + "<figure class=\"card needs-script\" id=\"rounds\"><figcaption><b>Ratio by round</b>\
@@ -23,18 +23,20 @@ pub fn comparison(charts: &[Chart], comparisons: &[LoadComparison]) -> String {
            <div class=\"plot\"></div></figure>\n</section>\n"
 }
 
-fn card(chart: &Chart, ratios: &Ratios) -> String {
+/// A chart of ratios as a card.
+pub fn ratio_card(title: &str, subtitle: &str, ratios: &Ratios) -> String {
+    let count = ratios.groups.iter().map(|group| group.figures.len()).max().unwrap_or(1);
     let mut out = format!(
-        "<figure class=\"card ratios\"><figcaption><b>{}</b><span>{}; log scale</span></figcaption>\n",
-        escaped(&chart.title),
-        escaped(&chart.load)
+        "<figure class=\"card ratios\" style=\"--panels:{count}\"><figcaption><b>{}</b><span>{}; log scale</span></figcaption>\n",
+        escaped(title),
+        escaped(subtitle)
     );
     for group in &ratios.groups {
         if !group.heading.is_empty() {
             let _ = writeln!(out, "<h4>{}</h4>", escaped(&group.heading));
         }
-        let [main, cost] = &group.figures;
-        let _ = writeln!(out, "<div class=\"ratio names\"><span></span><span>{main}</span><span>{cost}</span></div>");
+        let figures: String = group.figures.iter().map(|figure| format!("<span>{}</span>", escaped(figure))).collect();
+        let _ = writeln!(out, "<div class=\"ratio names\"><span></span>{figures}</div>");
         for row in &group.rows {
             let tracks: String = row.marks.iter().map(|mark| track(mark.as_ref(), ratios)).collect();
             let _ = writeln!(
@@ -50,8 +52,8 @@ fn card(chart: &Chart, ratios: &Ratios) -> String {
         format!("<em style=\"left:{:.1}%\">{label}</em>", ratios.scale.place(ratio) * 100.0)
     };
     let ticks: String = ratios.scale.ticks().into_iter().map(tick).collect();
-    let axis = format!("<span class=\"scale\">{ticks}</span>");
-    let _ = writeln!(out, "<div class=\"ratio axis\"><span></span>{axis}{axis}</div>");
+    let axis = format!("<span class=\"scale\">{ticks}</span>").repeat(count);
+    let _ = writeln!(out, "<div class=\"ratio axis\"><span></span>{axis}</div>");
     out + "</figure>\n"
 }
 

@@ -6,7 +6,7 @@ use super::{
     marker, text,
 };
 use crate::format::time;
-use crate::report::charts::Scale;
+use crate::report::charts::{Knee, KneePoint, Mark, Scale};
 use brunt_results::Rate;
 use plotters::prelude::{Color, PathElement, Rectangle};
 use std::io;
@@ -21,79 +21,41 @@ const RIGHT: i32 = WIDTH - MARGIN;
 /// Distance of the outermost points from the frame.
 const INSET: i32 = 14;
 
-/// What is known of a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    Holds,
-    Breaks,
-    Unclear,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KneePoint {
-    /// Requests a second.
-    pub offered: f64,
-    pub answered: f64,
-    pub time_us: Option<f64>,
-    pub mark: Mark,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Knee {
-    pub title: String,
-    pub subtitle: String,
-    /// Name of the figure that is shown, such as `p99`.
-    pub figure: String,
-    /// Its bound, if the SLO has one.
-    pub bound_us: Option<f64>,
-    /// In the order of their rates.
-    pub points: Vec<KneePoint>,
-    /// Highest rate that holds, and lowest that breaks.
-    pub interval: (Option<f64>, Option<f64>),
-}
-
 impl Knee {
-    pub fn svg(&self) -> io::Result<String> {
-        let titles = Titles {
-            title: &self.title,
-            subtitle: &self.subtitle,
-            footer: "blue circle: holds; orange square: breaks; hollow: unclear; band: where the limit lies",
-            description: self.description(),
-        };
-        frame(&titles, 2 * (HEADING_HEIGHT + PLOT_HEIGHT) + GAP + AXIS_HEIGHT + LEGEND_HEIGHT, |area, top| {
-            let rates = Scale::fitting(&self.points.iter().map(|point| point.offered).collect::<Vec<_>>());
-            let times = self.points.iter().filter_map(|point| point.time_us).chain(self.bound_us);
-            let times = Scale::fitting(&times.collect::<Vec<_>>());
-            let below = top + HEADING_HEIGHT + PLOT_HEIGHT + GAP;
-            let latency = Plot { top: top + HEADING_HEIGHT, x: &rates, y: &times };
-            text(area, (MARGIN, top + 10), &format!("{} response time", self.figure), HEADING, HPos::Left)?;
-            latency.ground(area, self, |us| time(Some(us)))?;
-            if let Some(bound) = self.bound_us {
-                let y = latency.y(bound);
-                line(area, (LEFT, y), (RIGHT, y), colour(1), 1)?;
-            }
-            latency.series(area, &self.points, |point| point.time_us)?;
-
-            let answered: Vec<f64> = self.points.iter().flat_map(|point| [point.answered, point.offered]).collect();
-            let answered = Scale::fitting(&answered);
-            let throughput = Plot { top: below + HEADING_HEIGHT, x: &rates, y: &answered };
-            text(area, (MARGIN, below + 10), "answered requests/s; grey: offered", HEADING, HPos::Left)?;
-            throughput.ground(area, self, |rate| Rate(rate).to_string())?;
-            let offered = self.points.iter().map(|point| throughput.at(point.offered, point.offered));
-            area.draw(&PathElement::new(offered.collect::<Vec<_>>(), LINE.stroke_width(1)))?;
-            throughput.series(area, &self.points, |point| Some(point.answered))?;
-            throughput.axis(area)
-        })
+    /// A file with the curve alone.
+    pub fn svg(&self, title: &str, subtitle: &str, footer: &str) -> io::Result<String> {
+        let titles = Titles { title, subtitle, footer, description: self.description() };
+        frame(&titles, height(), |area, top| draw(self, area, top))
     }
+}
 
-    fn description(&self) -> String {
-        let point = |point: &KneePoint| {
-            let rate = Rate(point.offered);
-            format!("{} {} at {rate}/s, {}", self.figure, time(point.time_us), Rate(point.answered.round()))
-        };
-        let points: Vec<String> = self.points.iter().map(point).collect();
-        format!("{}; answered rates after the commas.", points.join("; "))
+pub(super) fn height() -> i32 {
+    2 * (HEADING_HEIGHT + PLOT_HEIGHT) + GAP + AXIS_HEIGHT + LEGEND_HEIGHT
+}
+
+pub(super) fn draw(knee: &Knee, area: &Area, top: i32) -> Drawn {
+    let rates = Scale::fitting(&knee.points.iter().map(|point| point.offered).collect::<Vec<_>>());
+    let times = knee.points.iter().filter_map(|point| point.time_us).chain(knee.bound_us);
+    let times = Scale::fitting(&times.collect::<Vec<_>>());
+    let below = top + HEADING_HEIGHT + PLOT_HEIGHT + GAP;
+    let latency = Plot { top: top + HEADING_HEIGHT, x: &rates, y: &times };
+    text(area, (MARGIN, top + 10), &format!("{} response time", knee.figure), HEADING, HPos::Left)?;
+    latency.ground(area, knee, |us| time(Some(us)))?;
+    if let Some(bound) = knee.bound_us {
+        let y = latency.y(bound);
+        line(area, (LEFT, y), (RIGHT, y), colour(1), 1)?;
     }
+    latency.series(area, &knee.points, |point| point.time_us)?;
+
+    let answered: Vec<f64> = knee.points.iter().flat_map(|point| [point.answered, point.offered]).collect();
+    let answered = Scale::fitting(&answered);
+    let throughput = Plot { top: below + HEADING_HEIGHT, x: &rates, y: &answered };
+    text(area, (MARGIN, below + 10), "answered requests/s; grey: offered", HEADING, HPos::Left)?;
+    throughput.ground(area, knee, |rate| Rate(rate).to_string())?;
+    let offered = knee.points.iter().map(|point| throughput.at(point.offered, point.offered));
+    area.draw(&PathElement::new(offered.collect::<Vec<_>>(), LINE.stroke_width(1)))?;
+    throughput.series(area, &knee.points, |point| Some(point.answered))?;
+    throughput.axis(area)
 }
 
 /// A plot and its scales.
@@ -184,10 +146,10 @@ mod tests {
                 offered: *offered, answered: offered * 0.9, time_us: *time_us, mark: marks[index % 3],
             });
             let knee = Knee {
-                title: "<p99>".into(), subtitle: "a & b".into(), figure: "p99".into(), bound_us,
+                figure: "p99".into(), bound_us,
                 points: points.collect(), interval: (low, low.map(|low| low * 1.03)),
             };
-            let svg = knee.svg().unwrap();
+            let svg = knee.svg("<p99>", "a & b", "c").unwrap();
             prop_assert!(svg.starts_with("<svg role=\"img\"") && svg.trim_end().ends_with("</svg>"));
             prop_assert!(svg.contains("&lt;p99&gt;") && !svg.contains("NaN"));
         }

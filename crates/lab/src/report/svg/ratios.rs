@@ -1,4 +1,4 @@
-//! Drawing of ratios to the baseline: two panels, a dot and a whisker a target.
+//! Drawing of ratios to the baseline: a panel for each figure, a dot and a whisker a target.
 
 use super::{
     Area, Drawn, FAINT, FAINT_INK, GRID, HEADING, HPos, INK, LABEL, LINE, MARGIN, RADIUS, WIDTH, line, marker, text,
@@ -30,8 +30,10 @@ pub fn draw(ratios: &Ratios, area: &Area, top: i32) -> Drawn {
     let marks = rows().flat_map(|row| row.marks.iter().flatten());
     let labels = marks.map(|mark| LABEL.width(&mark.label)).max().unwrap_or(0).min(WIDTH / 5);
     let left = MARGIN + names + 10;
-    let each = (WIDTH - MARGIN - left) / 2;
-    let panels: [Panel; 2] = [0, 1].map(|number| (left + number * each, left + (number + 1) * each - labels - 20));
+    let count = ratios.groups.iter().map(|group| group.figures.len()).max().unwrap_or(1).max(1) as i32;
+    let each = (WIDTH - MARGIN - left) / count;
+    let panel = |number: i32| (left + number * each, left + (number + 1) * each - labels - 20);
+    let panels: Vec<Panel> = (0..count).map(panel).collect();
     let mut y = top;
     for group in &ratios.groups {
         draw_group(group, ratios, area, &panels, names, y)?;
@@ -49,7 +51,7 @@ fn place(ratios: &Ratios, (left, right): Panel, ratio: f64) -> i32 {
     left + (ratios.scale.place(ratio) * f64::from(right - left)).round() as i32
 }
 
-fn draw_group(group: &RatioGroup, ratios: &Ratios, area: &Area, panels: &[Panel; 2], names: i32, top: i32) -> Drawn {
+fn draw_group(group: &RatioGroup, ratios: &Ratios, area: &Area, panels: &[Panel], names: i32, top: i32) -> Drawn {
     let mut y = top;
     if !group.heading.is_empty() {
         let heading = HEADING.cut(&group.heading, WIDTH - 2 * MARGIN);

@@ -67,6 +67,7 @@ function wordsOf(series, isPlaced, xFigure, yFigure) {
 //   x: { figure, or name, tick and unit; isLog, fromZero, ticks, label },  y: { figure, isLog },
 //   series: [{ target, dash, points: [{ x, y, range, isTrusted, row }] }],
 //   isDots: no lines,  band: [low, high] around 1,  breaks: values of x with a line,
+//   points with a shade are cells of a heat map, as wide as the width of their series,  words: the text alternative,
 //   offered: whether x is the value to reach,  warmup: its end,  isBare: no markers,  describe(point, series)
 // }
 function plot(host, spec) {
@@ -76,10 +77,11 @@ function plot(host, spec) {
   const visible = () => spec.series.filter((series) => !hidden.has(series.target));
   const byX = new Map();
   spec.series.forEach((series) => series.points.filter(isPlaced).forEach((p) => byX.set(p.x, p.y)));
+  if (byX.size && spec.x.ends) spec.x.ends.forEach((x) => byX.set(x, byX.get(x) ?? null));
   const xs = [...byX.keys()].sort((a, b) => a - b);
   if (xs.length === 0) return;
   host.setAttribute('role', 'img');
-  host.setAttribute('aria-label', wordsOf(spec.series, isPlaced, xFigure, yFigure));
+  host.setAttribute('aria-label', spec.words || wordsOf(spec.series, isPlaced, xFigure, yFigure));
 
   // Visible range of x; uPlot requests it before that of y.
   let [min, max] = [0, 0];
@@ -135,7 +137,22 @@ function plot(host, spec) {
     ctx.stroke();
   };
 
+  function drawCells(u, series) {
+    const ctx = u.ctx;
+    ctx.fillStyle = targetColour(series.target);
+    series.points.forEach((p) => {
+      const [left, right] = [-0.5, 0.5].map((part) => u.valToPos(p.x + part * series.width, 'x', true));
+      const [bottom, top] = p.range.map((y) => u.valToPos(y, 'y', true));
+      ctx.globalAlpha = 0.1 + (0.9 * p.shade) / (SHADES.length - 1);
+      // Whole pixels: cells touch, and do not overlap.
+      const [x, y] = [Math.round(left), Math.round(top)];
+      ctx.fillRect(x, y, Math.max(Math.round(right) - x, 1), Math.max(Math.round(bottom) - y, 1));
+    });
+    ctx.globalAlpha = 1;
+  }
+
   function drawSeries(u, series, ratio) {
+    if (series.width) return drawCells(u, series);
     const ctx = u.ctx;
     ctx.globalAlpha = focused == null || focused === series.target ? 1 : 0.12;
     ctx.strokeStyle = targetColour(series.target);

@@ -119,6 +119,7 @@ function bindLoads() {
     shown = [
       drawSpectrum(host('spectrum'), rows),
       ...['rate', 'p99', 'cpu'].map((key) => drawSeconds(host(key), rows, key)),
+      ...drawHeats(rows),
     ];
     document.querySelectorAll('[data-detail]').forEach((card) => {
       card.classList.toggle('empty', !card.querySelector('.uplot'));

@@ -1,0 +1,121 @@
+//! Parts of the load of a row: its named requests, and the steps of a rate that changes. They are those of the repeat with the
+//! median throughput: percentiles are not averaged.
+
+use super::charts::{KNEE_FACTOR, KneePoint, Mark};
+use super::tables::RenderedTable;
+use super::tables::columns::Column;
+use crate::format::{self, time};
+use crate::stats::{median, supported};
+use brunt_results::RunResult;
+use brunt_results::judge::RATE_TOLERANCE;
+use brunt_results::result::{Named, PartFigures, Step};
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parts {
+    pub names: Vec<Named>,
+    pub steps: Vec<Step>,
+}
+
+/// Fewer steps make no curve.
+const LEAST_STEPS: usize = 3;
+
+/// Where latency over the offered rate turns up: between the last rate that the target keeps up with and the next one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepKnee {
+    pub keeps_up: Option<f64>,
+    pub falls_behind: Option<f64>,
+}
+
+impl StepKnee {
+    pub fn words(&self) -> String {
+        let rate = |rate: f64| format::throughput(Some(rate));
+        match (self.keeps_up, self.falls_behind) {
+            (Some(low), Some(high)) => format!("knee between {} and {} offered", rate(low), rate(high)),
+            (Some(low), None) => format!("no knee up to {} offered", rate(low)),
+            (None, Some(high)) => format!("knee below {} offered", rate(high)),
+            (None, None) => "no knee".to_owned(),
+        }
+    }
+}
+
+impl Parts {
+    /// Of the result whose rate is nearest to the median.
+    pub fn of(results: &[Box<RunResult>]) -> Self {
+        let Some(middle) = median(results.iter().map(|result| Some(result.requests.rate))) else {
+            return Self::default();
+        };
+        let distance = |result: &RunResult| (result.requests.rate - middle).abs();
+        let nearest = results.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map_or(Self::default(), |result| Self { names: result.names.clone(), steps: result.steps.clone() })
+    }
+
+    /// The steps by offered rate, if they make a curve.
+    fn curve(&self) -> Option<Vec<&Step>> {
+        let mut steps: Vec<&Step> = self.steps.iter().filter(|step| step.offered_rate > 0.0).collect();
+        steps.sort_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate));
+        let is_swept = steps.first().zip(steps.last()).is_some_and(|(a, b)| a.offered_rate < b.offered_rate);
+        (steps.len() >= LEAST_STEPS && is_swept).then_some(steps)
+    }
+
+    /// Whether the target keeps up in each of these steps: it answers what is offered, and its p99 is below
+    /// [`KNEE_FACTOR`] times the median p99 of the lower half.
+    fn kept(steps: &[&Step]) -> Vec<bool> {
+        let low = median(steps[..steps.len().div_ceil(2)].iter().map(|step| step.figures.response.p99_us));
+        let is_kept = |step: &&Step| {
+            let answers = step.figures.rate >= step.offered_rate * (1.0 - RATE_TOLERANCE);
+            let is_slow = low.zip(step.figures.response.p99_us).is_some_and(|(low, p99)| p99 > KNEE_FACTOR * low);
+            answers && !is_slow
+        };
+        steps.iter().map(is_kept).collect()
+    }
+
+    /// One bad step with good ones above it is a disturbance, not the knee.
+    pub fn knee(&self) -> Option<StepKnee> {
+        let steps = self.curve()?;
+        let beyond = Self::kept(&steps).iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
+        let rate = |place: usize| steps.get(place).map(|step| step.offered_rate);
+        Some(StepKnee { keeps_up: beyond.checked_sub(1).and_then(rate), falls_behind: rate(beyond) })
+    }
+
+    /// Points of the curve of p99 and answered rate over the offered rate; empty without a curve.
+    pub fn points(&self) -> Vec<KneePoint> {
+        let Some(steps) = self.curve() else { return Vec::new() };
+        let point = |(step, kept): (&&Step, bool)| KneePoint {
+            offered: step.offered_rate,
+            answered: step.figures.rate,
+            time_us: step.figures.response.p99_us,
+            mark: if kept { Mark::Holds } else { Mark::Breaks },
+        };
+        steps.iter().zip(Self::kept(&steps)).map(point).collect()
+    }
+
+    /// Figures by name as a table; `None` without names.
+    pub(super) fn by_name(&self, title: String) -> Option<RenderedTable> {
+        let figures = |of: &Named| {
+            let PartFigures { completed, failed, rate, response, .. } = &of.figures;
+            let us = |quantile: f64, us: Option<f64>| time(supported(response, quantile, us));
+            [
+                of.name.clone(),
+                completed.to_string(),
+                failed.to_string(),
+                format::three_digits(Some(*rate)),
+                us(0.5, response.p50_us),
+                us(0.95, response.p95_us),
+                us(0.99, response.p99_us),
+                us(0.999, response.p999_us),
+                time(response.max_us),
+            ]
+        };
+        const HEADS: [&str; 9] = ["by name", "requests", "failed", "req/s", "p50", "p95", "p99", "p99.9", "max"];
+        let rows: Vec<[String; 9]> = self.names.iter().map(figures).collect();
+        let column = |(place, head): (usize, &&str)| Column {
+            header: [String::new(), (*head).to_owned()],
+            right: place > 0,
+            weight: 0,
+            is_default: true,
+            cells: rows.iter().map(|row| row[place].clone()).collect(),
+        };
+        let columns = HEADS.iter().enumerate().map(column).collect();
+        (!rows.is_empty()).then(|| RenderedTable { title, columns, groups: vec![0; rows.len()], headings: Vec::new() })
+    }
+}

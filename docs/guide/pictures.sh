@@ -1,0 +1,36 @@
+#!/bin/sh
+# Makes the pictures of pages in this folder again, 1440 pixels wide: docs/guide/pictures.sh [BRUNT]
+# Needs chromium; with pngquant the files are smaller.
+set -eu
+brunt=$(realpath "${1:-target/release/brunt}")
+here=$(cd "$(dirname "$0")" && pwd)
+home=$(mktemp -d)
+port=27340
+trap 'kill $server 2>/dev/null || true; rm -rf "$home"' EXIT
+
+"$brunt" serve http --service httpbin --listen 127.0.0.1:$port 2>"$home/log" &
+server=$!
+until grep -q " on 127" "$home/log"; do sleep 0.1; done
+
+picture() { # picture PAGE HEIGHT FILE
+    chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 \
+        --user-data-dir="$home/profile" --window-size=1440,"$2" --virtual-time-budget=4000 \
+        --screenshot="$here/$3" "file://$1" 2>/dev/null
+    command -v pngquant >/dev/null && pngquant --force --ext .png 64 "$here/$3" || true
+}
+
+# A rate that rises beyond what four connections to a service of two milliseconds carry.
+cd "$home"
+"$brunt" load "http://127.0.0.1:$port/delay/0.001" "http://127.0.0.1:$port/delay/0.003" --names search,checkout -c 4 -R 100:2500 -d 20s \
+    --out rising --quiet --allow-untrusted >/dev/null || true
+"$brunt" report rising --html rising.html >/dev/null
+picture "$home/rising.html" 1960 report-load.png
+
+for set in before after; do
+    [ $set = before ] && path=delay/0.001 || path=delay/0.0011
+    for repeat in 1 2 3 4 5 6; do
+        "$brunt" load "http://127.0.0.1:$port/$path" -c 8 -d 1s --out $set/$repeat --quiet --allow-untrusted >/dev/null || true
+    done
+done
+"$brunt" compare before after --html compared.html >/dev/null || true
+picture "$home/compared.html" 900 compare-page.png
