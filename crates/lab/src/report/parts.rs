@@ -49,20 +49,21 @@ impl Parts {
         nearest.map_or(Self::default(), |result| Self { names: result.names.clone(), steps: result.steps.clone() })
     }
 
-    /// The steps by offered rate, if they make a curve.
-    fn curve(&self) -> Option<Vec<&Step>> {
-        let mut steps: Vec<&Step> = self.steps.iter().filter(|step| step.offered_rate > 0.0).collect();
-        steps.sort_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate));
-        let is_swept = steps.first().zip(steps.last()).is_some_and(|(a, b)| a.offered_rate < b.offered_rate);
+    /// The steps with their offered rates, by rate, if they make a curve.
+    fn curve(&self) -> Option<Vec<(f64, &Step)>> {
+        let offered = |step: &'_ Step| step.offered_rate.filter(|rate| *rate > 0.0);
+        let mut steps: Vec<_> = self.steps.iter().filter_map(|step| Some((offered(step)?, step))).collect();
+        steps.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let is_swept = steps.first().zip(steps.last()).is_some_and(|((low, _), (high, _))| low < high);
         (steps.len() >= LEAST_STEPS && is_swept).then_some(steps)
     }
 
     /// Whether the target keeps up in each of these steps: it answers what is offered, and its p99 is below
     /// [`KNEE_FACTOR`] times the median p99 of the lower half.
-    fn kept(steps: &[&Step]) -> Vec<bool> {
-        let low = median(steps[..steps.len().div_ceil(2)].iter().map(|step| step.figures.response.p99_us));
-        let is_kept = |step: &&Step| {
-            let answers = step.figures.rate >= step.offered_rate * (1.0 - RATE_TOLERANCE);
+    fn kept(steps: &[(f64, &Step)]) -> Vec<bool> {
+        let low = median(steps[..steps.len().div_ceil(2)].iter().map(|(_, step)| step.figures.response.p99_us));
+        let is_kept = |(offered, step): &(f64, &Step)| {
+            let answers = step.figures.rate >= offered * (1.0 - RATE_TOLERANCE);
             let is_slow = low.zip(step.figures.response.p99_us).is_some_and(|(low, p99)| p99 > KNEE_FACTOR * low);
             answers && !is_slow
         };
@@ -73,15 +74,15 @@ impl Parts {
     pub fn knee(&self) -> Option<StepKnee> {
         let steps = self.curve()?;
         let beyond = Self::kept(&steps).iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
-        let rate = |place: usize| steps.get(place).map(|step| step.offered_rate);
+        let rate = |place: usize| steps.get(place).map(|(offered, _)| *offered);
         Some(StepKnee { keeps_up: beyond.checked_sub(1).and_then(rate), falls_behind: rate(beyond) })
     }
 
     /// Points of the curve of p99 and answered rate over the offered rate; empty without a curve.
     pub fn points(&self) -> Vec<KneePoint> {
         let Some(steps) = self.curve() else { return Vec::new() };
-        let point = |(step, kept): (&&Step, bool)| KneePoint {
-            offered: step.offered_rate,
+        let point = |((offered, step), kept): (&(f64, &Step), bool)| KneePoint {
+            offered: *offered,
             answered: step.figures.rate,
             time_us: step.figures.response.p99_us,
             mark: if kept { Mark::Holds } else { Mark::Breaks },
