@@ -158,11 +158,7 @@ fn every_other_error_names_a_remedy() {
             "x.toml:5:8: unknown placeholder {sise}; did you mean 'size'?",
         ),
         ("connections = 80", "connections = 80\nkeepalive = 1", "'1' is neither true nor false"),
-        (
-            "connections = 80",
-            "connections = 80\nvary = \"4k\"",
-            "x.toml:5:8: vary is of HTTP requests: add path",
-        ),
+        ("connections = 80", "connections = 80\nvary = \"4k\"", "x.toml:5:8: vary is of HTTP requests: add path"),
         ("[sweep]", "[sweep]\nvary = [1, \"4k\"]", "x.toml:7:1: vary is of HTTP requests"),
         ("[load]", "[[phase]]\nname = \"a\"\nvary = 2\n[load]", "x.toml:5:1: vary is of HTTP requests"),
         ("connections = 80", "connections = 80\nvary = 0", "vary: '0' is not a count from 1 to 1048576"),
