@@ -296,3 +296,62 @@ fn nginx_is_configured_started_and_stopped() {
     assert!(result["connections"]["opened"].as_u64().unwrap() >= 1, "{}", result["connections"]);
     assert!(result["server"]["threads"].as_u64().unwrap() >= 2, "master and worker: {}", result["server"]);
 }
+
+#[test]
+fn a_plan_has_files_of_requests_names_of_paths_and_bounds_on_them() {
+    let names = "fail_if = ['cart:p50>30s', 'cart:p50>1ns', 'errors>1%']\n";
+    let plan = format!(
+        "[[phase]]\nname = 'named'\npath = '/hello /echo'\nnames = 'home,cart'\n\
+                        [[phase]]\nname = 'file'\nrequest_file = 'data/requests.txt'\nstages = 'c=2@300ms,c=4@300ms'\n{EPOLL}"
+    );
+    let scene = Scene::new(&plan);
+    let file = scene.home.path().join("plan.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::create_dir(scene.home.path().join("plans")).unwrap();
+    fs::write(scene.home.path().join("plans/plan.toml"), format!("{names}{text}")).unwrap();
+    fs::remove_file(file).unwrap();
+    let run = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+        command
+            .current_dir(scene.home.path())
+            .env("BRUNT_STATE_DIR", "state")
+            .args(["run", "plans/plan.toml"])
+            .output()
+            .unwrap()
+    };
+    let missing = run();
+    assert_eq!(missing.status.code(), Some(2), "{}", told(&missing));
+    assert!(
+        told(&missing).contains("'data/requests.txt' does not exist (no plans/data/requests.txt)"),
+        "{}",
+        told(&missing)
+    );
+    fs::create_dir(scene.home.path().join("plans/data")).unwrap();
+    let requests = "GET http://example.net/hello\n\nPOST http://example.net/echo\n";
+    fs::write(scene.home.path().join("plans/data/requests.txt"), requests).unwrap();
+    let output = run();
+    // A bound on a part that the other phase has not is an error of its load.
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let result = scene.json("runs/scene/trials/target=epoll,phase=named/1/result.json");
+    let told_names = |result: &serde_json::Value| {
+        result["names"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|part| part["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told_names(&result), ["home", "cart"]);
+    assert!(told(&output).contains("phase=named, repeat 1: cart:p50>1ns: it was"), "{}", told(&output));
+    assert!(!told(&output).contains("cart:p50>30s: it was"), "{}", told(&output));
+    let plan = fs::read_to_string(scene.home.path().join("plans/plan.toml")).unwrap();
+    fs::write(scene.home.path().join("plans/plan.toml"), plan.replace(names, "fail_if = ['p50>1ns']\n")).unwrap();
+    fs::remove_dir_all(scene.home.path().join("runs")).unwrap();
+    let output = run();
+    assert_eq!(output.status.code(), Some(99), "{}", told(&output));
+    let result = scene.json("runs/scene/trials/target=epoll,phase=file/1/result.json");
+    assert_eq!(told_names(&result), ["GET /hello", "POST /echo"]);
+    let connections: Vec<f64> =
+        result["steps"].as_array().unwrap().iter().map(|step| step["connections"].as_f64().unwrap()).collect();
+    assert_eq!(connections, [2.0, 4.0]);
+}

@@ -65,6 +65,9 @@ pub struct Plan {
     /// The target that others are compared with, repeat by repeat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// Bounds on the result of every trial, as those of `brunt load`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fail_if: Vec<String>,
     /// Default layout of the printed table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,

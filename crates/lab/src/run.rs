@@ -54,7 +54,12 @@ impl Request {
             *file = normal(&self.base.join(&*file)).display().to_string();
         }
         let added = self.plan.testers.get(cell.settings.tester.as_deref().unwrap_or(BRUNT));
-        self.tester.command(&cell, added.map_or(&[], Vec::as_slice), port, target, seed, dir)
+        let mut added = added.cloned().unwrap_or_default();
+        if cell.settings.external_tester().is_none() {
+            // So that it keeps the figures that they are about.
+            added.extend(self.plan.fail_if.iter().flat_map(|bound| ["--fail-if".to_owned(), bound.clone()]));
+        }
+        self.tester.command(&cell, &added, port, target, seed, dir)
     }
 
     /// Whether the targets of a load take turns by slices.

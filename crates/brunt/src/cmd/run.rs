@@ -7,7 +7,7 @@ mod preview;
 mod progress;
 pub(in crate::cmd) mod versions;
 
-use super::ci::CiFlags;
+use super::ci::{CiFlags, Outcome};
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{current_binary, out_directory, parsed, percent, registered, stdout};
@@ -284,7 +284,14 @@ impl Args {
         let place = report::write(&report, &RunDirectory::at(&request.out))?;
         let text = report::text(&report, self.style.unwrap_or(report.style()), report::width(self.wide));
         stdout::print(&text)?;
-        self.ci.report("brunt run", took.as_secs_f64(), &checks::checks(&report), || text)?;
+        let mut checks = checks::bounds(&request.plan, &request.out)?;
+        let crossed = checks.iter().filter_map(|check| match &check.outcome {
+            Outcome::Failed(how) => Some(how.clone()),
+            _ => None,
+        });
+        let crossed: Vec<String> = crossed.collect();
+        checks.extend(checks::checks(&report));
+        self.ci.report("brunt run", took.as_secs_f64(), &checks, || text)?;
         let mut stderr = io::stderr();
         if !self.quiet {
             let _ = writeln!(stderr, "report: {} and {}", place.display(), brunt_lab::run_directory::PAGE_FILE);
@@ -296,6 +303,9 @@ impl Args {
             let command = request.command.join(" ");
             let _ = writeln!(stderr, "interrupted; finished trials are kept; continue with: {command}");
         }
+        for bound in &crossed {
+            let _ = writeln!(stderr, "{bound}");
+        }
         let failing = report.failing();
         if let Some(line) = &failing {
             let _ = writeln!(stderr, "error: {line}");
@@ -304,6 +314,7 @@ impl Args {
             () if failing.is_some() || summary.interrupted || report.failed() > 0 || report.not_run > 0 => {
                 ExitCode::Failed
             }
+            () if !crossed.is_empty() => ExitCode::Threshold,
             () if self.strict && !report.is_trusted() => ExitCode::Untrusted,
             () => ExitCode::Good,
         })

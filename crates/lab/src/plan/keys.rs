@@ -42,6 +42,7 @@ pub const PLAN: &[Key] = &[
     },
     optional("best_over", ValueType::Text, "Begins the report with the best values of this name for each target."),
     optional("baseline", ValueType::Text, "A target: adds a column with throughput relative to it."),
+    optional("fail_if", ValueType::Words, "Bounds on every trial: \"p99>50ms\", \"cart:errors>1%\"."),
     optional(
         "style",
         ValueType::OneOf(&["plain", "ping-pong", "upstreams", "interference", "heracles"]),

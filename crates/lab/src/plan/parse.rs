@@ -9,6 +9,7 @@ use super::{Axis, Plan, Style, Sweep, colocation, keys, slicing, target, tester,
 use crate::plan::settings::{NO_AXES, Settings};
 use crate::plan::{PlanError, template};
 use crate::suggest::did_you_mean;
+use brunt_results::Threshold;
 use std::{collections::BTreeMap, ops::Range};
 use toml::de::{DeTable, DeValue};
 
@@ -33,6 +34,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
         overrides: Vec::new(),
         best_over: document.read("best_over", Source::string)?,
         baseline: document.read("baseline", Source::string)?,
+        fail_if: document.read("fail_if", bounds)?.unwrap_or_default(),
         style: document.read("style", style)?,
         targets: Vec::new(),
         colocation: document.read("colocation", colocation::colocation)?,
@@ -60,6 +62,14 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
 
 fn style(text: &Source, value: &Value, key: &str) -> Result<Style, PlanError> {
     text.string(value, key)?.parse().map_err(|why: String| text.error(value.span(), why))
+}
+
+fn bounds(text: &Source, value: &Value, key: &str) -> Result<Vec<String>, PlanError> {
+    let bound = |(bound, place): (String, &Value)| match bound.parse::<Threshold>() {
+        Ok(_) => Ok(bound),
+        Err(why) => Err(text.error(place.span(), format!("{key}: {why}"))),
+    };
+    text.strings(value, key)?.into_iter().map(bound).collect()
 }
 
 fn targets(document: &Table, plan: &mut Plan, references: &mut References) -> Result<(), PlanError> {

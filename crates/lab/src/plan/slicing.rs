@@ -4,7 +4,7 @@ use super::phase::Override;
 use super::source::{Source, Table, Value};
 use super::{Plan, PlanError};
 use crate::plan::settings::Amount;
-use brunt_results::Span;
+use brunt_results::{Span, Threshold};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -79,6 +79,10 @@ impl Plan {
         };
         if !self.load.stages.is_empty() || swept_or_set("stages") {
             return Some("its load changes in stages, and that of slices does not".to_owned());
+        }
+        let is_named = |bound: &String| bound.parse::<Threshold>().is_ok_and(|bound| bound.name.is_some());
+        if !self.load.names.is_empty() || self.fail_if.iter().any(is_named) {
+            return Some("parts of its load have names, and slices have figures of the whole".to_owned());
         }
         if self.load.replay.is_some() || swept_or_set("replay") {
             return Some("a log is replayed at its own times, and a slice is a moment".to_owned());

@@ -77,6 +77,9 @@ pub struct Figures {
     /// Figures of HTTP, from here on, are absent if replies have no statuses. Service time, because every tester reports
     /// it; see `testers`.
     pub service_p50_us: Option<f64>,
+    /// From sending a request until the first byte of its reply; absent where every reply came whole.
+    pub first_byte_p50_us: Option<f64>,
+    pub first_byte_p99_us: Option<f64>,
     /// In percent of the median.
     pub service_p90_percent: Option<f64>,
     pub service_p99_percent: Option<f64>,
@@ -242,12 +245,21 @@ impl Figures {
         let service = |figure: &dyn Fn(&LatencySummary) -> Option<f64>| {
             percentile_median(results.iter().map(|result| figure(&result.latency.service)))
         };
+        let in_pieces = |result: &RunResult| {
+            let latency = &result.latency;
+            latency.first_byte.clone().filter(|times| *times != latency.service)
+        };
+        let first_byte = |figure: &dyn Fn(&LatencySummary) -> Option<f64>| {
+            percentile_median(results.iter().map(|result| figure(&in_pieces(result)?)))
+        };
         // Ratios are formed within a trial, because trials differ in speed.
         let share = |figure: fn(&LatencySummary) -> Option<f64>| {
             service(&|of| Some(figure(of)? / of.p50_us.filter(|p50| *p50 > 0.0)? * 100.0))
         };
         Self {
             service_p50_us: service(&|s| supported(s, 0.5, s.p50_us)),
+            first_byte_p50_us: first_byte(&|s| supported(s, 0.5, s.p50_us)),
+            first_byte_p99_us: first_byte(&|s| supported(s, 0.99, s.p99_us)),
             service_p90_percent: share(|s| supported(s, 0.9, s.p90_us)),
             service_p99_percent: share(|s| supported(s, 0.99, s.p99_us)),
             service_p999_percent: share(|s| supported(s, 0.999, s.p999_us)),

@@ -1,8 +1,7 @@
 //! Opens connections: all of them before the load, later the lost ones.
 
-use super::connect_pacer::ConnectPacer;
+use super::connect_pacer::{ConnectPacer, Pace};
 use super::worker::{Protocol, Worker};
-use crate::schedule::Share;
 use brunt_runtime::time;
 use std::{cell::Cell, cell::RefCell, io, rc::Rc, time::Duration};
 
@@ -88,7 +87,7 @@ pub async fn reopen<P: Protocol>(worker: &Rc<Worker<P>>) -> u32 {
         brunt_runtime::spawn(async move {
             while worker.clock.now() < until_ns {
                 let Some(index) = worker.take_lost() else { return };
-                pace.wait(&worker).await;
+                wait(&worker, &pace).await;
                 let result = open_timed(&worker, &pace.pacer, index).await;
                 failed.set(failed.get() + u32::from(result.is_err()));
             }
@@ -103,33 +102,10 @@ pub async fn reopen<P: Protocol>(worker: &Rc<Worker<P>>) -> u32 {
     failed.get()
 }
 
-/// Times of attempts of a thread during the load: its part of the connect rate, else as fast as the target accepts.
-pub struct Pace {
-    pub pacer: RefCell<ConnectPacer>,
-    gap_ns: Option<f64>,
-    next_ns: Cell<u64>,
-}
-
-impl Pace {
-    pub fn new(connect_rate: Option<f64>, share: Share) -> Self {
-        let gap_ns = connect_rate.map(|rate| 1e9 / rate * share.threads as f64);
-        Self { pacer: RefCell::default(), gap_ns, next_ns: Cell::new(0) }
-    }
-
-    /// Waits until the next attempt may begin.
-    pub async fn wait<P>(&self, worker: &Worker<P>) {
-        let now_ns = worker.clock.now();
-        let due = match self.gap_ns {
-            Some(gap_ns) => {
-                let due = self.next_ns.get().max(now_ns);
-                self.next_ns.set(due + gap_ns as u64);
-                Some(due)
-            }
-            None => self.pacer.borrow_mut().due(now_ns),
-        };
-        if let Some(due) = due {
-            time::sleep_until(worker.clock.instant(due)).await;
-        }
+/// Waits until the next attempt of `pace` may begin.
+pub(super) async fn wait<P>(worker: &Worker<P>, pace: &Pace) {
+    if let Some(due) = pace.due(worker.clock.now()) {
+        time::sleep_until(worker.clock.instant(due)).await;
     }
 }
 

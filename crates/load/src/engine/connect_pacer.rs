@@ -4,6 +4,9 @@
 //! connecting too fast takes longer. An attempt that takes that long halves the pace; each faster one raises it a little.
 //! Pure: times are arguments.
 
+use crate::schedule::Share;
+use std::cell::{Cell, RefCell};
+
 /// Shortest duration of an attempt that was dropped at least once.
 const DROPPED_NS: u64 = 700_000_000;
 /// Time after a halving in which further dropped attempts count as the same overrun.
@@ -13,6 +16,28 @@ const EASING: f64 = 0.999;
 const MIN_GAP_NS: f64 = 5_000.0;
 /// At least ten attempts a second.
 const MAX_GAP_NS: f64 = 1e8;
+
+/// Times of attempts of a thread during the load: its part of the connect rate, else as fast as the target accepts.
+pub struct Pace {
+    pub pacer: RefCell<ConnectPacer>,
+    gap_ns: Option<f64>,
+    next_ns: Cell<u64>,
+}
+
+impl Pace {
+    pub fn new(connect_rate: Option<f64>, share: Share) -> Self {
+        let gap_ns = connect_rate.map(|rate| 1e9 / rate * share.threads as f64);
+        Self { pacer: RefCell::default(), gap_ns, next_ns: Cell::new(0) }
+    }
+
+    /// When the next attempt may begin; `None` if it may at once.
+    pub fn due(&self, now_ns: u64) -> Option<u64> {
+        let Some(gap_ns) = self.gap_ns else { return self.pacer.borrow_mut().due(now_ns) };
+        let due = self.next_ns.get().max(now_ns);
+        self.next_ns.set(due + gap_ns as u64);
+        Some(due)
+    }
+}
 
 #[derive(Debug, Default)]
 pub struct ConnectPacer {

@@ -9,6 +9,7 @@ mod dispatch;
 pub(crate) mod exchange;
 mod first_failures;
 mod hosts;
+mod places;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
 pub(crate) mod slices;

@@ -3,36 +3,11 @@
 //! A connection whose place is gone closes once its request is answered, and its task ends. One whose place comes back
 //! before that goes on. Opening takes time of no request.
 
-use super::connect::{self, Pace};
+use super::connect;
 use super::worker::{Protocol, Worker};
 use crate::schedule::{Change, changes};
 use brunt_runtime::time;
-use std::cell::{Cell, RefCell};
-use std::{collections::VecDeque, rc::Rc};
-
-/// Connections of one load thread.
-pub struct Staged {
-    /// By connection: whether it is open, being opened, or waits for that.
-    has_task: RefCell<Vec<bool>>,
-    /// To be opened.
-    waiting: RefCell<VecDeque<u32>>,
-    /// Tasks that open them.
-    attempts: Cell<usize>,
-    pace: Pace,
-}
-
-impl Staged {
-    /// Of `own` connections the `first` are open when the load begins.
-    pub fn new(own: usize, first: usize, pace: Pace) -> Self {
-        let has_task = (0..own).map(|index| index < first).collect();
-        Self { has_task: RefCell::new(has_task), waiting: RefCell::default(), attempts: Cell::new(0), pace }
-    }
-
-    /// The task of connection `index` ends.
-    pub fn left(&self, index: u32) {
-        self.has_task.borrow_mut()[index as usize] = false;
-    }
-}
+use std::rc::Rc;
 
 /// Opens and closes connections at their times, until the window that begins at `open_ns` is over.
 pub async fn run<P: Protocol>(worker: Rc<Worker<P>>, open_ns: u64) {
@@ -67,7 +42,7 @@ async fn open_waiting<P: Protocol>(worker: Rc<Worker<P>>) {
     loop {
         let next = staged.waiting.borrow_mut().pop_front();
         let Some(index) = next else { break };
-        staged.pace.wait(&worker).await;
+        connect::wait(&worker, &staged.pace).await;
         if worker.shared.is_closed() || !worker.has_place(index) {
             staged.left(index);
             continue;

@@ -1,9 +1,9 @@
 //! State shared by the tasks of one load thread, and what its protocol implements.
 
-use super::connect::Pace;
+use super::connect_pacer::Pace;
+use super::places::Places;
 use super::scheduler::Scheduler;
 use super::shared::{Clock, Shared, thread_cpu_ns};
-use super::staged::Staged;
 use crate::measure::breakdown::Breakdown;
 use crate::measure::links::Links;
 use crate::measure::recorder::{Failure, Recorder};
@@ -62,7 +62,7 @@ pub struct Worker<P> {
     /// Connections without a task: they were lost after a window, and a session opens them again before its next slice.
     pub lost: RefCell<Vec<u32>>,
     /// `None` if the number of connections does not change.
-    pub staged: Option<Staged>,
+    pub staged: Option<Places>,
 }
 
 impl<P> Worker<P> {
@@ -85,7 +85,7 @@ impl<P> Worker<P> {
         let staged = (!options.connection_stages.is_empty()).then(|| {
             let first = share.below(options.first_connections());
             scheduler.places = first as u32;
-            Staged::new(share.own(), first, Pace::new(options.connect_rate, share))
+            Places::new(share.own(), first, Pace::new(options.connect_rate, share))
         });
         Self {
             clock: shared.clock,

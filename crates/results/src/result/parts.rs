@@ -14,8 +14,7 @@ pub struct Named {
 }
 
 /// A part of the window in which the offered rate, or the number of connections of a closed loop, is constant, or changes
-/// little. Requests belong to it by their intended
-/// times.
+/// little. Requests belong to it by their intended times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Seconds after the start of the window.

@@ -1,13 +1,36 @@
 //! What of an experiment is a check of continuous integration: each cell's trials and, by slices, each comparison.
 
 use crate::cmd::ci::{Check, Outcome};
+use brunt_lab::Error;
+use brunt_lab::plan::Plan;
 use brunt_lab::report::{Report, Row};
+use brunt_lab::run_directory::RunDirectory;
 use brunt_lab::slices::{Figure, LoadComparison, Ratio};
+use brunt_results::{RunResult, Threshold};
+use std::path::Path;
 
 pub(super) fn checks(report: &Report) -> Vec<Check> {
     let by_slices = !report.comparisons.is_empty();
     let cells = report.rows.iter().map(|row| Check { name: row.cell.id().to_owned(), outcome: trials(row, by_slices) });
     cells.chain(report.comparisons.iter().flat_map(comparisons)).collect()
+}
+
+/// The bounds of the plan, each on every trial with a result.
+pub(super) fn bounds(plan: &Plan, out: &Path) -> Result<Vec<Check>, Error> {
+    let bounds: Vec<Threshold> = plan.fail_if.iter().filter_map(|bound| bound.parse().ok()).collect();
+    let directory = RunDirectory::at(out);
+    let Some(experiment) = directory.experiment()?.filter(|_| !bounds.is_empty()) else { return Ok(Vec::new()) };
+    let trials = directory.results(&experiment).flat_map(|(cell, results)| {
+        results.into_iter().map(move |(repeat, result)| (format!("{}, repeat {repeat}", cell.id()), result))
+    });
+    let check = |(trial, result): (String, RunResult)| {
+        let of = |bound: &Threshold| Check {
+            name: format!("{trial}: {bound}"),
+            outcome: bound.crossed(&result).map_or(Outcome::Passed, |how| Outcome::Failed(format!("{trial}: {how}"))),
+        };
+        bounds.iter().map(of).collect::<Vec<_>>()
+    };
+    Ok(trials.flat_map(check).collect())
 }
 
 /// By slices a doubt about absolute figures is none about the comparison.

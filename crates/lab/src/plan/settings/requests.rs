@@ -1,11 +1,13 @@
 //! Values of settings that describe the requests of a load and their times.
 
-use super::table::{MOST_CONNECTIONS, span};
 use super::{Amount, Settings};
 use crate::plan::template;
 use brunt_results::stages::TimedStage;
-use brunt_results::{Count, Span};
+use brunt_results::{Count, Span, UnitError};
 use std::time::Duration;
+
+/// Connections that the addresses and ports of one machine allow.
+pub(super) const MOST_CONNECTIONS: Count = Count(1_000_000_000);
 
 /// Checks what may follow the port in an address. Its placeholders are checked where the plan's axes are known.
 pub(super) fn path(text: &str) -> Result<String, String> {
@@ -68,4 +70,13 @@ pub(super) fn stages(settings: &mut Settings, text: &str) -> Result<String, Stri
 /// Whether there are stages, all of which are of that kind.
 pub(super) fn is_staged(settings: &Settings, kind: fn(&TimedStage) -> bool) -> bool {
     settings.stages.first().and_then(|stage| stage.parse().ok()).is_some_and(|stage| kind(&stage))
+}
+
+pub(super) fn span(text: &str, at_least_ms: u64) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|e: UnitError| e.to_string())?;
+    let longest = Duration::from_secs(7 * 24 * 3600);
+    if span.0 < Duration::from_millis(at_least_ms) || span.0 > longest {
+        return Err(format!("'{text}' is not between {at_least_ms} ms and a week"));
+    }
+    Ok(span)
 }

@@ -1,14 +1,14 @@
 //! The table of settings.
 
-use super::requests::{factor, file, is_staged, name, path, stages};
+use super::requests::{MOST_CONNECTIONS, factor, file, is_staged, name, path, span, stages};
 use super::{Amount, ClientCores, Settings};
 use crate::plan::key::{Key, ValueType, optional};
 use crate::plan::tester::BRUNT;
 use crate::plan::{policy, tester};
 use crate::suggest::did_you_mean;
 use brunt_results::percentile::{self, Percentile};
-use brunt_results::{Count, Rate, Size, Span, UnitError};
-use std::{fmt, time::Duration};
+use brunt_results::{Count, Rate, Size, UnitError};
+use std::fmt;
 
 #[derive(Debug)]
 pub struct Setting {
@@ -338,9 +338,6 @@ fn client_cores(text: &str) -> Result<ClientCores, String> {
 /// The most that `brunt load -t` takes.
 const MOST_THREADS: Count = Count(1024);
 
-/// Connections that the addresses and ports of one machine allow.
-pub(super) const MOST_CONNECTIONS: Count = Count(1_000_000_000);
-
 /// Hours at the highest rates.
 const MOST_REQUESTS: Count = Count(100_000_000_000);
 
@@ -353,13 +350,4 @@ fn count(text: &str, most: Count) -> Result<Count, String> {
         true => Ok(count),
         false => Err(format!("'{text}' is not a count from 1 to {most}")),
     }
-}
-
-pub(super) fn span(text: &str, at_least_ms: u64) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|e: UnitError| e.to_string())?;
-    let longest = Duration::from_secs(7 * 24 * 3600);
-    if span.0 < Duration::from_millis(at_least_ms) || span.0 > longest {
-        return Err(format!("'{text}' is not between {at_least_ms} ms and a week"));
-    }
-    Ok(span)
 }

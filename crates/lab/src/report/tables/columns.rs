@@ -49,6 +49,8 @@ const FIGURES: &[Shown] = &[
     ("Jain's", "index", 6, |f| format::number(f.jain_index, 3)),
     ("CPU us", "per req", 1, Figures::cost),
     ("instr", "per req", 4, |f| format::number(f.instructions_user_per_request, 0)),
+    ("1st byte", "p50", 4, |f| format::time(f.first_byte_p50_us)),
+    ("1st byte", "p99", 4, |f| format::time(f.first_byte_p99_us)),
     ("service", "p50", 4, |f| format::time(f.service_p50_us)),
     ("p90", "/p50", 4, |f| percent(f.service_p90_percent)),
     ("p99", "/p50", 4, |f| percent(f.service_p99_percent)),
