@@ -24,7 +24,7 @@ cd "$home"
 "$brunt" load "http://127.0.0.1:$port/delay/0.001" "http://127.0.0.1:$port/delay/0.003" --names search,checkout -c 4 -R 100:2500 -d 20s \
     --out rising --quiet --allow-untrusted >/dev/null || true
 "$brunt" report rising --html rising.html >/dev/null
-picture "$home/rising.html" 1960 report-load.png
+picture "$home/rising.html" 2360 report-load.png
 
 for set in before after; do
     [ $set = before ] && path=delay/0.001 || path=delay/0.0011

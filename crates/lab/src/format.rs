@@ -100,6 +100,11 @@ pub fn three_digits(value: Option<f64>) -> String {
     number(value, decimals)
 }
 
+/// Rounds to a count of significant digits. Histograms hold three, rates and CPU times no more than five.
+pub fn significant(value: f64, digits: usize) -> f64 {
+    format!("{value:.0$e}", digits - 1).parse().unwrap_or(value)
+}
+
 /// An aligned table without lines.
 pub fn table<H: std::fmt::Display>(
     heads: &[H],
@@ -155,6 +160,13 @@ fn utc(unix_s: u64) -> OffsetDateTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn significant_digits_are_kept() {
+        assert_eq!(significant(123_456.7, 4), 123_500.0);
+        assert_eq!(significant(0.001_234_56, 3), 0.001_23);
+        assert!(significant(f64::NAN, 3).is_nan());
+    }
 
     #[test]
     fn times_keep_three_digits() {

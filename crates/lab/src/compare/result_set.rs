@@ -55,7 +55,7 @@ pub struct ResultSet {
 impl ResultSet {
     pub fn read(dir: &Path) -> Result<Self, Error> {
         let name = dir.display().to_string();
-        if !dir.exists() {
+        if !dir.is_dir() && !dir.is_file() {
             return Err(Error::Usage(format!(
                 "{name} is no directory: name one that brunt run or brunt load --out has made, or a page of it"
             )));

@@ -2,13 +2,11 @@
 //! median throughput: percentiles are not averaged.
 
 use super::charts::{KNEE_FACTOR, KneePoint, Mark};
-use super::tables::RenderedTable;
-use super::tables::columns::Column;
-use crate::format::{self, time};
-use crate::stats::{median, supported};
+use crate::format;
+use crate::stats::median;
 use brunt_results::RunResult;
 use brunt_results::judge::RATE_TOLERANCE;
-use brunt_results::result::{Named, PartFigures, Step};
+use brunt_results::result::{Named, Step};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
@@ -88,35 +86,5 @@ impl Parts {
             mark: if kept { Mark::Holds } else { Mark::Breaks },
         };
         steps.iter().zip(Self::kept(&steps)).map(point).collect()
-    }
-
-    /// Figures by name as a table; `None` without names.
-    pub(super) fn by_name(&self, title: String) -> Option<RenderedTable> {
-        let figures = |of: &Named| {
-            let PartFigures { completed, failed, rate, response, .. } = &of.figures;
-            let us = |quantile: f64, us: Option<f64>| time(supported(response, quantile, us));
-            [
-                of.name.clone(),
-                completed.to_string(),
-                failed.to_string(),
-                format::three_digits(Some(*rate)),
-                us(0.5, response.p50_us),
-                us(0.95, response.p95_us),
-                us(0.99, response.p99_us),
-                us(0.999, response.p999_us),
-                time(response.max_us),
-            ]
-        };
-        const HEADS: [&str; 9] = ["by name", "requests", "failed", "req/s", "p50", "p95", "p99", "p99.9", "max"];
-        let rows: Vec<[String; 9]> = self.names.iter().map(figures).collect();
-        let column = |(place, head): (usize, &&str)| Column {
-            header: [String::new(), (*head).to_owned()],
-            right: place > 0,
-            weight: 0,
-            is_default: true,
-            cells: rows.iter().map(|row| row[place].clone()).collect(),
-        };
-        let columns = HEADS.iter().enumerate().map(column).collect();
-        (!rows.is_empty()).then(|| RenderedTable { title, columns, groups: vec![0; rows.len()], headings: Vec::new() })
     }
 }

@@ -1,5 +1,6 @@
 //! Tables of the printed report, in one of five layouts. Layouts omit figures, but never the verdict.
 
+mod by_name;
 mod colocation;
 pub(super) mod columns;
 mod compact;
@@ -9,6 +10,7 @@ use super::{Report, Row};
 use crate::{group::grouped, plan::Style};
 use columns::{columns, names, shown};
 
+pub(super) use by_name::by_name;
 pub(super) use columns::{Column, drop_least};
 pub(super) use compact::{WIDEST, compact};
 
@@ -35,15 +37,6 @@ pub(super) fn rendered_tables(report: &Report, style: Style, wide: bool) -> Vec<
         Style::Interference => colocation::interference(report),
         Style::Heracles => colocation::heracles(report),
     }
-}
-
-/// Figures by name of each row that has them.
-pub(super) fn by_name(report: &Report) -> impl Iterator<Item = RenderedTable> {
-    let is_one = report.rows.len() == 1;
-    report.rows.iter().filter_map(move |row| {
-        let title = if is_one { "By name".to_owned() } else { format!("By name: {}", row.cell.id()) };
-        row.parts.by_name(title)
-    })
 }
 
 fn full(table: Selection) -> RenderedTable {

@@ -5,7 +5,7 @@ use crate::{nothing_went_wrong, scene};
 use serde_json::json;
 
 /// Presses Tab until the element has the focus.
-fn tab_to(browser: &mut Browser, selector: &str) {
+pub fn tab_to(browser: &mut Browser, selector: &str) {
     for _ in 0..200 {
         browser.key("Tab");
         if browser.value(&format!("document.activeElement.matches('{selector}')")) == true {

@@ -128,7 +128,8 @@ impl Args {
 
     fn show(&self, comparison: &LoadComparison, slices: &[Slice]) -> Result<(), Error> {
         let page = || {
-            let command = crate::cmd::run::command().join(" ");
+            let words = brunt_meter::environment::command();
+            let command = format!("brunt {}", words.get(1..).unwrap_or_default().join(" "));
             page_of_load(&compare::of_load(comparison, slices), vec![("measured by".to_owned(), command)])
         };
         stdout::write_page(self.comparison.html.as_deref(), page)?;

@@ -1,9 +1,10 @@
 //! Data of the page's script, as JSON: every row with its figures, intervals, verdicts, trials and machines. Charts refer to
 //! rows by index.
 
-use super::detail::{TimeSeries, Times, odds, significant, time_series, times};
+use super::detail::{TimeSeries, Times, odds, time_series, times};
 use super::heat::HeatMap;
 use super::{FAILED, views::View};
+use crate::format::significant;
 use crate::report::differences::Differences;
 use crate::report::tables::columns::varying;
 use crate::report::{Report, Row, Run, answers, charts, compared, notes};

@@ -2,6 +2,7 @@
 //! on a logarithmic scale towards the slow end; its heat map over time. Its time series: `series.jsonl` of the repeat with the median throughput.
 
 use super::heat::{Heat, HeatMap};
+use crate::format::significant;
 use crate::{report::Row, run_directory::RunDirectory, stats::supports_quantile};
 use brunt_results::{hlog, latency::new_histogram};
 use serde::{Deserialize, Serialize};
@@ -58,11 +59,6 @@ fn median_repeat(row: &Row) -> Option<u32> {
     let median = row.figures.rate?.median;
     let distance = |rate: &f64| (rate - median).abs();
     row.rates.iter().min_by(|a, b| distance(a.1).total_cmp(&distance(b.1))).map(|(repeat, _)| *repeat)
-}
-
-/// Rounds to a count of significant digits. Histograms hold three, rates and CPU times no more than five.
-pub fn significant(value: f64, digits: usize) -> f64 {
-    format!("{value:.0$e}", digits - 1).parse().unwrap_or(value)
 }
 
 /// Most seconds shown; longer series are thinned evenly.
@@ -126,13 +122,6 @@ fn list(lines: &[(&Line, f64)], digits: usize, figure: impl Fn(&Line, f64) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn significant_digits_are_kept() {
-        assert_eq!(significant(123_456.7, 4), 123_500.0);
-        assert_eq!(significant(0.001_234_56, 3), 0.001_23);
-        assert!(significant(f64::NAN, 3).is_nan());
-    }
 
     #[test]
     fn powers_of_ten_are_exact() {

@@ -4,7 +4,7 @@
 //! Bounded whatever the length of the load: at most [`COLUMNS`] moments, which double in length when there are more, and
 //! [`ROWS`] ranges of times, which double in height.
 
-use super::detail::significant;
+use crate::format::significant;
 use brunt_results::hlog::Interval;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -350,7 +350,7 @@ fn bar_card(chart: &Chart, bars: &Bars) -> String {
             let row = rows.next().copied().unwrap_or(0);
             let _ = writeln!(
                 out,
-                "<div class=\"bar\" data-row=\"{row}\" data-target=\"{number}\" style=\"--mark:var(--t{colour})\"><span>{name}</span><span class=\"track\">{body}</span></div>",
+                "<div class=\"bar\" data-row=\"{row}\" data-target=\"{number}\" style=\"--mark:var(--t{colour})\"><span>{name}</span> <span class=\"track\">{body}</span></div>",
                 number = bar.number,
                 colour = bar.number % COLOURS.len(),
                 name = escaped(&bar.name),

@@ -61,7 +61,9 @@ function bindBar(bar) {
   bar.tabIndex = 0;
   bar.setAttribute('role', 'button');
   const { title, figures } = describeRow(number, figure, data.rows[number][figure]);
-  opens(bar, `${title}, ${figures[0].join(' ')}`);
+  // The name of a control contains its visible text.
+  const visible = bar.textContent.replace(/\s+/g, ' ').trim();
+  opens(bar, `${visible}; ${title}, ${figures[0].join(' ')}`);
   bar.addEventListener('mousemove', (event) => tell(event.clientX, event.clientY));
   bar.addEventListener('focus', () => {
     const box = bar.querySelector('.track').getBoundingClientRect();
