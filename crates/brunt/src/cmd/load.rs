@@ -142,7 +142,9 @@ impl Args {
 
     /// With --hold, keeps the page of a load that was not interrupted until Ctrl-C.
     fn hold(&self, measured: &Measured) {
-        let Some(served) = measured.served.as_ref().filter(|_| self.page.hold && !measured.result.interrupted) else { return };
+        let Some(served) = measured.served.as_ref().filter(|_| self.page.hold && !measured.result.interrupted) else {
+            return;
+        };
         let _ = writeln!(io::stderr(), "page: {} until Ctrl-C", served.url());
         while !measured.stop.load(Ordering::SeqCst) {
             thread::sleep(Duration::from_millis(50));
@@ -187,7 +189,8 @@ impl Args {
         let view = self.live.view(output.directory(), &stop, &page);
         let progress = progress::Progress::new(&options, layout.len(), self.quiet || view.is_some());
         let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
-        let mut observer = observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
+        let mut observer =
+            observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),

@@ -47,7 +47,7 @@ const FIELDS: [Field; 20] = [
     field("url", "", "URL", "http://127.0.0.1:8080/", Kind::Text),
     field("connections", "-c", "Connections", "100", Kind::Text),
     field("duration", "-d", "Duration", "10s", Kind::Text),
-    field("rate", "-R", "Requests per second, for an open loop", "5k, or 1k:20k", Kind::Text),
+    field("rate", "-R", "Requests per second", "as many as are answered", Kind::Text),
     field("arrival", "--arrival", "Arrivals of an open loop", "", Kind::Choice(&["constant", "poisson"])),
     field("warmup", "--warmup", "Warm-up", "1s", Kind::Text),
     field("steady", "--steady", "End the warm-up when rate and median are steady", "", Kind::Switch),
@@ -183,7 +183,13 @@ mod tests {
 
     #[test]
     fn fields_are_the_words_of_the_command_in_its_order() {
-        let pairs = [("rate", "5k"), ("url", " http://h/a b "), ("steady", "on"), ("header", "A: b\r\n\r\nC: it's\n"), ("body", "")];
+        let pairs = [
+            ("rate", "5k"),
+            ("url", " http://h/a b "),
+            ("steady", "on"),
+            ("header", "A: b\r\n\r\nC: it's\n"),
+            ("body", ""),
+        ];
         assert_eq!(made(&pairs).unwrap(), r"brunt load 'http://h/a b' -R 5k --steady -H 'A: b' -H 'C: it'\''s'");
     }
 
@@ -196,11 +202,12 @@ mod tests {
             ("header", "Authorization: Bearer x", "as a file"),
             ("header", "A: b\nCOOKIE : x", "as a file"),
         ] {
-            let why = made(&[("url", "http://h/"), (name, value)].map(|(n, v)| if n == name { (n, value) } else { (n, v) }));
+            let why =
+                made(&[("url", "http://h/"), (name, value)].map(|(n, v)| if n == name { (n, value) } else { (n, v) }));
             let why = why.unwrap_err();
             assert!(why.contains(words) && !why.contains("Bearer"), "{why}");
         }
         assert!(made(&[("connections", "3")]).unwrap_err().contains("URL is missing"));
-        assert!(made(&[("url", &"x".repeat(LONGEST + 1))]).unwrap_err().contains("longer"));
+        assert!(made(&[("url", "x".repeat(LONGEST + 1).as_str())]).unwrap_err().contains("longer"));
     }
 }

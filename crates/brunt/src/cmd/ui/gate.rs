@@ -34,7 +34,8 @@ pub(super) struct Refusal {
     pub text: &'static str,
 }
 
-const HOST: Refusal = Refusal { status: 421, text: "this server answers under its own address only: use the URL that brunt printed" };
+const HOST: Refusal =
+    Refusal { status: 421, text: "this server answers under its own address only: use the URL that brunt printed" };
 const TOKEN: Refusal = Refusal { status: 403, text: "the token is missing or wrong: use the URL that brunt printed" };
 const ORIGIN: Refusal = Refusal { status: 403, text: "the request comes from another site" };
 

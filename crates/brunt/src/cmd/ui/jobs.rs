@@ -72,7 +72,8 @@ impl Jobs {
         let directory = default_directory(&self.folder, "load")?;
         fs::create_dir_all(&directory)?;
         let directory = directory.canonicalize()?;
-        let place = directory.to_str().ok_or_else(|| Error::Failed("the name of the directory is no text".to_owned()))?;
+        let place =
+            directory.to_str().ok_or_else(|| Error::Failed("the name of the directory is no text".to_owned()))?;
         let words = [words, &["--out".to_owned(), place.to_owned()]].concat();
         let messages = File::create(directory.join(MESSAGES))?;
         let mut command = Command::new(current_binary()?);

@@ -21,7 +21,11 @@ fn frame(menu: Menu, here: &str, title: &str, body: &str) -> String {
         let current = if text == here { " aria-current=\"page\"" } else { "" };
         format!("<a href=\"{target}\"{current}>{text}</a>")
     };
-    let links = if menu.has_history { [link("/", "History"), link("/start", "Start a load")].join("\n") } else { String::new() };
+    let links = if menu.has_history {
+        [link("/", "History"), link("/start", "Start a load")].join("\n")
+    } else {
+        String::new()
+    };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{} - brunt</title>\n\
@@ -61,12 +65,15 @@ pub(super) fn history(menu: Menu, title: &str, found: &Found) -> String {
     if !found.running.is_empty() {
         body.push_str("<h2>Running</h2>\n<ul class=\"plain\">\n");
         for dir in &found.running {
-            let _ = writeln!(body, "<li><a href=\"{}\">{}</a></li>", live_link(dir), escaped(&dir.display().to_string()));
+            let _ =
+                writeln!(body, "<li><a href=\"{}\">{}</a></li>", live_link(dir), escaped(&dir.display().to_string()));
         }
         body.push_str("</ul>\n");
     }
     if found.runs.is_empty() {
-        body.push_str("<p>No results yet: brunt run and brunt find add theirs, brunt list --rebuild ROOT those below ROOT.</p>\n");
+        body.push_str(
+            "<p>No results yet: brunt run and brunt find add theirs, brunt list --rebuild ROOT those below ROOT.</p>\n",
+        );
         return frame(menu, "History", "History", &body);
     }
     body.push_str(
@@ -76,7 +83,7 @@ pub(super) fn history(menu: Menu, title: &str, found: &Found) -> String {
          <th scope=\"col\">Verdicts</th><th scope=\"col\">Directory</th></tr></thead>\n<tbody>\n",
     );
     found.runs.iter().for_each(|run| body.push_str(&row(run)));
-    body.push_str("</tbody>\n</table>\n</div>\n<p><button>Compare the chosen</button> <span class=\"faint\">Two or more: each with the first.</span></p>\n</form>\n");
+    body.push_str("</tbody>\n</table>\n</div>\n<p><button>Compare the chosen</button> <span class=\"faint\">Two or more: the newer ones with the oldest.</span></p>\n</form>\n");
     if found.all > found.runs.len() {
         let more = found.all - found.runs.len();
         let _ = writeln!(body, "<p><a href=\"/?all=1\">{more} more</a></p>");
@@ -133,8 +140,20 @@ pub(super) fn comparison(menu: Menu, comparisons: &[Result<Comparison, String>])
 
 fn compared(comparison: &Comparison) -> String {
     let [a, b] = &comparison.sides;
-    let mut out = format!("<section>\n<dl class=\"sides\"><dt>A</dt><dd>{}</dd><dt>B</dt><dd>{}</dd></dl>\n", escaped(a), escaped(b));
-    let heads: String = compare::HEADER.iter().map(|head| format!("<th scope=\"col\">{}</th>", if head.is_empty() { "<span class=\"hidden\">Conclusion or figure</span>" } else { head })).collect();
+    let mut out = format!(
+        "<section>\n<dl class=\"sides\"><dt>A</dt><dd>{}</dd><dt>B</dt><dd>{}</dd></dl>\n",
+        escaped(a),
+        escaped(b)
+    );
+    let heads: String = compare::HEADER
+        .iter()
+        .map(|head| {
+            format!(
+                "<th scope=\"col\">{}</th>",
+                if head.is_empty() { "<span class=\"hidden\">Conclusion or figure</span>" } else { head }
+            )
+        })
+        .collect();
     for pair in &comparison.cells {
         let title = escaped(&compare::title(pair));
         let _ = writeln!(
@@ -160,7 +179,8 @@ fn compared(comparison: &Comparison) -> String {
         }
         out.push_str("</tbody></table></div>\n");
     }
-    let legend: String = compare::legend(comparison).iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    let legend: String =
+        compare::legend(comparison).iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
     let _ = writeln!(out, "<ul class=\"faint\">\n{legend}</ul>\n</section>");
     out
 }

@@ -160,7 +160,10 @@ impl Plan {
     pub fn handler(name: &str, make: Factory, addresses: Vec<SocketAddr>) -> Self {
         let name = name.to_owned();
         let route = RoutePlan { name: name.clone(), action: RouteAction::Custom(make), ..Service::Hello.route() };
-        Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }], seed: 1 }
+        Self {
+            listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }],
+            seed: 1,
+        }
     }
 
     /// Hello, echo and whoami on ports 8080 to 8082 of 127.0.0.1.

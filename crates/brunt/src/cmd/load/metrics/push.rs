@@ -5,8 +5,8 @@
 
 use super::endpoint::Collector;
 use super::interval::Interval;
-use super::post::{Client, PostError, Reply};
 use super::otlp;
+use super::post::{Client, PostError, Reply};
 use crate::cmd::cores::leave;
 use brunt_lab::Error;
 use brunt_wire::http1::reason;
