@@ -21,10 +21,10 @@ fn the_form_shows_its_command_and_starts_nothing_unless_allowed() {
     assert!(refused.status == 403 && refused.body.contains("--allow-start"), "{refused:?}");
     assert!(!home.join("state").exists());
     let fields =
-        "url=http%3A%2F%2F127.0.0.1%3A9%2Fa%3Fb%26c&connections=3&rate=1k:2k&header=A:+b%0D%0AC:+d&steady=on&body=";
+        "url=http%3A%2F%2F127.0.0.1%3A9%2Fa%3Fb%26c&connections=3&rate=2k&header=A:+b%0D%0AC:+d&steady=on&body=";
     let shown = command(&ui, fields);
     assert_eq!(
-        shown["command"], "brunt load 'http://127.0.0.1:9/a?b&c' -c 3 -R 1k:2k --steady -H 'A: b' -H 'C: d'",
+        shown["command"], "brunt load 'http://127.0.0.1:9/a?b&c' -c 3 -R 2k --steady -H 'A: b' -H 'C: d'",
         "{shown}"
     );
     for (fields, words) in [
