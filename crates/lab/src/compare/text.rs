@@ -35,7 +35,7 @@ pub fn title(pair: &Pair) -> String {
 
 fn table(pair: &Pair, margin: f64) -> String {
     let is_right = |column: usize| column > 0 && column < HEADER.len() - 1;
-    format::table(&HEADER, is_right, rows(pair, margin).into_iter())
+    format::table(&HEADER, is_right, rows(pair, margin))
 }
 
 /// A row for each figure of a cell, under [`HEADER`].

@@ -99,8 +99,13 @@ impl Browser {
 
     /// Opens a file; returns after scripts have run and the page is painted.
     pub fn open(&mut self, file: &Path) {
+        self.visit(&format!("file://{}", file.display()));
+    }
+
+    /// As [`Self::open`], for any URL.
+    pub fn visit(&mut self, url: &str) {
         self.events.clear();
-        self.ask("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        self.ask("Page.navigate", json!({ "url": url }));
         if !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let loaded = self.until(|message| message["method"] == "Page.loadEventFired");
             self.events.push(loaded);

@@ -1,5 +1,6 @@
 //! The HTML page: its contents and, in a real browser, drawing, tooltips and sorting.
 
+mod accessibility;
 mod axe;
 mod browser;
 mod keys;

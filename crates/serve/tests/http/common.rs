@@ -31,10 +31,14 @@ fn servers() -> &'static [(Model, SocketAddr)] {
 
 /// Starts a server; its address.
 pub fn start(service: Service, model: Model) -> SocketAddr {
+    start_plan(Plan::service(service, vec!["127.0.0.1:0".parse().unwrap()]), model)
+}
+
+pub fn start_plan(plan: Plan, model: Model) -> SocketAddr {
     let (notices, heard) = mpsc::channel();
     thread::spawn(move || {
         let server = Server::new(Options {
-            plan: Plan::service(service, vec!["127.0.0.1:0".parse().unwrap()]),
+            plan,
             model,
             workers: vec![None],
             grace: Duration::ZERO,

@@ -4,6 +4,7 @@
 #[path = "../../../wire/tests/http1/cases.rs"]
 mod cases;
 mod common;
+mod live;
 mod static_responses;
 
 /// Each case in single bytes: what the server answers must not depend on how the request arrives.

@@ -83,7 +83,7 @@ pub(super) fn history(menu: Menu, title: &str, found: &Found) -> String {
          <th scope=\"col\">Verdicts</th><th scope=\"col\">Directory</th></tr></thead>\n<tbody>\n",
     );
     found.runs.iter().for_each(|run| body.push_str(&row(run)));
-    body.push_str("</tbody>\n</table>\n</div>\n<p><button>Compare the chosen</button> <span class=\"faint\">Two or more: each with the first.</span></p>\n</form>\n");
+    body.push_str("</tbody>\n</table>\n</div>\n<p><button>Compare the chosen</button> <span class=\"faint\">Two or more: the newer ones with the oldest.</span></p>\n</form>\n");
     if found.all > found.runs.len() {
         let more = found.all - found.runs.len();
         let _ = writeln!(body, "<p><a href=\"/?all=1\">{more} more</a></p>");

@@ -62,11 +62,11 @@ impl Results {
         Ok(Self { from: From::Below { root, index, known: Mutex::default() }, started })
     }
 
-    /// The directory that the page is for, if that holds one load or run.
-    pub fn only(&self) -> Option<&Path> {
+    /// The directory that the page is for, if that holds one load or run, or is to hold one.
+    pub fn only(&self, will_hold: bool) -> Option<&Path> {
         let From::Below { root, .. } = &self.from else { return None };
         let files = ["load.json", "result.json", "experiment.json"];
-        files.iter().any(|file| root.join(file).exists()).then_some(root)
+        (will_hold || files.iter().any(|file| root.join(file).exists())).then_some(root)
     }
 
     /// Where the results come from, for the page.

@@ -16,8 +16,6 @@ use std::time::Duration;
 
 /// Time for requests in progress at the end.
 const GRACE: Duration = Duration::from_millis(500);
-/// Time for pages to show the end of a load.
-const LAST: Duration = Duration::from_secs(2);
 /// Longest form, in bytes.
 const LARGEST_FORM: u64 = 64 << 10;
 
@@ -75,7 +73,7 @@ impl Served {
 /// Ends the loads that the page has started, lets open pages see the end, and closes.
 impl Drop for Served {
     fn drop(&mut self) {
-        self.site.close(LAST);
+        self.site.close();
         self.stop.cancel();
         // A panic has printed its message.
         let _ = self.thread.take().map(JoinHandle::join);

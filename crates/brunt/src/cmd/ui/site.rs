@@ -22,6 +22,8 @@ use std::time::Duration;
 const SHOWN: usize = 100;
 /// Results in a comparison.
 const MOST: usize = 10;
+/// Time for pages to show the end of a load.
+const LAST: Duration = Duration::from_secs(2);
 const HTML: &str = "text/html; charset=utf-8";
 
 #[derive(Debug)]
@@ -68,10 +70,12 @@ impl Site {
         self.gate.token()
     }
 
-    /// Lets pages see the end of what they show, for at most `most`, and ends the loads that were started.
-    pub(super) fn close(&self, most: Duration) {
+    /// Ends the loads that were started, and lets pages see the end of what they show.
+    pub(super) fn close(&self) {
         self.jobs.iter().for_each(|jobs| jobs.end());
-        self.watchers.close(most);
+        let is_of_load = !self.menu.has_history;
+        // Other pages may show what goes on.
+        self.watchers.close(if is_of_load { LAST } else { LAST / 4 });
     }
 
     pub(super) fn respond(&self, request: &Request<'_>) -> Response {
@@ -105,7 +109,7 @@ impl Site {
 
     fn read(&self, path: &str, query: &Pairs) -> Response {
         match path {
-            "/" => match self.results.only() {
+            "/" => match self.results.only(!self.menu.has_history) {
                 Some(dir) => self.live(dir),
                 None => self.history(query),
             },
@@ -169,7 +173,9 @@ impl Site {
     fn compare(&self, query: &Pairs) -> Response {
         let asked = query.iter().filter(|(name, _)| name == "dir").take(MOST + 1);
         let dirs: Option<Vec<PathBuf>> = asked.map(|(_, dir)| self.results.admit(dir)).collect();
-        let Some(dirs) = dirs else { return self.not_shown() };
+        let Some(mut dirs) = dirs else { return self.not_shown() };
+        // The history has the newest first; A is what was before.
+        dirs.reverse();
         if dirs.len() < 2 || dirs.len() > MOST {
             let text = format!("Choose two results or more in the history, at most {MOST}.");
             return self.message(400, "Comparison", &text);

@@ -1,0 +1,16 @@
+//! `brunt ui` and `brunt load --ui` as typed: the pages over HTTP, hostile requests, loads started in the page, and the page in
+//! a browser.
+
+#[allow(dead_code)]
+#[path = "../../../lab/tests/page/axe.rs"]
+mod axe;
+#[path = "../../../lab/tests/page/browser.rs"]
+mod browser;
+#[path = "../common/mod.rs"]
+mod common;
+mod endings;
+mod gate;
+mod page;
+mod results;
+mod scene;
+mod start;
