@@ -1,7 +1,7 @@
 //! The result of a search as a curve, and as one self-contained HTML page.
 
 use super::step::{SloOutcome, Step};
-use super::text::{HEADER, WORDS, closing, row, rows};
+use super::text::{Table, WORDS, closing, table};
 use super::{SearchReport, SearchResult};
 use crate::format::escaped;
 use crate::report::{Knee, KneePoint, Mark};
@@ -52,8 +52,9 @@ pub fn page(found: &SearchReport) -> io::Result<String> {
         let cells = cells.iter().enumerate().map(|(number, text)| cell(number, text, tag));
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
-    let head = line(&HEADER.map(str::to_owned), "th");
-    let body: String = rows(found).iter().map(|step| line(&row(step, found), "td")).collect();
+    let Table { head, rows } = table(found);
+    let head = line(&head, "th");
+    let body: String = rows.iter().map(|row| line(row, "td")).collect();
     let notes = found.doubts.iter().chain(&found.times);
     let notes: String = notes.map(|note| format!("<li>{}</li>\n", escaped(note))).collect();
     let (url, slo) = (escaped(&found.url), escaped(&found.slo));
