@@ -4,7 +4,11 @@ use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
 use crate::format::{self, ABSENT, plural, time};
 use std::fmt::Write;
 
-const HEADER: [&str; 7] = ["", "A", "B", "B to A", "95 % interval", "p", ""];
+/// Heads of the columns; those of figures name the statistic.
+fn header(by_slices: bool) -> [&'static str; 7] {
+    let ratio = if by_slices { "B to A in a round" } else { "B to A, geometric means" };
+    ["", "A, median", "B, median", ratio, "95 % interval", "p", ""]
+}
 
 pub fn text(comparison: &Comparison) -> String {
     let [a, b] = &comparison.sides;
@@ -32,8 +36,9 @@ fn title(pair: &Pair) -> String {
 }
 
 fn table(pair: &Pair, margin: f64) -> String {
-    let is_right = |column: usize| column > 0 && column < HEADER.len() - 1;
-    format::table(&HEADER, is_right, pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)))
+    let header = header(pair.by_slices);
+    let is_right = |column: usize| column > 0 && column < header.len() - 1;
+    format::table(&header, is_right, pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)))
 }
 
 fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
