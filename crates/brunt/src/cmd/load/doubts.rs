@@ -49,7 +49,7 @@ mod tests {
         let missed = ValidityIssue::RateMissed { offered: 1000.0, achieved: 800.0, waited: 0.5 };
         let steal = ValidityIssue::Steal { percent: 9.0 };
         let mut doubts = Doubts::default();
-        assert!(arising(&mut doubts, 1.0, &[missed.clone()]).is_empty());
+        assert!(arising(&mut doubts, 1.0, std::slice::from_ref(&missed)).is_empty());
         assert!(arising(&mut doubts, 2.0, &[]).is_empty());
         for at_s in [3.0, 4.0] {
             assert!(arising(&mut doubts, at_s, &[missed.clone(), steal.clone()]).is_empty());
