@@ -71,7 +71,9 @@ fn an_slo_that_holds_up_to_the_cap_is_confirmed_there() {
     let (stdout, stderr) = told(&find(home.path(), EASY, &server.url(), "-c 4 --size 1KiB").output().unwrap(), 0);
     assert!(stdout.contains("p50<900ms holds at 500 requests/s, the highest rate that was to be tried"), "{stdout}");
     assert!(stdout.contains("holds, confirmed") && stdout.contains("note: one start of the target"), "{stdout}");
-    assert!(stderr.contains("400 requests/s") && stderr.contains("holds at 500"), "{stderr}");
+    assert!(stderr.contains("\n400 requests/s; at most 0:") && stderr.contains("holds at 500; "), "{stderr}");
+    let results = "results: runs/find, the page runs/find/report.html, a directory for each rate in runs/find/steps\n";
+    assert!(stderr.ends_with(results), "{stderr}");
     let out = home.path().join("runs/find");
     let found = json(&out.join("find.json"));
     assert_eq!(found["end"]["kind"], "holds-at-most");
@@ -158,7 +160,7 @@ fn an_slo_that_never_holds_is_exit_code_3() {
     let closing = stdout.lines().find(|line| line.contains("does not hold at any rate down to 62.5"));
     assert!(closing.is_some() || stdout.contains("\nclient-limited:"), "{stdout}");
     assert_eq!(stderr, "");
-    assert!(home.path().join("here/steps/01-rate=62.5/result.json").exists(), "{stdout}");
+    assert!(home.path().join("here/steps/01-rate=1k/result.json").exists(), "{stdout}");
     // A second search in the same directory is refused.
     let (_, stderr) = told(&find(home.path(), flags, &server.url(), "-c 2").output().unwrap(), 2);
     assert!(stderr.contains("here holds the loads of another search"), "{stderr}");

@@ -18,7 +18,7 @@ pub use by_trials::by_trials;
 pub use metric_comparison::{Conclusion, Figure, MARGIN, MetricComparison, compare_metric};
 pub use result_set::{Group, ResultSet};
 pub use sliced::{of_load, sliced};
-pub use text::{HEADER, legend, rows, text, title};
+pub use text::{header, legend, rows, text, title};
 
 use crate::Error;
 use brunt_results::{RunResult, verdict::Kind};

@@ -37,7 +37,7 @@ use serde::Serialize;
 use sliced::Slices;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{fs, path::PathBuf, sync::Arc};
 
 #[derive(Debug, Clone)]
@@ -88,7 +88,7 @@ pub struct SearchReport {
     pub confidence: f64,
     pub rounds: usize,
     pub doubts: Vec<String>,
-    /// Slices: one a rate, ascending. Runs: one each, in the order of execution.
+    /// Slices: one a rate. Runs: one each. In the order of trying.
     pub steps: Vec<Step>,
 }
 
@@ -102,6 +102,10 @@ pub struct State {
     pub rounds: usize,
     /// Highest rate that holds, and lowest that breaks.
     pub bracket: (Option<f64>, Option<f64>),
+    /// Time until the end of the search as expected, once both ends of the bracket are known.
+    pub expected: Option<Duration>,
+    /// Time until the budget is over.
+    pub at_most: Duration,
 }
 
 /// What all loads of a search have in common.
@@ -203,7 +207,9 @@ fn conduct(
     steps_dir: &Path,
     observe: &mut dyn FnMut(&State),
 ) -> Result<Option<SearchReport>, Error> {
-    let until = Instant::now() + context.request.budget.0;
+    let started = Instant::now();
+    let until = started + context.request.budget.0;
+    let mut measured_s = 0.0;
     loop {
         let rates = search.next();
         if rates.is_empty() || Instant::now() >= until {
@@ -211,8 +217,15 @@ fn conduct(
         }
         let is_ascending = search.is_ascending();
         let Some(samples) = sampler.round(&rates)? else { return Ok(None) };
+        measured_s += samples.iter().map(|sample| sample.measured_s).sum::<f64>();
         search.tell(samples);
-        observe(&State { is_ascending, rates, rounds: search.rounds().0, bracket: search.bracket() });
+        let at_most = until.saturating_duration_since(Instant::now());
+        // A second of measurement takes longer than a second.
+        let expected =
+            search.needed_s().map(|needed_s| started.elapsed().mul_f64(needed_s / f64::max(measured_s, 1e-3)));
+        let expected = expected.map(|expected| expected.min(at_most));
+        let (rounds, bracket) = (search.rounds().0, search.bracket());
+        observe(&State { is_ascending, rates, rounds, bracket, expected, at_most });
         if context.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }

@@ -34,20 +34,41 @@ pub fn set_source_hashes(words: &'static str) {
     let _ = SOURCE_HASHES.set(words);
 }
 
-/// This command line, without the values of headers that hold secrets.
+/// This command line, without the values of headers that hold secrets and without the users of URLs.
 pub fn command() -> Vec<String> {
     std::env::args_os().map(|argument| without_secret(&argument.to_string_lossy())).collect()
 }
 
+/// Whether a header of this name holds a secret.
+pub fn is_secret(header: &str) -> bool {
+    const SECRET: [&str; 6] =
+        ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token"];
+    SECRET.iter().any(|secret| header.trim().eq_ignore_ascii_case(secret))
+}
+
 fn without_secret(argument: &str) -> String {
-    const SECRET: [&str; 5] = ["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token"];
     let header = argument.trim_start_matches("--header=").trim_start_matches("-H").trim_start();
     match header.split_once(':') {
-        Some((name, value)) if SECRET.contains(&name.trim().to_ascii_lowercase().as_str()) => {
-            format!("{} [hidden]", &argument[..argument.len() - value.len()])
-        }
-        _ => argument.to_owned(),
+        Some((name, value)) if is_secret(name) => format!("{} [hidden]", &argument[..argument.len() - value.len()]),
+        _ => without_users(argument),
     }
+}
+
+/// The text without users and passwords of its URLs.
+pub fn without_users(text: &str) -> String {
+    let (mut shown, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        shown += before;
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '\'' | '"');
+        let authority = &after[..after.find(ends).unwrap_or(after.len())];
+        rest = after;
+        if let Some(user) = authority.rfind('@') {
+            shown += "[hidden]";
+            rest = &after[user..];
+        }
+    }
+    shown + rest
 }
 
 /// Reads the current environment. Figures of the load and of the target, and `regime`, are left to the caller.
@@ -161,6 +182,8 @@ mod tests {
             ("--header=x-api-key: 1", "--header=x-api-key: [hidden]"),
             ("http://127.0.0.1:80/", "http://127.0.0.1:80/"),
             ("Accept: */*", "Accept: */*"),
+            ("http://me:pw@h:1/a@b http://c@d", "http://[hidden]@h:1/a@b http://[hidden]@d"),
+            ("--url='tcp://me:p@w@h'", "--url='tcp://[hidden]@h'"),
         ] {
             assert_eq!(without_secret(argument), shown);
         }

@@ -2,7 +2,7 @@
 
 mod planned;
 
-use super::load::session::Sessions;
+use super::load::{live::clock, session::Sessions};
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::status_line::StatusLine;
 use super::{check_slice, load, out_directory, registered, share, stdout};
@@ -159,6 +159,13 @@ impl Args {
         };
         stdout::write_page(self.html.as_deref(), || Ok(fs::read_to_string(request.out.join("report.html"))?))?;
         stdout::print_as(self.json, &found, slo_search::text)?;
+        if !self.quiet {
+            let out = request.out.display();
+            let _ = writeln!(
+                io::stderr(),
+                "results: {out}, the page {out}/report.html, a directory for each rate in {out}/steps"
+            );
+        }
         Ok(found.end.confirmed().map_or(ExitCode::Untrusted, |_| ExitCode::Good))
     }
 
@@ -195,19 +202,24 @@ impl Args {
 /// Ends of the result so far.
 type Ends = (Option<f64>, Option<f64>);
 
-/// Shows the rates that were just tried; a line stays where the ends have changed from `known`. Returns the ends.
+/// Shows the rates that were just tried and the time left; a line stays where the ends have changed from `known`. Returns the
+/// ends.
 fn report_state(line: &StatusLine, state: &State, known: Ends) -> Ends {
-    let rates = |rates: &[f64]| rates.iter().map(|rate| Rate(*rate).to_string()).collect::<Vec<_>>().join(", ");
-    let tried = rates(&state.rates);
+    let tried = state.rates.iter().map(|rate| Rate(*rate).to_string()).collect::<Vec<_>>().join(", ");
+    let left = match state.expected {
+        Some(expected) => format!("about {} left", clock(expected.as_secs_f64())),
+        None => format!("at most {} left", clock(state.at_most.as_secs_f64())),
+    };
     if state.is_ascending {
-        line.print(&format!("{tried} requests/s"));
+        line.print(&format!("{tried} requests/s; {left}"));
         return known;
     }
-    line.set(format!("round {}: {tried} requests/s", state.rounds));
+    line.set(format!("round {}: {tried} requests/s; {left}", state.rounds));
     if state.bracket != known {
         let end = |word: &str, rate: Option<f64>| rate.map(|rate| format!("{word} {}", Rate(rate)));
         let ends = [end("holds at", state.bracket.0), end("breaks at", state.bracket.1)];
-        line.print(&format!("round {}: {}", state.rounds, ends.into_iter().flatten().collect::<Vec<_>>().join(", ")));
+        let ends: Vec<String> = ends.into_iter().flatten().collect();
+        line.print(&format!("round {}: {}; {left}", state.rounds, ends.join(", ")));
     }
     state.bracket
 }

@@ -9,6 +9,7 @@ mod calibration;
 mod compare;
 mod conclude;
 mod counts;
+mod doubts;
 mod flags;
 mod format;
 mod http;

@@ -151,7 +151,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 fn report_error(error: &Error) -> ExitCode {
-    let text = error.to_string();
+    let text = brunt_meter::environment::without_users(&error.to_string());
     // Errors of clap begin with the word already.
     let prefix = if text.starts_with("error:") { "" } else { "error: " };
     let _ = writeln!(io::stderr(), "{prefix}{}", text.trim_end());

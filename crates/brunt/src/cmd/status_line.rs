@@ -43,6 +43,11 @@ impl StatusLine {
         self.bar.finish_and_clear();
     }
 
+    /// True if nothing is printed.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// True if only permanent lines are printed.
     pub(super) fn is_plain(&self) -> bool {
         !self.quiet && self.bar.is_hidden()

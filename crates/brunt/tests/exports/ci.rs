@@ -2,7 +2,8 @@
 
 use super::scene::{PRECISION, Scene, assert_near, quantile_s};
 
-/// The checks that github-action-benchmark makes of a custom tool's file (its `extractCustomBenchmarkResult`).
+/// The documented format of a custom tool's file: an array of objects with name, unit and value, and with range and extra as
+/// texts. No package registry has the action's own reader.
 #[test]
 fn github_gets_an_entry_for_each_cell() {
     let scene = Scene::with_run();
@@ -11,6 +12,8 @@ fn github_gets_an_entry_for_each_cell() {
     let names: Vec<&str> = entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["target=echo,size=100B: p99", "target=echo,size=1KiB: p99"]);
     for entry in entries {
+        let keys: Vec<&String> = entry.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["extra", "name", "range", "unit", "value"]);
         assert!(entry["unit"] == "us" && entry["range"].is_string() && entry["extra"] == "2 repeats", "{entry}");
         assert_near(entry["value"].as_f64().unwrap() / 1e6, quantile_s(0.99), PRECISION);
     }
@@ -18,6 +21,7 @@ fn github_gets_an_entry_for_each_cell() {
     assert!(rate[0]["unit"] == "requests/s" && rate[0]["value"].as_f64() > Some(0.0), "{rate}");
 }
 
+/// The documented Bencher Metric Format: benchmark, measure, value with optional bounds. No package registry has a reader.
 #[test]
 fn bencher_gets_measures_with_bounds() {
     let scene = Scene::with_run();
@@ -25,6 +29,7 @@ fn bencher_gets_measures_with_bounds() {
     let cell = &export["target=echo,size=100B"];
     assert_near(cell["latency-p50"]["value"].as_f64().unwrap() / 1e9, quantile_s(0.5), PRECISION);
     for (name, measure) in cell.as_object().unwrap() {
+        assert_eq!(measure.as_object().unwrap().len(), 3, "{measure}");
         let [low, value, high] = ["lower_value", "value", "upper_value"].map(|key| measure[key].as_f64().unwrap());
         assert!(low <= value && value <= high, "{name}: {measure}");
     }

@@ -1,6 +1,6 @@
 //! `brunt export`, and the figures of a running load: each format is read by a program made for it, if installed, and every figure shown is compared
-//! with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,k6,promtool,vegeta` names the programs that must be
-//! present; absent others are reported.
+//! with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,junitparser,k6,opentelemetry,promtool,vegeta` names the
+//! programs that must be present; absent others are reported.
 
 mod ci;
 #[path = "../common/mod.rs"]
@@ -9,6 +9,7 @@ mod fortio;
 #[path = "../common/head.rs"]
 mod head;
 mod hyperfine;
+mod junit;
 mod k6;
 mod live;
 mod metrics;

@@ -2,10 +2,11 @@
 
 use super::head::read_head;
 use super::live::{Load, Web, alone};
+use super::{common::told, lacks, runs};
 use serde_json::Value;
 use std::io::{BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -14,7 +15,7 @@ use std::thread;
 struct Collector {
     url: String,
     /// Head and body of each request.
-    requests: Arc<Mutex<Vec<(String, Value)>>>,
+    requests: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 /// The status of no answer at all.
@@ -44,19 +45,20 @@ impl Collector {
     }
 }
 
-fn receive(stream: &TcpStream) -> (String, Value) {
+fn receive(stream: &TcpStream) -> (String, String) {
     let mut input = BufReader::new(stream);
     let head = read_head(&mut input).unwrap();
     let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap().parse().unwrap();
     let mut body = vec![0; length];
     input.read_exact(&mut body).unwrap();
-    (head, serde_json::from_slice(&body).unwrap())
+    (head, String::from_utf8(body).unwrap())
 }
 
 /// The metrics of all intervals, those of each by name.
 fn intervals(collector: &Collector) -> Vec<Vec<Value>> {
     let requests = collector.requests.lock().unwrap();
-    let resources = requests.iter().flat_map(|(_, body)| body["resourceMetrics"].as_array().unwrap().clone());
+    let bodies = requests.iter().map(|(_, body)| serde_json::from_str::<Value>(body).unwrap());
+    let resources = bodies.flat_map(|body| body["resourceMetrics"].as_array().unwrap().clone());
     resources.map(|resource| resource["scopeMetrics"][0]["metrics"].as_array().unwrap().clone()).collect()
 }
 
@@ -109,7 +111,8 @@ fn deltas_add_up_to_the_result_in_the_encoding_of_otlp() {
     for (head, body) in collector.requests.lock().unwrap().iter() {
         assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
         assert!(head.contains("Content-Type: application/json\r\n"), "{head}");
-        assert_encoded("", body);
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_encoded("", &body);
         let resource = &body["resourceMetrics"][0]["resource"];
         assert_eq!(attribute(resource, "service.name"), Some("brunt"));
         assert_eq!(attribute(resource, "url"), Some(format!("http://{}/", web.address).as_str()));
@@ -131,6 +134,28 @@ fn deltas_add_up_to_the_result_in_the_encoding_of_otlp() {
         assert!(start < stop && end.is_none_or(|end| end == start), "{point}");
         end = Some(stop);
     }
+}
+
+#[test]
+fn the_messages_of_the_protocol_are_parsed_from_them() {
+    // `pip install opentelemetry-proto`.
+    if lacks("opentelemetry", runs("python3", &["-c", "import opentelemetry.proto.metrics.v1.metrics_pb2"])) {
+        return;
+    }
+    let _turn = alone();
+    let (web, collector) = (Web::start("--service hello"), Collector::start(&[200]));
+    let ended = Load::start(&web.address, &format!("{LOAD} {}", collector.url)).end();
+    let bodies: String = collector.requests.lock().unwrap().iter().map(|(_, body)| format!("{body}\n")).collect();
+    assert!(bodies.lines().count() == collector.requests.lock().unwrap().len(), "a body is one line");
+    let mut python = Command::new("python3");
+    python.args(["-c", include_str!("otlp.py")]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut python = python.spawn().unwrap();
+    python.stdin.take().unwrap().write_all(bodies.as_bytes()).unwrap();
+    let found: Value = serde_json::from_str(&told(&python.wait_with_output().unwrap(), 0).0).unwrap();
+    assert_eq!(found["brunt_requests_total completed"], ended.count("/requests/completed"), "{found:#}");
+    assert_eq!(found["brunt_offered_requests_total"], 400);
+    assert!(found["brunt_response_seconds"].as_u64() > Some(0), "{found:#}");
+    assert!(found["brunt_response_p99_seconds"].as_u64() >= Some(2), "{found:#}");
 }
 
 #[test]

@@ -112,13 +112,13 @@ fn without_a_terminal_live_has_lines() {
 }
 
 /// A command in a terminal of 80x24, and then its exit code and the state of the terminal.
-struct Screen {
+pub struct Screen {
     socket: String,
 }
 
 impl Screen {
     /// `None` without tmux, unless `BRUNT_TMUX=must`.
-    fn start(command: &str) -> Option<Self> {
+    pub fn start(command: &str) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if let Err(error) = Command::new("tmux").arg("-V").output() {
             assert!(std::env::var_os("BRUNT_TMUX").is_none_or(|value| value != "must"), "tmux: {error}");
@@ -138,13 +138,13 @@ impl Screen {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    fn keys(&self, keys: &str) {
+    pub fn keys(&self, keys: &str) {
         self.tmux(&["send-keys", keys]);
     }
 
     /// Waits for a screen, with what has scrolled out of it, that has all these words.
     #[track_caller]
-    fn until(&self, words: &[&str]) -> String {
+    pub fn until(&self, words: &[&str]) -> String {
         let began = Instant::now();
         loop {
             let seen = self.tmux(&["capture-pane", "-p", "-S", "-"]);

@@ -13,7 +13,7 @@ use std::{fs, io, thread};
 const AUTHORIZATION: &str = "Proxy-Authorization: Basic bWU6c2VjcmV0";
 
 #[derive(Clone, Copy, PartialEq)]
-enum Answer {
+pub enum Answer {
     /// Connects to the target.
     Tunnel,
     /// The same with credentials, else 407.
@@ -24,7 +24,7 @@ enum Answer {
     Nothing,
 }
 
-struct Proxy {
+pub struct Proxy {
     address: SocketAddr,
     /// The head of each request.
     heads: Arc<Mutex<Vec<String>>>,
@@ -32,7 +32,7 @@ struct Proxy {
 
 impl Proxy {
     /// Whatever host it is asked for, it connects to this port.
-    fn start(answer: Answer, port: u16) -> Self {
+    pub fn start(answer: Answer, port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let heads = Arc::new(Mutex::new(Vec::new()));
@@ -46,11 +46,11 @@ impl Proxy {
         Self { address, heads }
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    fn heads(&self) -> Vec<String> {
+    pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }

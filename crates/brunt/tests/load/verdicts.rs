@@ -182,3 +182,37 @@ impl Drop for Hog {
         let _ = self.0.wait();
     }
 }
+
+/// Lines of stderr about doubts of this kind.
+fn doubts(stderr: &str, kind: &str) -> usize {
+    stderr
+        .lines()
+        .filter(|line| line.starts_with("verdict so far, after ") && line.contains(&format!(" s: {kind}: ")))
+        .count()
+}
+
+#[test]
+fn a_doubt_is_told_of_when_it_arises_and_once() {
+    use std::io::{BufRead, BufReader};
+    let _alone = alone();
+    let target = Target::start();
+    // One connection cannot carry as much.
+    let flags = "-R 1M -c 1 -d 6s --warmup 0s --no-meter --allow-untrusted";
+    let mut load_of_target = load(&target.url(), flags);
+    let mut running =
+        load_of_target.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let (mut stderr, mut said) = (BufReader::new(running.stderr.take().unwrap()), String::new());
+    while doubts(&said, "rate-missed") == 0 {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "the load ended first: {said}");
+    }
+    assert!(running.try_wait().unwrap().is_none(), "the load has ended: {said}");
+    assert!(said.contains(" requests/s were answered of 1000000 offered"), "{said}");
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(doubts(&said, "rate-missed"), 1, "{said}");
+    assert!(running.wait().unwrap().success(), "{said}");
+
+    let output = load(&target.http("/"), "-d 1500ms -c 1 --warmup 0s --no-meter").output().unwrap();
+    assert_eq!(doubts(&told(&output), "errors"), 1, "an echo is no reply: {}", told(&output));
+    let output = load(&target.url(), &format!("{flags} --quiet")).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", told(&output));
+}

@@ -1,9 +1,9 @@
 //! `brunt ui` and `brunt load --ui` as typed: the pages over HTTP, hostile requests, loads started in the page, and the page in
 //! a browser.
 
-#[allow(dead_code)]
 #[path = "../../../lab/tests/page/axe.rs"]
 mod axe;
+#[allow(dead_code)]
 #[path = "../../../lab/tests/page/browser.rs"]
 mod browser;
 #[path = "../common/mod.rs"]

@@ -4,8 +4,11 @@ use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
 use crate::format::{self, ABSENT, plural, time};
 use std::fmt::Write;
 
-/// Heads of the columns.
-pub const HEADER: [&str; 7] = ["", "A", "B", "B to A", "95 % interval", "p", ""];
+/// Heads of the columns; those of figures name the statistic.
+pub fn header(pair: &Pair) -> [&'static str; 7] {
+    let ratio = if pair.by_slices { "B to A in a round" } else { "B to A, geometric means" };
+    ["", "A, median", "B, median", ratio, "95 % interval", "p", ""]
+}
 
 pub fn text(comparison: &Comparison) -> String {
     let [a, b] = &comparison.sides;
@@ -34,11 +37,12 @@ pub fn title(pair: &Pair) -> String {
 }
 
 fn table(pair: &Pair, margin: f64) -> String {
-    let is_right = |column: usize| column > 0 && column < HEADER.len() - 1;
-    format::table(&HEADER, is_right, rows(pair, margin))
+    let header = header(pair);
+    let is_right = |column: usize| column > 0 && column < header.len() - 1;
+    format::table(&header, is_right, rows(pair, margin))
 }
 
-/// A row for each figure of a cell, under [`HEADER`].
+/// A row for each figure of a cell, under [`header`].
 pub fn rows(pair: &Pair, margin: f64) -> Vec<Vec<String>> {
     pair.figures.iter().map(|finding| row(finding, margin, pair.by_slices)).collect()
 }

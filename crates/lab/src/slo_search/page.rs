@@ -1,8 +1,8 @@
 //! The result of a search as one self-contained HTML page: the answer, the curve, every rate, the doubts and the commands.
 
+use super::SearchReport;
 use super::curve::curve;
-use super::text::{HEADER, WORDS, closing, row, rows};
-use super::{SearchReport, Step};
+use super::text::{Table, WORDS, closing, table as search_table};
 use crate::report::document::{Document, commands, header, list, table};
 use std::io;
 
@@ -10,17 +10,17 @@ use std::io;
 pub fn page(found: &SearchReport, started: &[(String, String)]) -> io::Result<String> {
     let title = format!("{}: {}", found.url, found.slo);
     let notes: Vec<String> = found.doubts.iter().chain(&found.times).cloned().collect();
-    let verdict = HEADER.iter().position(|head| *head == "verdict").unwrap_or(WORDS);
+    let Table { head, rows } = search_table(found);
+    let verdict = head.iter().position(|head| head == "verdict").unwrap_or(WORDS);
     // The first column, then the verdict.
     let second = |mut cells: Vec<String>| {
         let cell = cells.remove(verdict);
         cells.insert(1, cell);
         cells
     };
-    let heads = second(HEADER.map(str::to_owned).into());
+    let heads = second(head.into());
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let line = |step: &&Step| second(row(step, found));
-    let lines: Vec<Vec<String>> = rows(found).iter().map(line).collect();
+    let lines: Vec<Vec<String>> = rows.into_iter().map(second).collect();
     // One text column has gone to the front.
     let is_number = |column: usize| column != 1 && column <= WORDS;
     let doubts = if notes.is_empty() { String::new() } else { format!("<h2>Doubts</h2>\n{}", list(&notes)) };
@@ -31,5 +31,5 @@ pub fn page(found: &SearchReport, started: &[(String, String)]) -> io::Result<St
         table("Every rate", &heads, &lines, is_number),
         commands(started)
     );
-    Ok(Document { title: title, body, tail: String::new(), results: None }.html())
+    Ok(Document { title, body, tail: String::new(), results: None }.html())
 }

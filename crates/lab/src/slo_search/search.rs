@@ -298,6 +298,33 @@ impl Search {
         }
     }
 
+    /// Measured seconds until the end of the search, if each rate has an answer as soon as it may have one; `None` while
+    /// the ends of the result are not known.
+    pub fn needed_s(&self) -> Option<f64> {
+        let (low, high) = match self.bracket() {
+            (Some(low), Some(high)) => (low, high),
+            (Some(low), None) if low >= self.top() => {
+                return Some((self.effort.confirm_s - self.seconds(low)).max(0.0));
+            }
+            _ => return None,
+        };
+        let Effort { step_s, confirm_s, samples, between } = self.effort;
+        let sampled: Vec<f64> = self.rates.iter().flat_map(|(_, of)| of).map(|sample| sample.measured_s).collect();
+        let sample_s = sampled.iter().sum::<f64>() / sampled.len().max(1) as f64;
+        let each_s = step_s.max(samples as f64 * sample_s);
+        let candidates = self.next();
+        let missing = |rate: &f64| self.standing(*rate).is_none().then(|| (each_s - self.seconds(*rate)).max(sample_s));
+        let missing: Vec<f64> = candidates.iter().filter_map(missing).collect();
+        let mut needed_s = candidates.len() as f64 * missing.iter().copied().fold(0.0, f64::max);
+        let mut gap = (high / low - 1.0) / (missing.len() + 1) as f64;
+        let mut ends_s = if missing.is_empty() { self.seconds(low).min(self.seconds(high)) } else { each_s };
+        while gap > self.range.precision {
+            needed_s += each_s * (between + 2) as f64;
+            (gap, ends_s) = (gap / (between + 1) as f64, each_s);
+        }
+        Some(needed_s + 2.0 * (confirm_s - ends_s).max(0.0))
+    }
+
     /// Whether the ends are as near as asked for and measured as long.
     pub fn is_precise(&self) -> bool {
         self.ascent.is_none() && self.next().is_empty()

@@ -12,7 +12,6 @@ use crate::slices::{Slice, absolute, record};
 use brunt_results::Rate;
 use brunt_results::result::{Load, Server};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -150,16 +149,18 @@ impl Sampler for Slices<'_> {
         slices.iter().map(sample).collect::<Result<Vec<_>, _>>().map(Some)
     }
 
-    /// One step a rate, ascending, with its directory.
+    /// One step a rate, with its directory, in the order of trying; rates that one round tried first ascend.
     fn steps(&mut self, search: &Search, steps_dir: &Path) -> Result<Vec<Step>, Error> {
-        let mut rates: BTreeMap<u64, Vec<&Slice>> = BTreeMap::new();
-        for rated in &self.taken {
-            // Bits of positive numbers are in their order.
-            rates.entry(rated.rate.to_bits()).or_default().push(&rated.slice);
+        let mut rates: Vec<(u32, f64, Vec<&Slice>)> = Vec::new();
+        for RatedSlice { rate, slice } in &self.taken {
+            match rates.iter_mut().find(|(_, of, _)| of == rate) {
+                Some((_, _, slices)) => slices.push(slice),
+                None => rates.push((slice.round, *rate, vec![slice])),
+            }
         }
+        rates.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let mut steps = Vec::new();
-        for (number, (rate, slices)) in (1..).zip(rates) {
-            let rate = f64::from_bits(rate);
+        for (number, (_, rate, slices)) in (1..).zip(rates) {
             let dir = steps_dir.join(format!("{number:02}-rate={}", Rate(rate)));
             let result = write_slices(&dir, &slices, &self.load, rate)?;
             steps.push(of_rate(self.context.request, search, dir, rate, slices.len(), &result));

@@ -1,34 +1,57 @@
-//! The search as text: one line per rate or run, sorted by rate, a closing line, and the doubts.
+//! The search as text: one line per rate or run in the order of trying, a closing line, and the doubts.
 
 use super::{SearchReport, SearchResult, SloOutcome, Step};
-use crate::format::{self, time};
+use crate::format::{self, three_digits, time_unit};
 use crate::group::distinct;
 
-pub(super) const HEADER: [&str; 8] = ["offered /s", "answered /s", "p50", "p99", "failed", "slices", "verdict", "SLO"];
 /// Index of the first text column.
 pub(super) const WORDS: usize = 6;
 
 pub fn text(found: &SearchReport) -> String {
-    let lines = format::table(&HEADER, |column| column < WORDS, rows(found).into_iter().map(|step| row(step, found)));
+    let Table { head, rows } = table(found);
+    let lines = format::table(&head, |column| column < WORDS, rows);
     let times = found.times.as_ref().map_or(String::new(), |times| format!("{times}\n"));
     let doubts: String = found.doubts.iter().map(|doubt| format!("note: {doubt}\n")).collect();
     format!(
-        "{}: the highest rate at which {} holds\n{times}\n{lines}\n{}\n{doubts}",
+        "{}: the highest rate at which {} holds; rates in the order of trying\n{times}\n{lines}\n{}\n{doubts}",
         found.url,
         found.slo,
         closing(found)
     )
 }
 
-/// The steps by rate; those of one rate stay in execution order.
-pub(super) fn rows(found: &SearchReport) -> Vec<&Step> {
-    let mut steps: Vec<&Step> = found.steps.iter().collect();
-    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    steps
+/// The steps, in the order of trying; the rates are in one unit, as are the times.
+pub(super) struct Table {
+    pub head: [String; 8],
+    pub rows: Vec<Vec<String>>,
 }
 
-pub(super) fn row(step: &Step, found: &SearchReport) -> Vec<String> {
-    let word = match step.outcome {
+pub(super) fn table(found: &SearchReport) -> Table {
+    let times = found.steps.iter().flat_map(|step| [step.p50_us, step.p99_us]).flatten();
+    let (time, time_us) = time_unit(times);
+    let is_thousands = found.steps.iter().all(|step| step.rate >= 10e3);
+    let (rate, per_second) = if is_thousands { ("k/s", 1e3) } else { ("/s", 1.0) };
+    let [offered, answered, p50, p99] = [("offered", rate), ("answered", rate), ("p50", time), ("p99", time)]
+        .map(|(name, unit)| format!("{name} {unit}"));
+    let [failed, slices, verdict, slo] = ["failed", "slices", "verdict", "SLO"].map(str::to_owned);
+    let head = [offered, answered, p50, p99, failed, slices, verdict, slo];
+    let row = |step: &Step| {
+        vec![
+            three_digits(Some(step.rate / per_second)),
+            three_digits(Some(step.answered / per_second)),
+            three_digits(step.p50_us.map(|us| us / time_us)),
+            three_digits(step.p99_us.map(|us| us / time_us)),
+            if step.errors > 0.0 { format!("{:.2} %", step.errors * 100.0) } else { "0".to_owned() },
+            step.slices.map_or(format::ABSENT.to_owned(), |slices| slices.to_string()),
+            step.verdict.word().to_owned(),
+            answer(step, found),
+        ]
+    };
+    Table { head, rows: found.steps.iter().map(row).collect() }
+}
+
+fn answer(step: &Step, found: &SearchReport) -> String {
+    match step.outcome {
         SloOutcome::Holds if step.confirms && found.end.confirmed() == Some(step.rate) => "holds, confirmed".to_owned(),
         SloOutcome::Holds => "holds".to_owned(),
         SloOutcome::Breaks => format!("breaks: {}", step.broken.join("; ")),
@@ -36,17 +59,7 @@ pub(super) fn row(step: &Step, found: &SearchReport) -> Vec<String> {
         SloOutcome::Unclear => {
             std::iter::once("unclear").chain(step.broken.iter().map(String::as_str)).collect::<Vec<_>>().join("; ")
         }
-    };
-    vec![
-        rate(step.rate),
-        rate(step.answered),
-        time(step.p50_us),
-        time(step.p99_us),
-        if step.errors > 0.0 { format!("{:.2} %", step.errors * 100.0) } else { "0".to_owned() },
-        step.slices.map_or(format::ABSENT.to_owned(), |slices| slices.to_string()),
-        step.verdict.word().to_owned(),
-        word,
-    ]
+    }
 }
 
 /// The result in one line.
@@ -153,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_knee_is_in_the_order_of_its_rates() {
+    fn rates_are_in_the_order_of_trying_and_in_one_unit() {
         let steps = [
             step(1e3, false, SloOutcome::Holds),
             step(13.1e3, true, SloOutcome::Breaks),
@@ -162,13 +175,13 @@ mod tests {
         ];
         let found = found(SearchResult::Holds { rate: 12_500.0, breaks: 13_100.0 }, &steps);
         let expected = "\
-tcp://h:1: the highest rate at which p99<6ms holds
+tcp://h:1: the highest rate at which p99<6ms holds; rates in the order of trying
 
- offered /s  answered /s      p50      p99  failed  slices  verdict  SLO
-      1.00k          999  41.2 us   500 us       0      25  ok       holds
-      12.5k        12.5k  41.2 us  6.25 ms       0      25  ok       holds, confirmed
-      12.8k        12.8k  41.2 us  6.40 ms       0      25  ok       unclear; p99<6ms: it was 8.000 ms
-      13.1k        13.1k  41.2 us  6.55 ms       0      25  ok       breaks: p99<6ms: it was 8.000 ms
+ offered /s  answered /s  p50 us  p99 us  failed  slices  verdict  SLO
+       1000          999    41.2     500       0      25  ok       holds
+      13100        13087    41.2    6550       0      25  ok       breaks: p99<6ms: it was 8.000 ms
+      12800        12787    41.2    6400       0      25  ok       unclear; p99<6ms: it was 8.000 ms
+      12500        12488    41.2    6250       0      25  ok       holds, confirmed
 
 p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit lies between them
 note: one start of the target was measured
@@ -181,6 +194,18 @@ note: one start of the target was measured
         }
         assert!(
             !page.contains("http://") || page.matches("http://").count() == page.matches("http://www.w3.org").count()
+        );
+    }
+
+    #[test]
+    fn large_figures_have_larger_units() {
+        let slow = Step { p99_us: Some(250e3), ..step(12.5e3, true, SloOutcome::Holds) };
+        let found = found(SearchResult::HoldsAtMost { rate: 64e3 }, &[slow, step(64e3, true, SloOutcome::Holds)]);
+        let Table { head, rows } = table(&found);
+        assert_eq!(head[..4], ["offered k/s", "answered k/s", "p50 ms", "p99 ms"]);
+        assert_eq!(
+            (&rows[0][..4], &rows[1][..2]),
+            (&["12.5", "12.5", "0.041", "250"].map(str::to_owned)[..], &["64.0", "63.9"].map(str::to_owned)[..])
         );
     }
 

@@ -85,7 +85,7 @@ fn http(rest: &str, tls: bool) -> Result<Url, String> {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, target) = rest.split_at(end);
     if authority.contains('@') {
-        return Err("names a user; send credentials with -H 'Authorization: ...'".to_owned());
+        return Err("names a user; give the file of its NAME:PASSWORD with --basic-auth".to_owned());
     }
     if target.contains('#') {
         return Err("has a fragment (#...), which is never sent: leave it out".to_owned());
@@ -229,7 +229,7 @@ mod tests {
             ("http://x:99999/", "'99999'"),
             ("http://x:/", "port ''"),
             ("http://::1/", "http://HOST[:PORT]/PATH"),
-            ("http://me:pw@x/", "Authorization"),
+            ("http://me:pw@x/", "--basic-auth"),
             ("http://x/#top", "fragment"),
             ("http://x/a b", "%20"),
             ("http://x y/", "http://HOST[:PORT]/PATH"),

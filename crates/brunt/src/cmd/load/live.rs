@@ -14,7 +14,7 @@ mod terminal;
 
 pub(in crate::cmd) use line::Line;
 pub(in crate::cmd) use model::Model;
-pub(in crate::cmd) use rows::page;
+pub(in crate::cmd) use rows::{clock, page};
 pub(in crate::cmd) use snapshot::snapshot;
 pub(in crate::cmd) use source::Source;
 pub(in crate::cmd) use terminal::Stream;

@@ -1,7 +1,7 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C, SIGUSR1.
 
 use super::live::{self, Line, Model};
-use super::{counts::CountsFile, metrics::Sinks, progress::Progress};
+use super::{counts::CountsFile, doubts::Doubts, metrics::Sinks, progress::Progress};
 use brunt_load::Observer;
 use brunt_meter::neighbours::{Neighbour, Snapshot};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
@@ -47,6 +47,7 @@ pub(super) struct LoadObserver {
     stop: Arc<AtomicBool>,
     progress: Progress,
     pages: Pages,
+    doubts: Doubts,
     /// When the load began.
     started: Instant,
     /// The process of the server that exited before the end of the window, and when that was noticed.
@@ -77,6 +78,7 @@ impl LoadObserver {
             stop,
             progress,
             pages,
+            doubts: Doubts::default(),
             started: Instant::now(),
             exited: Cell::new(None),
             neighbours: None,
@@ -99,6 +101,16 @@ impl LoadObserver {
     /// Says how many lines of counts were lost, if any were.
     pub(super) fn lost_counts(&self) -> Option<String> {
         self.counts.as_ref().and_then(CountsFile::lost)
+    }
+
+    /// Tells of the doubts that the last second gives.
+    fn doubt(&mut self, at_s: f64) {
+        if self.progress.is_quiet() {
+            return;
+        }
+        let mut verdict = self.pages.model.get_mut().verdict().unwrap_or_default();
+        self.server_exit().iter().for_each(|exit| verdict.add(exit));
+        self.doubts.arising(at_s, &verdict).iter().for_each(|line| self.progress.line(line));
     }
 
     fn look_for_exit(&self) {
@@ -164,6 +176,7 @@ impl Observer for LoadObserver {
         let line = Line::from(&*second);
         self.progress.second(&line);
         self.pages.model.get_mut().push(line);
+        self.doubt(second.at_s);
     }
 
     fn recorded(&mut self, second: &Second, response: &Histogram<u64>) {

@@ -4,14 +4,13 @@ use super::format::{bytes, time};
 use super::{Args, address, options, stdout};
 use brunt_lab::Error;
 use brunt_load::once::{Exchange, Reply};
+use brunt_meter::environment::is_secret;
 use brunt_results::ExitCode;
 use std::fmt::Write;
 use std::time::Duration;
 
 /// Bytes of a body that are shown unless all are asked for.
 const SHOWN: usize = 1024;
-/// Fields whose values are secrets.
-const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let mut options = options::options(args, brunt_meter::environment::cpus_allowed().as_deref())?;
@@ -58,7 +57,7 @@ pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
 /// The lines of heads behind `mark`, without secrets.
 fn heads(page: &mut String, mark: char, message: &[u8]) {
     for line in String::from_utf8_lossy(message).lines() {
-        let secret = line.split_once(':').filter(|(name, _)| SECRET.contains(&name.to_ascii_lowercase().as_str()));
+        let secret = line.split_once(':').filter(|(name, _)| is_secret(name));
         let shown = secret.map_or_else(|| printable(line), |(name, _)| format!("{name}: [hidden]"));
         let _ = writeln!(page, "{}", format!("{mark} {shown}").trim_end());
     }

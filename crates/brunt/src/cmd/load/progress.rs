@@ -47,6 +47,15 @@ impl Progress {
         self.show(text, second.at_s + 0.5);
     }
 
+    pub(super) fn is_quiet(&self) -> bool {
+        self.line.is_quiet()
+    }
+
+    /// Prints a line above the progress.
+    pub(super) fn line(&self, text: &str) {
+        self.line.print(text);
+    }
+
     /// Prints lines above the progress, with --quiet too.
     pub(super) fn print(&self, text: &str) {
         self.line.above(|| drop(write!(io::stderr(), "{text}")));

@@ -12,6 +12,7 @@ mod vegeta;
 use super::address::{Protocol, Url};
 use super::{Args, usage};
 use brunt_lab::Error;
+use brunt_meter::environment::without_users;
 use brunt_results::Count;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, str::FromStr};
@@ -141,7 +142,13 @@ struct Shown<'a>(&'a [u8]);
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LONGEST: usize = 60;
-        let text = String::from_utf8_lossy(self.0);
+        let text = without_users(&String::from_utf8_lossy(self.0));
+        // A line that is no header may hold the value of one.
+        let lower = text.to_ascii_lowercase();
+        let secret = ["authorization", "cookie", "bearer", "basic"].map(|word| Some(lower.find(word)? + word.len()));
+        if let Some(at) = secret.into_iter().flatten().min() {
+            return write!(f, "'{} [hidden]'", text[..at].chars().take(LONGEST).collect::<String>().escape_debug());
+        }
         let short: String = text.chars().take(LONGEST).collect();
         let dots = if short.len() < text.len() { "..." } else { "" };
         write!(f, "'{}{dots}'", short.escape_debug())

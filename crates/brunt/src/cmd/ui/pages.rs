@@ -145,17 +145,10 @@ fn compared(comparison: &Comparison) -> String {
         escaped(a),
         escaped(b)
     );
-    let heads: String = compare::HEADER
-        .iter()
-        .map(|head| {
-            format!(
-                "<th scope=\"col\">{}</th>",
-                if head.is_empty() { "<span class=\"hidden\">Conclusion or figure</span>" } else { head }
-            )
-        })
-        .collect();
     for pair in &comparison.cells {
         let title = escaped(&compare::title(pair));
+        let head = |head| if head == "" { "<span class=\"hidden\">Conclusion or figure</span>" } else { head };
+        let heads = compare::header(pair).map(|text| format!("<th scope=\"col\">{}</th>", head(text))).concat();
         let _ = writeln!(
             out,
             "<h2>{title}</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"><table>\n\

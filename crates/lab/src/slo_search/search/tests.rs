@@ -53,6 +53,26 @@ fn what_always_or_never_holds_ends_the_search() {
 }
 
 #[test]
+fn the_time_that_is_needed_is_known_once_both_ends_are() {
+    for range in [RANGE, Range { to: Some(5000.0), ..RANGE }, Range { precision: 0.01, ..RANGE }] {
+        let mut search = Search::new(range, EFFORT, vec![SHARE]);
+        let (mut made_s, mut said) = (0.0, Vec::new());
+        loop {
+            let rates = search.next();
+            said.extend(search.needed_s().map(|needed_s| (made_s, needed_s)));
+            if rates.is_empty() {
+                break;
+            }
+            made_s += 0.2 * rates.len() as f64;
+            search.tell(rates.iter().map(|rate| sample(*rate, overload(*rate, 9e3))).collect());
+        }
+        assert!(said.len() > 10 && said.last().is_some_and(|(_, needed_s)| *needed_s < 0.01), "{said:?}");
+        let off = |(at_s, needed_s): &(f64, f64)| (made_s - at_s - needed_s).abs();
+        assert!(said.iter().all(|said| off(said) <= 0.4 * (made_s - said.0) + 3.0), "{range:?}, {made_s} s: {said:?}");
+    }
+}
+
+#[test]
 fn time_that_is_over_too_early_leaves_it_undecided() {
     let late = |rates: &[f64]| rates.iter().map(|rate| overload(*rate, 9e3)).collect();
     assert_eq!(search(RANGE, 3, late).0, SearchResult::Undecided { rate: None, breaks: None });

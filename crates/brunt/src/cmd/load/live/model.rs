@@ -178,7 +178,7 @@ impl Model {
     }
 
     /// That of the result, or the one on what is known so far, if anything is.
-    pub(super) fn verdict(&self) -> Option<Verdict> {
+    pub(in crate::cmd) fn verdict(&self) -> Option<Verdict> {
         if let Some(result) = &self.result {
             return Some(result.verdict.clone());
         }

@@ -181,7 +181,7 @@ pub(super) fn state(model: &Model) -> String {
 }
 
 /// Minutes and seconds, or hours too.
-pub(super) fn clock(seconds: f64) -> String {
+pub(in crate::cmd) fn clock(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }

@@ -6,7 +6,7 @@ use super::model::{Model, Silence};
 use brunt_lab::Error;
 use brunt_results::directory::Directory;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -51,18 +51,25 @@ impl Tail {
             begin(target);
         }
         file.seek(SeekFrom::Start(self.offset))?;
-        let mut bytes = Vec::new();
-        self.offset += file.take(MOST_BYTES).read_to_end(&mut bytes)? as u64;
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.half.len() + piece.len() <= LONGEST_LINE {
-                self.half.extend_from_slice(piece);
+        let mut input = BufReader::with_capacity(LONGEST_LINE, file.take(MOST_BYTES));
+        loop {
+            let bytes = input.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(());
             }
-            if piece.ends_with(b"\n") {
-                line(target, &self.half);
-                self.half.clear();
+            for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+                if self.half.len() + piece.len() <= LONGEST_LINE {
+                    self.half.extend_from_slice(piece);
+                }
+                if piece.ends_with(b"\n") {
+                    line(target, &self.half);
+                    self.half.clear();
+                }
             }
+            let length = bytes.len();
+            self.offset += length as u64;
+            input.consume(length);
         }
-        Ok(())
     }
 }
 
