@@ -1,6 +1,7 @@
 //! The values of `--metrics` and `--push`: where to listen, and which collector to push to.
 
 use super::super::address::{self, Protocol};
+use brunt_meter::environment::without_users;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::{fmt, io, str::FromStr};
 
@@ -66,6 +67,9 @@ impl FromStr for Collector {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let url = text.strip_prefix("otlp=").ok_or("write otlp=URL, as otlp=http://127.0.0.1:4318")?;
+        if without_users(url) != url {
+            return Err("the URL names a user; collectors are sent no credentials: leave NAME:PASSWORD@ out".to_owned());
+        }
         let parsed = address::parse(url).map_err(|error| error.to_string())?;
         let Protocol::Http { authority, target, tls } = parsed.protocol else {
             return Err("the URL of a collector begins with http:// or https://".to_owned());
@@ -135,7 +139,7 @@ mod tests {
             ("influx=http://h", "otlp=http://"),
             ("otlp=h:4318", "names no protocol"),
             ("otlp=tcp://h:4318", "http:// or https://"),
-            ("otlp=http://me:pw@h/", "Authorization"),
+            ("otlp=http://me:pw@h/", "names a user"),
         ] {
             let why = text.parse::<Collector>().expect_err(text);
             assert!(why.contains(needle) && !why.contains('\n'), "{text}: {why}");
