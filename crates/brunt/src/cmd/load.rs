@@ -1,7 +1,7 @@
 //! `brunt load`: runs the generator once, meters the server, prints and stores the result.
 //!
 //! Results go to stdout and to files, everything else to stderr. Files that cannot be written are reported before the
-//! load starts. This module defines the sequence; it computes no figures.
+//! load starts. This module defines the flags; it computes no figures.
 
 mod absent;
 mod address;
@@ -10,7 +10,6 @@ mod compare;
 mod conclude;
 mod counts;
 mod doubts;
-mod flags;
 mod format;
 mod http;
 pub(super) mod live;
@@ -25,6 +24,7 @@ pub(super) mod progress;
 mod proxy;
 mod replay;
 mod requests;
+mod run;
 mod script;
 mod secrets;
 pub(super) mod session;
@@ -37,31 +37,179 @@ mod tls;
 mod ui;
 mod words;
 
-pub use flags::Args;
-use flags::{Arrival, LOAD};
 pub(super) use words::{check, measure, metered};
 
-use super::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
-use super::stdout;
+use super::ci;
 use super::ui::Served;
 use brunt_lab::Error;
-use brunt_meter::ServerMeter;
-use brunt_results::{ExitCode, Percentile, RunResult, Threshold, drift, env::Env};
-use std::io::{self, Write as _};
-use std::path::Path;
+use brunt_results::stages::{ConnectionRange, RateRange, TimedStage};
+use brunt_results::verdict::Kind;
+use brunt_results::{Cores, Count, Percentile, Rate, RunResult, Size, Span, Threshold, env::Env};
+use clap::ValueEnum;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
-use tempfile::TempDir;
+use std::sync::atomic::AtomicBool;
 
-/// Adds to `env` what is known after the load.
-fn complete(env: &mut Env, result: &RunResult) {
-    env.absent.extend(absent::of(result));
-    env.steal_percent = result.host.steal_percent;
-    if let Some(why) = env.absent.get("host.steal_percent").cloned() {
-        env.absent.insert("steal_percent".to_owned(), why);
-    }
+/// Heading in the help of the flags that shape the load.
+const LOAD: &str = "Load";
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Without -R or --rate-per-core each connection sends its next request when the previous one is answered \
+                  (closed loop). At saturation its latency depends only on the number of connections (Little's law). \
+                  Ctrl-C ends the run early and prints the results so far.\n\n\
+                  Exit status: 0 good; 1 the run failed, or requests failed and no --fail-if bound on errors or failed \
+                  accepts them; 2 wrong usage; 3 the result is not trustworthy (see the verdict); 99 a --fail-if bound \
+                  was crossed."
+)]
+pub struct Args {
+    #[arg(value_name = "URL", required_unless_present = "requests_or_file", help = format!("Target: {}", address::SCHEMES))]
+    urls: Vec<String>,
+
+    /// Connections over all threads; 10:200 rises in a straight line over the window of a closed loop [default: 10, or one
+    /// per thread if there are more threads]
+    #[arg(short, long, value_name = "N", help_heading = LOAD)]
+    connections: Option<ConnectionRange>,
+    /// Connections per load thread, instead of -c
+    #[arg(long, value_name = "N", help_heading = LOAD)]
+    connections_per_core: Option<Count>,
+    /// Load threads, not pinned without --cores, else as many on each core [default: 1, or one per core of --cores]
+    #[arg(short, long, value_name = "N", help_heading = LOAD)]
+    threads: Option<Count>,
+    /// Cores for the load threads, one pinned thread per core without -t: 0,2-3
+    #[arg(long, value_name = "LIST", help_heading = LOAD)]
+    cores: Option<Cores>,
+    /// Kernel interface of the load threads [default: uring if available, else epoll]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = LOAD)]
+    backend: Option<options::Backend>,
+    /// Length of the measured window [default: 10s; unlimited if only -n is given]
+    #[arg(value_parser = Span::or_seconds, short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
+    duration: Option<Span>,
+    /// Stop after this many replies
+    #[arg(short = 'n', value_name = "N", help_heading = LOAD)]
+    requests: Option<Count>,
+    /// Send the requests of this file, in order, round and round: curl command lines, HAR, or vegeta's targets. Without a
+    /// URL they go to the hosts of the file. A number is that of -n
+    #[arg(long = "requests", value_name = "FILE", help_heading = http::HEADING)]
+    requests_or_file: Option<requests::CountOrFile>,
+    /// Open loop: requests per second over all connections; 1k:50k rises in a straight line over the window
+    #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE",
+          help_heading = LOAD)]
+    rate: Option<RateRange>,
+    /// Rates one after another, each with its time, instead of -R and -d: 1k@30s,1k:5k@1m. In a closed loop connections,
+    /// instead of -c and -d: c=10@30s,c=10:200@1m
+    #[arg(long, value_name = "RATE@TIME,..", value_delimiter = ',', help_heading = LOAD)]
+    stages: Vec<TimedStage>,
+    /// Open loop: requests per second per load thread
+    #[arg(long, value_name = "RATE", help_heading = LOAD)]
+    rate_per_core: Option<Rate>,
+    /// Arrival process of an open loop: constant gaps, or random gaps as from independent users [default: constant]
+    #[arg(long, value_enum, value_name = "PROCESS", help_heading = LOAD)]
+    arrival: Option<Arrival>,
+    /// Message size for tcp:// [default: 100B]
+    #[arg(long, value_name = "SIZE", help_heading = LOAD)]
+    size: Option<Size>,
+    /// Time after which a request without a complete reply counts as failed
+    #[arg(value_parser = Span::or_seconds, short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = LOAD)]
+    timeout: Span,
+    /// Load before the measured window [default: 1s, at most a fifth of the duration]
+    #[arg(value_parser = Span::or_seconds, long, value_name = "TIME", help_heading = LOAD)]
+    warmup: Option<Span>,
+    /// End the warm-up as soon as rate and median are steady and every connection of a closed loop has had its turn;
+    /// --warmup is then the longest [default: 60s]
+    #[arg(long, help_heading = LOAD)]
+    steady: bool,
+    /// Connections opened per second [default: as fast as the target accepts]
+    #[arg(long, value_name = "RATE", help_heading = LOAD)]
+    connect_rate: Option<Rate>,
+    /// Local addresses to connect from, in turn: 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8 [default: chosen by
+    /// the kernel]
+    #[arg(long, value_name = "LIST", help_heading = LOAD)]
+    source: Option<brunt_load::LocalAddrs>,
+    /// Seed of all random choices [default: from the clock; recorded in the result]
+    #[arg(long, value_name = "N", help_heading = LOAD)]
+    seed: Option<u64>,
+    /// Count the bytes of tcp:// replies without comparing them
+    #[arg(long, help_heading = LOAD)]
+    no_verify: bool,
+
+    #[command(flatten)]
+    replaying: replay::Replaying,
+    #[command(flatten)]
+    http: http::Flags,
+    #[command(flatten)]
+    tls: tls::Tls,
+    #[command(flatten)]
+    script: script::Scripting,
+    #[command(flatten)]
+    comparison: compare::Comparison,
+    #[command(flatten)]
+    counting: counts::CountsFlags,
+    #[command(flatten)]
+    metrics: metrics::MetricsFlags,
+
+    /// Percentiles to print and to store, instead of 50,90,95,99,99.9 and beside them: 50,97.5,99.99
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Result")]
+    percentiles: Vec<Percentile>,
+    /// Send one request, and show it, the reply and the time of each step, instead of a load
+    #[arg(long, help_heading = "Result", conflicts_with_all =
+          ["json", "out", "fail_if", "compare", "latency", "calibrate", "percentiles", "metrics", "push"])]
+    once: bool,
+    /// With --once: show whole bodies
+    #[arg(short, long, requires = "once", help_heading = "Result")]
+    verbose: bool,
+    /// Print the response-time percentiles in detail
+    #[arg(long, help_heading = "Result")]
+    latency: bool,
+    /// Print five lines: load, rate, response times, cost and verdict
+    #[arg(long, help_heading = "Result", conflicts_with_all = ["latency", "once", "compare"])]
+    short: bool,
+    /// Write the result as JSON to a file, or to stdout instead of the text with -
+    #[arg(long, value_name = "FILE|-", help_heading = "Result")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    ci: ci::CiFlags,
+    /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing existing ones
+    #[arg(long, value_name = "DIR", help_heading = "Result")]
+    out: Option<PathBuf>,
+    /// Exit with 99 if this bound is crossed, for example 'p99>5ms', 'rate<10k' or 'errors>0.1%'; may be repeated. Fewer
+    /// failures than a bound on errors or failed are accepted
+    #[arg(long, value_name = "BOUND", help_heading = "Result")]
+    fail_if: Vec<Threshold>,
+    /// Doubts that do not make the exit status 3: too-few-samples, disturbed, not-stationary, rate-missed, client-limited
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', help_heading = "Result")]
+    allow: Vec<Kind>,
+    /// Accept every doubt, but no failures
+    #[arg(long, help_heading = "Result")]
+    allow_untrusted: bool,
+    /// Exit with 0 if there is a result, whatever it says: for programs that read it
+    #[arg(long, hide = true)]
+    accept_any_result: bool,
+    /// Also measure the generator's own maximum rate, after the run, against a null target, and store it: this and
+    /// later runs of the same load are judged by it (3 s)
+    #[arg(long, help_heading = "Result")]
+    calibrate: bool,
+    #[command(flatten)]
+    live: live::LiveFlags,
+    #[command(flatten)]
+    page: ui::UiFlags,
+    /// No progress and no notes on stderr
+    #[arg(long, help_heading = "Result")]
+    quiet: bool,
+
+    /// Meter this process and its children [default: the local process that listens on the address]
+    #[arg(long, value_name = "PID", help_heading = "Server")]
+    server_pid: Option<u32>,
+    /// Do not meter the server
+    #[arg(long, help_heading = "Server")]
+    no_meter: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Arrival {
+    Constant,
+    Poisson,
 }
 
 fn usage<T>(message: impl Into<String>) -> Result<T, Error> {
@@ -93,169 +241,6 @@ pub(super) struct Measured {
     served: Option<Served>,
     /// Set by Ctrl-C.
     stop: Arc<AtomicBool>,
-}
-
-impl Measured {
-    /// Calls the script's `done` function, if it has one. Its output follows all other output.
-    pub(super) fn call_script_done(&self) -> Result<(), String> {
-        let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
-        let response = brunt_results::hlog::distribution(&self.hlog, "response")?;
-        let threads = self.result.generator.thread_cpu_percent.len() as u64;
-        script::done(script, &self.result, &response, &self.seconds, threads)
-    }
-}
-
-impl Args {
-    pub fn run(&self) -> Result<ExitCode, Error> {
-        if self.comparison.compare {
-            return self.compare();
-        }
-        if self.once {
-            return once::run(self);
-        }
-        let temporary = self.live.temporary(self.out.as_deref(), self.page.ui.is_some())?;
-        let out = self.out.as_deref().or(temporary.as_ref().map(TempDir::path));
-        let mut output = output::Output::create(out, self.json.as_deref())?;
-        let measured = self.measure(&mut output)?;
-        let Measured { result, env, hlog, no_server, .. } = &measured;
-        let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
-        if !output.has_taken_stdout() {
-            let mut page = if self.short { short::page(&facts) } else { summary::page(&facts) };
-            if self.latency {
-                let response = brunt_results::hlog::distribution(hlog, "response").map_err(Error::Failed)?;
-                page += &percentiles::page(&response);
-            }
-            stdout::print(&page)?;
-        }
-        measured.call_script_done().map_err(Error::Failed)?;
-        if let Some(lost) = &measured.lost {
-            return Err(Error::Failed(format!("{lost}, so the load ended early; the results until then are kept")));
-        }
-        if let Some(error) = measured.late_error {
-            return Err(error.into());
-        }
-        let names: Vec<String> = result.names.iter().map(|part| part.name.clone()).collect();
-        names::check(&self.fail_if, &names)?;
-        let code = self.conclude(&measured);
-        let checks = self.checks(result, code);
-        self.ci.report("brunt load", result.load.measured_s, &checks, || summary::page(&facts))?;
-        self.hold(&measured);
-        Ok(code)
-    }
-
-    /// With --hold, keeps the page of a load that was not interrupted until Ctrl-C.
-    fn hold(&self, measured: &Measured) {
-        let Some(served) = measured.served.as_ref().filter(|_| self.page.hold && !measured.result.interrupted) else {
-            return;
-        };
-        let _ = writeln!(io::stderr(), "page: {} until Ctrl-C", served.url());
-        while !measured.stop.load(Ordering::SeqCst) {
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// The page of --ui, on no core of the load.
-    fn serve(&self, directory: Option<&Path>, options: &brunt_load::Options) -> Result<Option<Served>, Error> {
-        let Some((listen, directory)) = self.page.ui.zip(directory) else { return Ok(None) };
-        let cores: Vec<usize> = options.threads.iter().copied().flatten().collect();
-        let served = Served::of_load(directory, listen, &cores)?;
-        let _ = writeln!(io::stderr(), "page: {}", served.url());
-        Ok(Some(served))
-    }
-
-    /// Runs the load and writes the requested files; prints only progress.
-    fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
-        let mut env = brunt_meter::environment::collect();
-        let (mut options, mut notes) = options::options_of(self, &self.urls, env.cpus_allowed.as_deref())?;
-        let script = self.script.install(self, &mut options)?;
-        notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
-        for note in notes.iter().filter(|_| !self.quiet) {
-            let _ = writeln!(io::stderr(), "note: {note}");
-        }
-        let layout = options::layout(self, &options)?;
-        let sinks = self.metrics.open(&options, self.quiet)?;
-        let served = self.serve(output.directory(), &options)?;
-        let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
-        let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
-        let page = signals::flag_on_each(SIGUSR1)?;
-        let (server, no_server) = match self.find_server(&options.target)? {
-            Ok(meter) => (Some(meter), None),
-            Err(why) => (None, Some(why)),
-        };
-        env.absent.extend(no_server.iter().flat_map(|why| brunt_meter::server::all_absent(why)));
-        output.write_env(&env)?;
-        let (series, counts) = (output.series()?, self.counting.create()?);
-        let start = start::start(&options, &env, server.as_ref(), no_server.as_deref());
-        // Held until the result is written.
-        let _lock = output.announce(&start)?;
-
-        let view = self.live.view(output.directory(), &stop, &page);
-        let progress = progress::Progress::new(&options, layout.len(), self.quiet || view.is_some());
-        let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
-        let mut observer =
-            observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
-        let report = match layout.len() {
-            1 => brunt_load::run(&options, &mut observer),
-            _ => brunt_load::processes::run(&options, &layout, &mut observer),
-        };
-        drop(view);
-        let report = report.map_err(|error| Error::Failed(error.to_string()))?;
-        let mut result = report.result;
-        let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
-        if let Some(note) = observer.lost_counts().filter(|_| !self.quiet) {
-            let _ = writeln!(io::stderr(), "note: {note}");
-        }
-        let neighbours = observer.neighbours();
-        let sinks = observer.take_sinks();
-        let (absent, series_error) = observer.end(&mut result);
-        env.backend = Some(match report.fallback {
-            Some(why) => format!("{} ({why})", report.backend),
-            None => report.backend.to_string(),
-        });
-
-        env.absent.extend(absent);
-        complete(&mut env, &result);
-        let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
-        let server_exited = server_exit.is_some();
-        // A rate or a number of connections that changes is no drift.
-        let drift = drift::check(&report.seconds).filter(|_| !options.is_changing());
-        result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
-
-        output.write(&env, &report.hlog, &result)?;
-        for note in sinks.end().iter().filter(|_| !self.quiet) {
-            let _ = writeln!(io::stderr(), "note: {note}");
-        }
-        Ok(Measured {
-            result,
-            env,
-            hlog: report.hlog,
-            seconds: report.seconds,
-            no_server,
-            script,
-            late_error: series_error.or(not_calibrated),
-            lost: report.lost,
-            server_exited,
-            served,
-            stop,
-        })
-    }
-
-    /// Those to print, and those with a bound.
-    fn stored_percentiles(&self) -> Vec<Percentile> {
-        let bounded = self.fail_if.iter().filter_map(Threshold::percentile);
-        self.percentiles.iter().copied().chain(bounded).collect()
-    }
-
-    /// Meter of the server, or the reason why there is none. A process given by --server-pid must exist.
-    fn find_server(&self, target: &brunt_load::Target) -> Result<Result<ServerMeter, String>, Error> {
-        Ok(match self.server_pid {
-            Some(pid) => {
-                Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
-            }
-            None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => proxy::listeners(target).and_then(|pids| ServerMeter::attach_all(&pids)),
-        })
-    }
 }
 
 /// Text summary of a stored result.

@@ -1,7 +1,8 @@
 //! `--once`: sends one request and prints heads, body, time of each step.
 
 use super::format::{bytes, time};
-use super::{Args, address, options, stdout};
+use super::{Args, address, options};
+use crate::cmd::stdout;
 use brunt_lab::Error;
 use brunt_load::once::{Exchange, Reply};
 use brunt_meter::environment::is_secret;

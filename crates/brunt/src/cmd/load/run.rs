@@ -1,0 +1,189 @@
+//! The sequence of `brunt load`: from the flags to the result on stdout, in files and as an exit status.
+
+use super::{Args, Measured, absent, calibration, conclude, names, observer, once, options, output, percentiles};
+use super::{progress, proxy, script, short, start, summary};
+use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
+use crate::cmd::stdout;
+use crate::cmd::ui::Served;
+use brunt_lab::Error;
+use brunt_meter::ServerMeter;
+use brunt_results::{ExitCode, Percentile, RunResult, Threshold, drift, env::Env};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Adds to `env` what is known after the load.
+fn complete(env: &mut Env, result: &RunResult) {
+    env.absent.extend(absent::of(result));
+    env.steal_percent = result.host.steal_percent;
+    if let Some(why) = env.absent.get("host.steal_percent").cloned() {
+        env.absent.insert("steal_percent".to_owned(), why);
+    }
+}
+
+impl Measured {
+    /// Calls the script's `done` function, if it has one. Its output follows all other output.
+    pub(in crate::cmd) fn call_script_done(&self) -> Result<(), String> {
+        let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
+        let response = brunt_results::hlog::distribution(&self.hlog, "response")?;
+        let threads = self.result.generator.thread_cpu_percent.len() as u64;
+        script::done(script, &self.result, &response, &self.seconds, threads)
+    }
+}
+
+impl Args {
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        if self.comparison.compare {
+            return self.compare();
+        }
+        if self.once {
+            return once::run(self);
+        }
+        let temporary = self.live.temporary(self.out.as_deref(), self.page.ui.is_some())?;
+        let out = self.out.as_deref().or(temporary.as_ref().map(TempDir::path));
+        let mut output = output::Output::create(out, self.json.as_deref())?;
+        let measured = self.measure(&mut output)?;
+        let Measured { result, env, hlog, no_server, .. } = &measured;
+        let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
+        if !output.has_taken_stdout() {
+            let mut page = if self.short { short::page(&facts) } else { summary::page(&facts) };
+            if self.latency {
+                let response = brunt_results::hlog::distribution(hlog, "response").map_err(Error::Failed)?;
+                page += &percentiles::page(&response);
+            }
+            stdout::print(&page)?;
+        }
+        measured.call_script_done().map_err(Error::Failed)?;
+        if let Some(lost) = &measured.lost {
+            return Err(Error::Failed(format!("{lost}, so the load ended early; the results until then are kept")));
+        }
+        if let Some(error) = measured.late_error {
+            return Err(error.into());
+        }
+        let names: Vec<String> = result.names.iter().map(|part| part.name.clone()).collect();
+        names::check(&self.fail_if, &names)?;
+        let code = self.conclude(&measured);
+        let checks = self.checks(result, code);
+        self.ci.report("brunt load", result.load.measured_s, &checks, || summary::page(&facts))?;
+        self.hold(&measured);
+        Ok(code)
+    }
+
+    /// With --hold, keeps the page of a load that was not interrupted until Ctrl-C.
+    fn hold(&self, measured: &Measured) {
+        let Some(served) = measured.served.as_ref().filter(|_| self.page.hold && !measured.result.interrupted) else {
+            return;
+        };
+        let _ = writeln!(io::stderr(), "page: {} until Ctrl-C", served.url());
+        while !measured.stop.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// The page of --ui, on no core of the load.
+    fn serve(&self, directory: Option<&Path>, options: &brunt_load::Options) -> Result<Option<Served>, Error> {
+        let Some((listen, directory)) = self.page.ui.zip(directory) else { return Ok(None) };
+        let cores: Vec<usize> = options.threads.iter().copied().flatten().collect();
+        let served = Served::of_load(directory, listen, &cores)?;
+        let _ = writeln!(io::stderr(), "page: {}", served.url());
+        Ok(Some(served))
+    }
+
+    /// Runs the load and writes the requested files; prints only progress.
+    pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
+        let mut env = brunt_meter::environment::collect();
+        let (mut options, mut notes) = options::options_of(self, &self.urls, env.cpus_allowed.as_deref())?;
+        let script = self.script.install(self, &mut options)?;
+        notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
+        for note in notes.iter().filter(|_| !self.quiet) {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
+        let layout = options::layout(self, &options)?;
+        let sinks = self.metrics.open(&options, self.quiet)?;
+        let served = self.serve(output.directory(), &options)?;
+        let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
+        let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
+        let page = signals::flag_on_each(SIGUSR1)?;
+        let (server, no_server) = match self.find_server(&options.target)? {
+            Ok(meter) => (Some(meter), None),
+            Err(why) => (None, Some(why)),
+        };
+        env.absent.extend(no_server.iter().flat_map(|why| brunt_meter::server::all_absent(why)));
+        output.write_env(&env)?;
+        let (series, counts) = (output.series()?, self.counting.create()?);
+        let start = start::start(&options, &env, server.as_ref(), no_server.as_deref());
+        // Held until the result is written.
+        let _lock = output.announce(&start)?;
+
+        let view = self.live.view(output.directory(), &stop, &page);
+        let progress = progress::Progress::new(&options, layout.len(), self.quiet || view.is_some());
+        let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
+        let mut observer =
+            observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
+        let report = match layout.len() {
+            1 => brunt_load::run(&options, &mut observer),
+            _ => brunt_load::processes::run(&options, &layout, &mut observer),
+        };
+        drop(view);
+        let report = report.map_err(|error| Error::Failed(error.to_string()))?;
+        let mut result = report.result;
+        let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
+        if let Some(note) = observer.lost_counts().filter(|_| !self.quiet) {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
+        let neighbours = observer.neighbours();
+        let sinks = observer.take_sinks();
+        let (absent, series_error) = observer.end(&mut result);
+        env.backend = Some(match report.fallback {
+            Some(why) => format!("{} ({why})", report.backend),
+            None => report.backend.to_string(),
+        });
+
+        env.absent.extend(absent);
+        complete(&mut env, &result);
+        let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
+        let server_exited = server_exit.is_some();
+        // A rate or a number of connections that changes is no drift.
+        let drift = drift::check(&report.seconds).filter(|_| !options.is_changing());
+        result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
+
+        output.write(&env, &report.hlog, &result)?;
+        for note in sinks.end().iter().filter(|_| !self.quiet) {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
+        Ok(Measured {
+            result,
+            env,
+            hlog: report.hlog,
+            seconds: report.seconds,
+            no_server,
+            script,
+            late_error: series_error.or(not_calibrated),
+            lost: report.lost,
+            server_exited,
+            served,
+            stop,
+        })
+    }
+
+    /// Those to print, and those with a bound.
+    pub(super) fn stored_percentiles(&self) -> Vec<Percentile> {
+        let bounded = self.fail_if.iter().filter_map(Threshold::percentile);
+        self.percentiles.iter().copied().chain(bounded).collect()
+    }
+
+    /// Meter of the server, or the reason why there is none. A process given by --server-pid must exist.
+    pub(super) fn find_server(&self, target: &brunt_load::Target) -> Result<Result<ServerMeter, String>, Error> {
+        Ok(match self.server_pid {
+            Some(pid) => {
+                Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
+            }
+            None if self.no_meter => Err("--no-meter was given".to_owned()),
+            None => proxy::listeners(target).and_then(|pids| ServerMeter::attach_all(&pids)),
+        })
+    }
+}
