@@ -31,5 +31,5 @@ pub fn page(found: &SearchReport, started: &[(String, String)]) -> io::Result<St
         table("Every rate", &heads, &lines, is_number),
         commands(started)
     );
-    Ok(Document { title: title, body, tail: String::new(), results: None }.html())
+    Ok(Document { title, body, tail: String::new(), results: None }.html())
 }

@@ -103,8 +103,8 @@ impl Origins {
         let store = RunDirectory::at(opened.path());
         if let Some(experiment) = store.experiment()? {
             let targets = distinct(experiment.cells.run.iter().map(|cell| cell.target.as_str()));
-            let is_side = |target: &&str| sides.iter().any(|side| side == target);
-            let is_of_targets = targets.iter().any(|target| is_side(&target));
+            let is_side = |target: &str| sides.iter().any(|side| side == target);
+            let is_of_targets = targets.iter().any(|target| is_side(target));
             for target in targets.into_iter().filter(|target| !is_of_targets || is_side(target)) {
                 let place = if is_of_targets { target.to_owned() } else { format!("{target} of {name}") };
                 self.commands.extend(store.command(&experiment, target).map(|words| (place, words.join(" "))));
@@ -115,7 +115,7 @@ impl Origins {
                 .filter_map(|(cell, trials)| trials.first().and_then(|(repeat, _)| store.env(cell.id(), *repeat)));
             self.machines.extend(envs.next().as_ref().map(notes::machine));
         } else {
-            let first = || Some(std::fs::read_dir(opened.path()).ok()?.flatten().map(|entry| entry.path()).min()?);
+            let first = || std::fs::read_dir(opened.path()).ok()?.flatten().map(|entry| entry.path()).min();
             let directory = Directory::open(opened.path());
             let directory = if directory.is_complete() { Some(directory) } else { first().map(Directory::open) };
             let env = directory.and_then(|directory| directory.read_env().ok());
