@@ -103,7 +103,7 @@ impl Origins {
         let store = RunDirectory::at(opened.path());
         if let Some(experiment) = store.experiment()? {
             let targets = distinct(experiment.cells.run.iter().map(|cell| cell.target.as_str()));
-            let is_side = |target: &&str| sides.iter().any(|side| side == target);
+            let is_side = |target: &str| sides.iter().any(|side| side == target);
             let is_of_targets = targets.iter().any(|target| is_side(target));
             for target in targets.into_iter().filter(|target| !is_of_targets || is_side(target)) {
                 let place = if is_of_targets { target.to_owned() } else { format!("{target} of {name}") };
