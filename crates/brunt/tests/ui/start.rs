@@ -103,8 +103,7 @@ fn credentials_stay_in_their_file() {
     std::fs::write(home.join("credential"), "me:hunter2-secret\n").unwrap();
     let ui = Ui::start(&home, &["--allow-start"]);
     let file = home.join("credential").display().to_string();
-    let started =
-        ui.post("/start", &format!("url={url}&rate=200&duration=2s&warmup=100ms&basic-auth={file}"));
+    let started = ui.post("/start", &format!("url={url}&rate=200&duration=2s&warmup=100ms&basic-auth={file}"));
     let place = started.field("Location").unwrap_or_else(|| panic!("{started:?}")).to_owned();
     let dir = place.strip_prefix("/live?dir=").unwrap().to_owned();
     let states = ui.events(&dir, |_| false);
