@@ -93,3 +93,15 @@ fn without_a_directory_it_shows_what_brunt_list_does() {
     assert!(ui.get("/").body.contains(&format!("href=\"/result?dir={}\"", dir.display())));
     assert_eq!(ui.get(&format!("/result?dir={}", dir.display())).status, 200);
 }
+
+#[test]
+fn the_directory_of_a_load_is_shown_first() {
+    let (_home, home) = home();
+    let (_server, url) = server(&home);
+    let dir = result(&home, &url, "a").display().to_string();
+    let ui = Ui::start(&home, &["runs/a"]);
+    assert!(ui.get("/").body.contains(&format!("data-events=\"/events?dir={dir}\"")));
+    let states = ui.events(&dir, |_| false);
+    assert!(states.len() == 1 && states[0]["state"].as_str().unwrap().starts_with("ended after"), "{states:?}");
+    assert!(ui.get("/history").body.contains(&format!("href=\"/result?dir={dir}\"")));
+}

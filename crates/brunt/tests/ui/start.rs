@@ -95,3 +95,25 @@ fn loads_end_with_the_page_and_keep_their_results() {
     let result = std::fs::read_to_string(home.join(&dir).join("result.json")).expect("the result is kept");
     assert!(serde_json::from_str::<Value>(&result).unwrap()["interrupted"] == true, "{result}");
 }
+
+#[test]
+fn credentials_stay_in_their_file() {
+    let (_home, home) = home();
+    let (_server, url) = server(&home);
+    std::fs::write(home.join("credential"), "me:hunter2-secret\n").unwrap();
+    let ui = Ui::start(&home, &["--allow-start"]);
+    let file = home.join("credential").display().to_string();
+    let started = ui.post("/start", &format!("url={url}&rate=200&duration=2s&warmup=100ms&basic-auth={file}"));
+    let place = started.field("Location").unwrap_or_else(|| panic!("{started:?}")).to_owned();
+    let dir = place.strip_prefix("/live?dir=").unwrap().to_owned();
+    let states = ui.events(&dir, |_| false);
+    let last = states.last().unwrap();
+    assert!(last["job"]["command"].as_str().unwrap().contains(&format!("--basic-auth {file}")), "{last}");
+    let mut texts: Vec<String> = states.iter().map(Value::to_string).collect();
+    texts.extend([place.as_str(), "/", &format!("/result?dir={dir}")].map(|target| ui.get(target).body));
+    for entry in std::fs::read_dir(&dir).unwrap().flatten() {
+        texts.push(String::from_utf8_lossy(&std::fs::read(entry.path()).unwrap()).into_owned());
+    }
+    // Base64 of the pair, without its end.
+    assert!(texts.len() > 8 && texts.iter().all(|text| !text.contains("hunter2") && !text.contains("bWU6aHVudGVyMi1")));
+}

@@ -22,7 +22,7 @@ fn frame(menu: Menu, here: &str, title: &str, body: &str) -> String {
         format!("<a href=\"{target}\"{current}>{text}</a>")
     };
     let links = if menu.has_history {
-        [link("/", "History"), link("/start", "Start a load")].join("\n")
+        [link("/history", "History"), link("/start", "Start a load")].join("\n")
     } else {
         String::new()
     };
@@ -86,7 +86,7 @@ pub(super) fn history(menu: Menu, title: &str, found: &Found) -> String {
     body.push_str("</tbody>\n</table>\n</div>\n<p><button>Compare the chosen</button> <span class=\"faint\">Two or more: the newer ones with the oldest.</span></p>\n</form>\n");
     if found.all > found.runs.len() {
         let more = found.all - found.runs.len();
-        let _ = writeln!(body, "<p><a href=\"/?all=1\">{more} more</a></p>");
+        let _ = writeln!(body, "<p><a href=\"/history?all=1\">{more} more</a></p>");
     }
     frame(menu, "History", "History", &body)
 }
