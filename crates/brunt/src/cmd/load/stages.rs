@@ -132,7 +132,7 @@ mod tests {
         let step = Step { start_s: 0.0, end_s: 1.0, offered_rate: Some(2001.0), connections: None, figures };
         let expected = "     from s offered/s     per s    failed       p50       p99       max\n        \
                         0.0      2001      2000         1   80.0 us    900 us   1.50 ms\n";
-        assert_eq!(table(&[step.clone()]), expected);
+        assert_eq!(table(std::slice::from_ref(&step)), expected);
         let step = Step { offered_rate: None, connections: Some(19.5), ..step };
         assert_eq!(
             table(&[step]),

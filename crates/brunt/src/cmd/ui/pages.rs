@@ -147,7 +147,9 @@ fn compared(comparison: &Comparison) -> String {
     );
     for pair in &comparison.cells {
         let title = escaped(&compare::title(pair));
-        let head = |head| if head == "" { "<span class=\"hidden\">Conclusion or figure</span>" } else { head };
+        let head = |head: &'static str| {
+            if head.is_empty() { "<span class=\"hidden\">Conclusion or figure</span>" } else { head }
+        };
         let heads = compare::header(pair).map(|text| format!("<th scope=\"col\">{}</th>", head(text))).concat();
         let _ = writeln!(
             out,
