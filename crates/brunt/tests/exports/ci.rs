@@ -1,9 +1,28 @@
 //! Formats of services that keep benchmarks: github-action-benchmark and Bencher.
 
 use super::scene::{PRECISION, Scene, assert_near, quantile_s};
+use super::{lacks, runs};
+use std::process::Command;
 
-/// The documented format of a custom tool's file: an array of objects with name, unit and value, and with range and extra as
-/// texts. No package registry has the action's own reader.
+/// The action reads the file of a custom tool by a schema of zod: an array of objects with name, unit and value, and with
+/// range and extra as texts. No package registry has the action itself.
+#[test]
+fn zod_reads_what_github_gets() {
+    // `npm install zod`, found through NODE_PATH.
+    if lacks("zod", runs("node", &["-e", "require('zod')"])) {
+        return;
+    }
+    let scene = Scene::with_run();
+    let export = scene.json(&["export", "--to", "github", "--figure", "p99", "runs/scene"]);
+    let read = "const { z } = require('zod'); const text = z.string().min(1); \
+        const entry = z.object({ name: text, value: z.number(), unit: text, range: text.optional(), extra: text.optional() }); \
+        console.log(JSON.stringify(z.array(entry).min(1).parse(JSON.parse(process.argv[1]))))";
+    let output = Command::new("node").args(["-e", read, &export.to_string()]).output().unwrap();
+    let parsed: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    assert_eq!(parsed, export);
+}
+
 #[test]
 fn github_gets_an_entry_for_each_cell() {
     let scene = Scene::with_run();

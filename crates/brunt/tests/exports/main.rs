@@ -1,5 +1,5 @@
 //! `brunt export`, and the figures of a running load: each format is read by a program made for it, if installed, and every figure shown is compared
-//! with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,junitparser,k6,opentelemetry,promtool,vegeta` names the
+//! with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,junitparser,k6,opentelemetry,promtool,vegeta,zod` names the
 //! programs that must be present; absent others are reported.
 
 mod ci;

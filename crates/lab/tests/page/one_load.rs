@@ -56,7 +56,8 @@ fn result(seconds: u32, rate: f64) -> RunResult {
     let step = |number: u32, p99_us: f64| Step {
         start_s: f64::from(number),
         end_s: f64::from(number + 1),
-        offered_rate: f64::from(number + 1) * 1000.0,
+        offered_rate: Some(f64::from(number + 1) * 1000.0),
+        connections: None,
         figures: part(f64::from(number + 1) * 1000.0, p99_us),
     };
     result.steps = (0..6).zip([200.0, 210.0, 2000.0, 230.0, 1500.0, 9000.0]).map(|(n, p99)| step(n, p99)).collect();
