@@ -70,7 +70,7 @@ fn the_example_explains_every_key() {
         for name in names(keys).into_iter().filter(|name| *name != "retries") {
             // Excludes another key of the example, or names a file.
             let is_commented = |line: &&str| line.starts_with(&format!("# {name} = ")) && line[2..].contains("# ");
-            if lines.iter().any(|line| is_commented(line)) {
+            if lines.iter().any(is_commented) {
                 continue;
             }
             assert!(present.contains(name), "experiments/example.toml has no {name}");

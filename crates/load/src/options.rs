@@ -153,7 +153,7 @@ pub struct Options {
     pub warmup: Duration,
     /// The warm-up ends as soon as its figures have no drift, at the latest after `warmup`.
     pub steady: bool,
-    /// Completed requests after which the window ends, if that is before `duration`.
+    /// Requests answered or failed after which the window ends, if that is before `duration`.
     pub requests: Option<u64>,
     /// Requests per second over all connections, the mean over the window; `None` makes a closed loop.
     pub rate: Option<f64>,

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 import urllib.request
 
 SERVER = "127.0.0.1:7391"
@@ -73,7 +74,7 @@ class Variants:
             "--metrics, read 10 times a second": ([URL, "--metrics", METRICS], 1.2, [URL]),
             "--push otlp": ([URL, "--push", f"otlp=http://{SINK}/v1/metrics"], 1.2, [URL]),
             "--live": ([URL, "--live"], 1.2, [URL]),
-            "--ui": ([URL, "--ui"], 1.2, [URL]),
+            "--ui, followed by a browser": ([URL, "--ui", "--out", os.path.join(folder, "ui")], 1.2, [URL]),
         }
 
     def run(self, name, arguments, seconds):
@@ -87,6 +88,8 @@ class Variants:
             reader.start()
         if name == "--live":
             terminal(command)
+        elif name.startswith("--ui"):
+            follow(command, os.path.join(self.folder, "ui"))
         else:
             done = subprocess.run([*command, "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             if done.returncode:
@@ -115,6 +118,19 @@ def terminal(command):
             break
     os.close(controller)
     os.waitpid(child, 0)
+
+
+def follow(command, directory):
+    """Runs the command and reads the events of its page until it ends, as a browser does."""
+    load = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    address = next(line.split()[1] for line in load.stderr if line.startswith("page: "))
+    place, token = address.split("?")
+    events = f"{place}events?{token}&" + urllib.parse.urlencode({"dir": os.path.realpath(directory)})
+    with urllib.request.urlopen(events, timeout=10) as stream:
+        while stream.readline():
+            pass
+    load.stderr.read()
+    load.wait()
 
 
 def interval(values):

@@ -86,7 +86,7 @@ pub struct Args {
     /// Length of the measured window [default: 10s; unlimited if only -n is given]
     #[arg(value_parser = Span::or_seconds, short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
     duration: Option<Span>,
-    /// Stop after this many replies
+    /// Stop after this many requests have been answered or have failed
     #[arg(short = 'n', value_name = "N", help_heading = LOAD)]
     requests: Option<Count>,
     /// Send the requests of this file, in order, round and round: curl command lines, HAR, or vegeta's targets. Without a
@@ -168,6 +168,9 @@ pub struct Args {
     /// Write the result as JSON to a file, or to stdout instead of the text with -
     #[arg(long, value_name = "FILE|-", help_heading = "Result")]
     json: Option<PathBuf>,
+    /// Write the result, or the comparison of --compare, as one self-contained HTML page
+    #[arg(long, value_name = "FILE", help_heading = "Result", conflicts_with = "once")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     ci: ci::CiFlags,
     /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing existing ones

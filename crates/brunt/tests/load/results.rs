@@ -3,6 +3,7 @@
 use super::target::{Target, alone, assert_code, json, load, number, told};
 use serde_json::Value;
 use std::fs;
+use std::process::{Command, Output};
 
 /// Every key of the contract in `docs/`, as paths.
 const KEYS: [&str; 51] = [
@@ -243,4 +244,35 @@ fn calibrations_that_cannot_be_made_or_stored_are_errors_before_the_load() {
     let output = load("http://127.0.0.1:9/", &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
     assert_code(&output, &[2]);
     assert!(told(&output).contains("--calibrate and --script"), "{}", told(&output));
+}
+
+#[test]
+fn a_page_of_the_load_is_written_and_can_be_read_again() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), tempfile::tempdir().unwrap());
+    let page = home.path().join("today.html").display().to_string();
+    let flags = format!("-n 200 -c 1 --no-meter --allow-untrusted --quiet --html {page}");
+    let output = load(&target.url(), &flags).output().unwrap();
+    assert_code(&output, &[0]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), format!("page: {page}\n"));
+    let again = Command::new(env!("CARGO_BIN_EXE_brunt")).args(["report", &page]).output().unwrap();
+    assert_eq!(told(&again), told(&Output { stderr: Vec::new(), ..output }));
+    let output = load(&target.url(), "-n 1 --html /no/such/folder.html").output().unwrap();
+    assert_code(&output, &[2]);
+    assert!(
+        output.stdout.is_empty() && told(&output).contains("cannot write to /no/such/folder.html"),
+        "{}",
+        told(&output)
+    );
+}
+
+#[test]
+fn a_number_of_requests_ends_a_load_that_fails() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let url = target.url().replace("http://", "tcp://");
+    let output = load(&url, "-n 20 -c 2 --no-meter --json - --quiet").output().unwrap();
+    assert_code(&output, &[1]);
+    let result = json(&output);
+    assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (0.0, 20.0));
 }

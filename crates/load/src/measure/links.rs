@@ -4,7 +4,7 @@ use crate::measure::interval::Usage;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// Limit of completions over all threads, which ends the window.
+/// Limit of requests answered or failed, over all threads, which ends the window.
 #[derive(Debug)]
 pub struct Budget {
     pub limit: u64,

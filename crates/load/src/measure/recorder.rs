@@ -225,8 +225,7 @@ impl Recorder {
         self.counter.iter_mut().for_each(|counter| counter.ended(now_ns, intended_ns, failed));
     }
 
-    /// A request has its complete reply now, which is a failure. It spends the budget as a correct one does, so that a run
-    /// of a number of requests ends whatever the target answers.
+    /// A request has its complete reply now, which is a failure.
     #[cold]
     #[inline(never)]
     pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, count: impl FnOnce(&mut Counters)) {
@@ -273,11 +272,16 @@ impl Recorder {
     pub fn failed(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
         self.advance(now_ns);
         self.outstanding -= 1;
-        if self.current.phase == Phase::Drain {
+        let is_over = match self.current.phase {
+            Phase::Window => !self.spend(now_ns),
+            phase => phase == Phase::Drain,
+        };
+        if is_over {
             self.count_failure(now_ns, failure);
             return self.abandon(now_ns, intended_ns);
         }
         self.fail(now_ns, failure, intended_ns, due_ns);
+        self.end_if_spent(now_ns);
     }
 
     fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
@@ -352,7 +356,8 @@ impl Recorder {
         intended_ns >= self.open_ns && intended_ns < self.links.close.load(Relaxed)
     }
 
-    /// Spends one completion; false if none was left. The last one closes the window behind itself.
+    /// Spends one request that has ended, whatever the target did with it, so that a run of a number of requests ends; false
+    /// if none was left. The last one closes the window behind itself.
     #[inline(never)]
     fn spend(&self, now_ns: u64) -> bool {
         let Some(budget) = &self.links.budget else { return true };

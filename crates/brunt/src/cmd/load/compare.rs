@@ -15,7 +15,6 @@ use brunt_meter::slice::ServerCpu;
 use brunt_results::{ExitCode, Span, directory::Directory};
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -38,9 +37,6 @@ pub(super) struct Comparison {
     /// Length of a slice; longer where replies are few [default: 100ms]
     #[arg(long, value_name = "TIME", requires = "compare", help_heading = HEADING)]
     slice: Option<Span>,
-    /// Write the comparison as one self-contained HTML page
-    #[arg(long, value_name = "FILE", requires = "compare", help_heading = HEADING)]
-    html: Option<PathBuf>,
 }
 
 const HEADING: &str = "Comparison";
@@ -70,7 +66,7 @@ impl Args {
             return usage(format!("{flag} and --compare: leave one of them out"));
         }
         self.comparison.slice.map_or(Ok(()), crate::cmd::check_slice)?;
-        stdout::check_writable(self.comparison.html.as_deref())?;
+        stdout::check_writable(self.html.as_deref())?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let sessions = Sessions { stop: stop.clone() };
         let allowed = brunt_meter::environment::cpus_allowed();
@@ -132,7 +128,7 @@ impl Args {
             let command = format!("brunt {}", words.get(1..).unwrap_or_default().join(" "));
             page_of_load(&compare::of_load(comparison, slices), vec![("measured by".to_owned(), command)])
         };
-        stdout::write_page(self.comparison.html.as_deref(), page)?;
+        stdout::write_page(self.html.as_deref(), page)?;
         match &self.json {
             Some(path) if path.as_os_str() == "-" => return stdout::print_as(true, comparison, |_| String::new()),
             Some(path) => {

@@ -2,6 +2,7 @@
 
 use super::{Args, Measured, absent, calibration, conclude, names, observer, once, options, output, percentiles};
 use super::{progress, proxy, script, short, start, summary};
+use crate::cmd::report::page;
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
 use crate::cmd::ui::Served;
@@ -14,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// Adds to `env` what is known after the load.
 fn complete(env: &mut Env, result: &RunResult) {
@@ -43,8 +43,12 @@ impl Args {
         if self.once {
             return once::run(self);
         }
-        let temporary = self.live.temporary(self.out.as_deref(), self.page.ui.is_some())?;
-        let out = self.out.as_deref().or(temporary.as_ref().map(TempDir::path));
+        stdout::check_writable(self.html.as_deref())?;
+        let is_page = self.page.ui.is_some() || self.html.is_some();
+        let temporary = self.live.temporary(self.out.as_deref(), is_page)?;
+        // Pages name the directory.
+        let temporary = temporary.as_ref().map(|directory| directory.path().join("load"));
+        let out = self.out.as_deref().or(temporary.as_deref());
         let mut output = output::Output::create(out, self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
@@ -56,6 +60,9 @@ impl Args {
                 page += &percentiles::page(&response);
             }
             stdout::print(&page)?;
+        }
+        if let Some(directory) = output.directory() {
+            stdout::write_page(self.html.as_deref(), || page::page(directory))?;
         }
         measured.call_script_done().map_err(Error::Failed)?;
         if let Some(lost) = &measured.lost {

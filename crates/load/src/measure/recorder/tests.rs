@@ -175,6 +175,20 @@ fn bytes_belong_to_the_interval_in_which_they_moved() {
 }
 
 #[test]
+fn a_request_without_a_reply_spends_the_budget() {
+    let mut run = Run::new(true, Some(2));
+    for (number, at) in (0..3).map(|i| (i, 12 * S + i * 10 * MS)) {
+        run.send(at, at, at);
+        let (failure, due) = if number == 0 { (Failure::Timeout, Some(at + MS)) } else { (Failure::Reset, None) };
+        run.recorder.failed(at + MS, failure, at, due);
+    }
+    let mut intervals = run.end(14 * S, &[]);
+    let window = of_phase(&mut intervals, Phase::Window);
+    assert_eq!((total(&window, |c| c.failed), total(&window, |c| c.errors.reset)), (2, 1));
+    assert_eq!(window.last().unwrap().end_ns, 12 * S + 11 * MS + 1);
+}
+
+#[test]
 fn a_rejected_reply_spends_the_budget_and_leaves_no_response_time() {
     let mut run = Run::new(false, Some(2));
     for at in (0..3).map(|i| 12 * S + i * 10 * MS) {
