@@ -23,7 +23,7 @@ fn impatient(address: impl Into<Address>) -> Options {
     Options { timeout: Duration::from_millis(100), ..short(address) }
 }
 
-/// A number of correct replies, without a limit of time.
+/// A number of requests, answered or failed, without a limit of time.
 fn some(requests: u64, address: impl Into<Address>) -> Options {
     Options { requests: Some(requests), duration: Duration::from_secs(60), ..options(address) }
 }
@@ -208,7 +208,7 @@ fn a_connection_lost_after_replies_is_replaced_at_once() {
                 let _ = stream.write_all(&message);
             }
         };
-        let result = run(&some(500, target_on(protocol, ten))).result;
+        let result = run(&some(600, target_on(protocol, ten))).result;
         assert!(result.connections.opened >= 50, "{:?}", result.connections);
         assert_eq!(result.connections.peak, 2);
         assert!(result.requests.completed >= 10 * (result.connections.opened - 2));

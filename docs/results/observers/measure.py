@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whether what watches a load changes its figures: loads with and without it, in random order, and their paired ratios.
 
-    docs/results/observers/measure.py target/release/brunt [--rounds N] [--only "NAME;.."] > table.md
+    docs/results/observers/measure.py target/release/brunt [--rounds N] [--only "NAME;.."] > docs/results/observers/README.md
 
 One server on core 1, one load at a time on core 0. Each round runs every variant once, in random order, beside a plain
-load; a ratio is the variant's figure to the plain one's of the same round. Printed: the median of the ratios and the
-exact 95 % interval of a median (order statistics), of rate and of the generator's CPU time a request.
+load; a ratio is the variant's figure to the plain one's of the same round. Printed, as a page: the median of the ratios and
+the exact 95 % interval of a median (order statistics), of rate and of the generator's CPU time a request.
 """
 
 import argparse
@@ -161,10 +161,49 @@ def main():
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             time.sleep(0.5)
-            table(Variants(options.brunt, folder), options)
+            variants, started = Variants(options.brunt, folder), time.time()
+            table(variants, options)
+            foot(variants, started)
         finally:
             server.terminate()
             server.wait()
+
+
+HEAD = """# observers
+
+Whether what watches a load, or varies its requests, changes its figures: the same load with and without it.
+
+`brunt serve http` on core 1, 40 connections in a closed loop on core 0, loads of 0.3 s, or of 1.2 s for what acts once a second, {rounds} rounds.
+In a round each variant runs once, in random order, and beside it the load without it. A ratio is of the two loads of one round; the table has
+the median of the ratios and its 95 % interval. *yes*: the interval lies within 1 % of 1, so there is no difference that matters; *no*: it
+lies outside; *open*: it is too wide to tell. A load with a placeholder is compared with one whose request is as long.
+
+"""
+
+
+def words(ratio):
+    """Whether an interval of ratios lies within 1 % of 1."""
+    _, low, high = ratio
+    if 0.99 <= low and high <= 1.01:
+        return "yes"
+    return "no" if high < 0.99 or low > 1.01 else "open"
+
+
+def foot(variants, started):
+    """What was measured, and where, as the reports of brunt run say it."""
+    directory = os.path.join(variants.folder, "env")
+    subprocess.run([variants.brunt, "load", URL, "-n", "10", "--out", directory, "--quiet", "--accept-any-result"],
+                   stdout=subprocess.DEVNULL, check=True)
+    with open(os.path.join(directory, "env.json")) as file:
+        env = json.load(file)
+    memory = env["memory_bytes"] / 2**30
+    hashes = env["source_hashes"]
+    measured = ["load", "luau", "meter", "multiprocess", "results", "runtime", "serve", "tls", "wire"]
+    print(f"\n- {env['cpu']}; {env['cpus_online']} processors; {memory:.1f} GiB; {env['kernel']}; clock "
+          f"{env['clock_source']}; brunt {env['brunt']} ({env['binary_hash']})")
+    print("- Source hashes: " + ", ".join(f"{name} {hashes[name]}" for name in measured))
+    command = " ".join(["docs/results/observers/measure.py", "target/release/brunt", *sys.argv[2:]])
+    print(f"- Started {time.strftime('%Y-%m-%d %H:%M', time.gmtime(started))} UTC as `{command}`")
 
 
 def table(variants, options):
@@ -179,15 +218,16 @@ def table(variants, options):
             pair = {what: variants.run(what, words, seconds) for what, words in order}
             figures[name].append((pair[name], pair[""]))
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr, end="\r")
-    print("| with | rate to that without [95 %] | generator CPU a request [95 %] | difference in ns a request |")
-    print("| :-- | --: | --: | --: |")
+    print(HEAD.format(rounds=options.rounds), end="")
+    print("| with | rate to that without [95 %] | within 1 % | generator CPU a request [95 %] | within 1 % | ns a request more |")
+    print("| :-- | --: | :-- | --: | :-- | --: |")
     for name in variants.all:
         if name not in figures:
             continue
         rate = interval([one[0] / other[0] for one, other in figures[name]])
         cpu = interval([one[1] / other[1] for one, other in figures[name]])
         ns = interval([one[1] - other[1] for one, other in figures[name]])
-        cells = ["{:.3f} [{:.3f} {:.3f}]".format(*rate), "{:.3f} [{:.3f} {:.3f}]".format(*cpu),
+        cells = ["{:.3f} [{:.3f} {:.3f}]".format(*rate), words(rate), "{:.3f} [{:.3f} {:.3f}]".format(*cpu), words(cpu),
                  "{:.0f} [{:.0f} {:.0f}]".format(*ns)]
         print(f"| `{name}` | " + " | ".join(cells) + " |")
 
