@@ -233,7 +233,8 @@ fn connections_and_replacements_take_sources_in_turn() {
         connections: 10,
         threads: vec![None; 2],
         sources: Some("127.0.0.2-127.0.0.3,127.9.9.9".parse().unwrap()),
-        requests: Some(50),
+        // Each connection has one reply and loses the next request.
+        requests: Some(120),
         duration: Duration::from_secs(60),
         ..options(target(once))
     };

@@ -142,11 +142,12 @@ fn tls_is_with_the_target_and_its_handshakes_are_counted() {
     let _alone = alone();
     let target = Secure::start();
     let proxy = Proxy::start(Answer::Tunnel, target.1);
-    let flags = format!("-k -n 30 -c 3 {USUAL} --proxy {}", proxy.url());
+    // A number of requests could be done by the connections that are ready first.
+    let flags = format!("-k -d 500ms -c 3 {USUAL} --proxy {}", proxy.url());
     let output = load("https://localhost/", &flags).output().unwrap();
     assert_code(&output, &[0]);
     let result = json(&output);
-    assert_eq!((number(&result, "requests.completed"), number(&result, "handshakes.full")), (30.0, 3.0));
+    assert_eq!((number(&result, "requests.failed"), number(&result, "handshakes.full")), (0.0, 3.0), "{result:#}");
     assert_eq!(proxy.heads(), ["CONNECT localhost:443 HTTP/1.1\r\nHost: localhost:443\r\n\r\n"; 3]);
 }
 

@@ -104,8 +104,8 @@ fn a_lost_connection_loses_exactly_its_requests_in_flight() {
     let result = run(&paced(150, singly(address, 4, None))).result;
     // Each connection has five replies and loses the requests in flight at its end.
     let (done, failed) = (result.requests.completed, result.requests.failed);
-    assert_eq!((done, result.errors.total()), (150, result.errors.reset), "{:?}", result.errors);
-    assert!(failed >= 29 && failed <= result.connections.opened * 4, "{failed} of {seen:?}");
+    assert_eq!((done + failed, result.errors.total()), (150, result.errors.reset), "{:?}", result.errors);
+    assert!(failed + 1 >= done / 5 && failed <= result.connections.opened * 4, "{failed} of {seen:?}");
 }
 
 #[test]
