@@ -173,7 +173,7 @@ HEAD = """# observers
 
 Whether what watches a load, or varies its requests, changes its figures: the same load with and without it.
 
-`brunt serve http` on core 1, 40 connections in a closed loop on core 0, loads of 0.3 s, or of 1.2 s for what acts once a second, {rounds} rounds.
+`brunt serve http` on core 1, 40 connections in a closed loop on core 0, loads of 0.3 s, or of 1.2 s for what acts once a second, {rounds} round(s).
 In a round each variant runs once, in random order, and beside it the load without it. A ratio is of the two loads of one round; the table has
 the median of the ratios and its 95 % interval. *yes*: the interval lies within 1 % of 1, so there is no difference that matters; *no*: it
 lies outside; *open*: it is too wide to tell. A load with a placeholder is compared with one whose request is as long.
