@@ -88,6 +88,11 @@ impl RunResult {
         if requests.offered_rate.is_some() || requests.completed == 0 { requests.abandoned } else { 0 }
     }
 
+    /// Whether the number of connections changed in the window by itself.
+    pub fn has_changing_connections(&self) -> bool {
+        self.steps.iter().any(|step| step.connections.is_some())
+    }
+
     /// Requests and connections that failed, [`Self::abandoned_failures`] included.
     pub fn failures(&self) -> u64 {
         self.errors.total().max(self.requests.failed) + self.abandoned_failures()

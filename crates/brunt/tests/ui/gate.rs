@@ -1,4 +1,4 @@
-//! Who is let in: token, Host, Origin; and that nothing brings the page down.
+//! Access: token, Host, Origin; and hostile requests, after which the page still answers.
 
 use super::scene::{Ui, home};
 use std::io::Write as _;

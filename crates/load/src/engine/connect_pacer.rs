@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn attempts_are_not_delayed_before_one_is_dropped() {
         let mut pacer = ConnectPacer::default();
-        for now in (0..1000).map(|attempt| attempt * MS / 100) {
-            assert_eq!(pacer.due(now), None);
-            pacer.ended(now, 100_000);
+        for at_ns in (0..1000).map(|attempt| attempt * MS / 100) {
+            assert_eq!(pacer.due(at_ns), None);
+            pacer.ended(at_ns, 100_000);
         }
     }
 

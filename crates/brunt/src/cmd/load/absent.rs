@@ -5,8 +5,7 @@ use brunt_results::RunResult;
 /// The absent figures, each with the reason.
 pub(super) fn of(result: &RunResult) -> impl Iterator<Item = (String, String)> + use<> {
     let connections = &result.connections;
-    let changes = result.steps.iter().any(|step| step.connections.is_some());
-    let unanswered = match changes {
+    let unanswered = match result.has_changing_connections() {
         true => "connections were open for different parts of the window",
         false => "no connection got a good reply in the window",
     };

@@ -51,6 +51,11 @@ pub(super) fn or_dash(value: Option<f64>, show: impl Fn(f64) -> String) -> Strin
     value.map_or_else(|| "-".to_owned(), show)
 }
 
+/// A number of connections; the most if it `changes`.
+pub(super) fn connections(most: u64, changes: bool) -> String {
+    format!("{}{}", if changes { "up to " } else { "" }, plural(most, "connection"))
+}
+
 /// Formats a count with its noun: `1 thread`, `2 threads`.
 pub(super) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })

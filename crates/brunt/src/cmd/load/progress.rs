@@ -120,11 +120,6 @@ impl Describer {
     }
 }
 
-fn connections(options: &Options) -> String {
-    let most = if options.connection_stages.is_empty() { "" } else { "up to " };
-    format!("{most}{}", format::plural(options.connections as u64, "connection"))
-}
-
 fn announcement(options: &Options, processes: usize) -> String {
     let messages = options.target.request_bytes().map_or(String::new(), |size| format!(" of {size} B"));
     let end = match options.requests {
@@ -143,7 +138,7 @@ fn announcement(options: &Options, processes: usize) -> String {
     format!(
         "{}: {}{messages} {threads}, {rate}; {}{} of warm-up, then {end}",
         options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        connections(options),
+        format::connections(options.connections as u64, !options.connection_stages.is_empty()),
         if options.steady { "at most " } else { "" },
         Span(options.warmup),
     )

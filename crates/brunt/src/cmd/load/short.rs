@@ -1,6 +1,6 @@
 //! `--short`: the result in five lines.
 
-use super::format::{or_dash, percent, rate, supported, time};
+use super::format::{connections, or_dash, percent, rate, supported, time};
 use super::summary::Facts;
 use brunt_results::RunResult;
 
@@ -20,7 +20,7 @@ pub(super) fn page(facts: &Facts) -> String {
         "{}, {}, {:.2} s{interrupted}\n{} answered{offered}, {} failed\nresponse {}\n\
          server {cost} of CPU a request, {cpu} of a core; generator {}\nverdict {}{doubt}\n",
         load.url,
-        super::summary::connections(facts.result),
+        connections(load.connections, facts.result.has_changing_connections()),
         load.measured_s,
         rate(requests.rate),
         facts.result.failures(),

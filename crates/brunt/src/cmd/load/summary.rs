@@ -6,7 +6,7 @@ mod server;
 
 pub(super) use server::cpu;
 
-use super::format::{amount, bytes, or_dash, percent, plural, rate, supported, time};
+use super::format::{amount, bytes, connections, or_dash, percent, rate, supported, time};
 use super::{names, stages};
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses};
@@ -70,17 +70,10 @@ fn headline(result: &RunResult) -> String {
     format!(
         "{}{size}, {}, measured {:.2} s after {:.2} s of warm-up{interrupted}",
         load.url,
-        connections(result),
+        connections(result.load.connections, result.has_changing_connections()),
         load.measured_s,
         load.warmup_s
     )
-}
-
-/// The number of connections, which is the most if it changes.
-pub(super) fn connections(result: &RunResult) -> String {
-    let changes = result.steps.iter().any(|step| step.connections.is_some());
-    let most = if changes { "up to " } else { "" };
-    format!("{most}{}", plural(result.load.connections, "connection"))
 }
 
 fn mode(result: &RunResult) -> String {

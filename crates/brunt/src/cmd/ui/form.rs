@@ -4,12 +4,11 @@
 //! involved; credentials are given as names of files.
 
 use brunt_lab::format::escaped;
+use brunt_meter::environment::is_secret;
 use std::fmt::Write as _;
 
 /// Longest value of a field, in bytes.
 const LONGEST: usize = 4096;
-/// Header fields that would make a secret part of the command.
-const SECRETS: [&str; 5] = ["authorization", "cookie", "proxy-authorization", "x-api-key", "x-auth-token"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -103,7 +102,7 @@ fn check(field: &Field, value: &str) -> Result<(), String> {
         return Err(format!("{label}: there is a control character in it"));
     }
     let name = value.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if field.name == "header" && SECRETS.contains(&name.as_str()) {
+    if field.name == "header" && is_secret(&name) {
         return Err(format!("{name}: commands are seen by all users of the machine; give credentials as a file"));
     }
     Ok(())

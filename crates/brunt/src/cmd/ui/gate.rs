@@ -1,4 +1,4 @@
-//! Who may ask: the token, and the names under which the page may be reached.
+//! Access control: the token, and the names under which the page can be reached.
 //!
 //! Other users of the machine can connect, and so can pages of other sites in the user's browser. Invariants:
 //! - Every request names the address that is listened on, or localhost, in `Host`: a site whose name was pointed at this

@@ -126,7 +126,7 @@ impl Watchers {
     }
 }
 
-/// Publishes what is new until nothing follows or nobody looks.
+/// Publishes new snapshots until the load has ended or no stream is open.
 fn follow(dir: &Path, watcher: &Weak<Watcher>, jobs: Option<&Jobs>) {
     let mut files = Files::new(dir);
     let (mut is_found, mut before) = (false, None);

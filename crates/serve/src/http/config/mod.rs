@@ -145,25 +145,28 @@ impl FromStr for Service {
 
 impl Plan {
     pub fn service(service: Service, addresses: Vec<SocketAddr>) -> Self {
-        let (name, routes) = (service.to_string(), vec![service.route()]);
-        Self { listeners: vec![ListenerPlan { name, addresses, routes, ..ListenerPlan::default() }], seed: 1 }
+        Self::one(&service.to_string(), service.route(), addresses, 1)
     }
 
     /// A script for all requests on these addresses; `seed` is that of its random numbers.
     pub fn script(script: Script, addresses: Vec<SocketAddr>, seed: u64) -> Self {
-        let name = "script".to_owned();
-        let route = RoutePlan { name: name.clone(), action: RouteAction::Script(script), ..Service::Hello.route() };
-        Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }], seed }
+        Self::all("script", RouteAction::Script(script), addresses, seed)
     }
 
     /// Handlers of the caller for all requests on these addresses, one for each worker.
     pub fn handler(name: &str, make: Factory, addresses: Vec<SocketAddr>) -> Self {
-        let name = name.to_owned();
-        let route = RoutePlan { name: name.clone(), action: RouteAction::Custom(make), ..Service::Hello.route() };
-        Self {
-            listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }],
-            seed: 1,
-        }
+        Self::all(name, RouteAction::Custom(make), addresses, 1)
+    }
+
+    /// One action for all requests on these addresses.
+    fn all(name: &str, action: RouteAction, addresses: Vec<SocketAddr>, seed: u64) -> Self {
+        let route = RoutePlan { name: name.to_owned(), action, ..Service::Hello.route() };
+        Self::one(name, route, addresses, seed)
+    }
+
+    fn one(name: &str, route: RoutePlan, addresses: Vec<SocketAddr>, seed: u64) -> Self {
+        let (name, routes) = (name.to_owned(), vec![route]);
+        Self { listeners: vec![ListenerPlan { name, addresses, routes, ..ListenerPlan::default() }], seed }
     }
 
     /// Hello, echo and whoami on ports 8080 to 8082 of 127.0.0.1.
