@@ -33,10 +33,11 @@ const UPLOT: &str = concat!(
     include_str!("html/assets/uPlot.iife.min.js")
 );
 /// In dependency order.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("html/assets/figures.js"),
     include_str!("html/assets/marks.js"),
     include_str!("html/assets/tip.js"),
+    include_str!("html/assets/keys.js"),
     include_str!("html/assets/plot.js"),
     include_str!("html/assets/views.js"),
     include_str!("html/assets/heat.js"),

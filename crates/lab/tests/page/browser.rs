@@ -147,6 +147,14 @@ impl Browser {
             "Enter" => ("Enter", 13, "\r"),
             "Escape" => ("Escape", 27, ""),
             " " => ("Space", 32, " "),
+            "+" => ("Equal", 187, "+"),
+            "0" => ("Digit0", 48, "0"),
+            "Home" => ("Home", 36, ""),
+            "End" => ("End", 35, ""),
+            "ArrowLeft" => ("ArrowLeft", 37, ""),
+            "ArrowUp" => ("ArrowUp", 38, ""),
+            "ArrowRight" => ("ArrowRight", 39, ""),
+            "ArrowDown" => ("ArrowDown", 40, ""),
             other => panic!("{other}"),
         };
         for kind in ["keyDown", "keyUp"] {

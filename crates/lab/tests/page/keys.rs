@@ -37,6 +37,52 @@ fn rows_and_bars_work_with_the_keyboard() {
     nothing_went_wrong(&browser);
 }
 
+/// The first line of the tooltip, and the values in it.
+const TIP: &str = "(() => {
+    const tip = document.getElementById('tip');
+    return tip.hidden ? null : tip.innerText.split('\\n')[0];
+})()";
+
+#[test]
+fn points_of_plots_are_reached_with_the_keyboard() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(mut browser) = browser::start(home.path()) else { return };
+    browser.open(&scene::usual(home.path()).written());
+    browser.wait("[...document.querySelectorAll('[data-view]')].every((figure) => figure.querySelector('canvas'))");
+    tab_to(&mut browser, "[data-view] .plot");
+    browser.wait(&format!("{TIP} !== null"));
+    let focused = "document.activeElement.getAttribute('aria-label')";
+    assert!(browser.value(focused).as_str().unwrap().starts_with("throughput by connections: "));
+    let mut at = |keys: &str| {
+        keys.split(' ').for_each(|key| browser.key(key));
+        browser.value(TIP).as_str().unwrap_or("none").to_owned()
+    };
+    // Three loads of two targets, of which uring is the slower one at first and the faster one at last.
+    let walk = [
+        ("Home", "uring, 10 connections"),
+        ("ArrowRight", "uring, 80 connections"),
+        ("End", "uring, 500 connections"),
+        ("ArrowRight", "uring, 500 connections"),
+        ("ArrowLeft ArrowLeft", "uring, 10 connections"),
+        ("Escape", "none"),
+    ];
+    for (keys, there) in walk {
+        assert!(at(keys).starts_with(there), "{keys}: {} instead of {there}", at("a"));
+    }
+    let first = at("Home");
+    let other = [at("ArrowUp"), at("ArrowDown")].into_iter().find(|one| *one != first).unwrap();
+    assert!(other.starts_with("epoll, 10 connections"), "{other}");
+    assert_eq!(at("+ 0"), other, "the tooltip follows its point");
+    browser.key("Enter");
+    browser.wait("document.getElementById('detail').open");
+    browser.key("Escape");
+    browser.wait("!document.getElementById('detail').open");
+    assert_eq!(browser.value("document.activeElement.matches('.plot')"), true);
+    browser.key("Tab");
+    assert_ne!(browser.value(focused), "", "the next one");
+    nothing_went_wrong(&browser);
+}
+
 #[test]
 fn screen_readers_get_names_and_descriptions() {
     let home = tempfile::tempdir().unwrap();

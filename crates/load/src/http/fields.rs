@@ -120,17 +120,10 @@ fn read(path: &str, place: Place) -> Result<Lines, String> {
 }
 
 fn append_uuid(random: &mut Xoshiro256PlusPlus, out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut bytes = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
-    // Version 4, variant 1 (RFC 9562, 5.4).
-    bytes = bytes & !(0xf << 76) | 0x4 << 76;
-    bytes = bytes & !(0x3 << 62) | 0x2 << 62;
-    for digit in 0..32 {
-        if matches!(digit, 8 | 12 | 16 | 20) {
-            out.push(b'-');
-        }
-        out.push(DIGITS[(bytes >> (124 - 4 * digit)) as usize & 0xf]);
-    }
+    let bytes = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+    let uuid = uuid::Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid();
+    let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
+    out.extend_from_slice(uuid.hyphenated().encode_lower(&mut text).as_bytes());
 }
 
 /// Random numbers of a load thread: sequences 2^128 draws apart.

@@ -52,7 +52,7 @@ pub fn body(
     }
     let room = room.saturating_sub(out.len());
     out.push_str(&still(charts, room)?);
-    out.push_str("<footer>Hover over a point for its interval, verdict and machine; click it for its trials. Drag across a plot to zoom in, double-click to zoom out. Hollow markers: most trials have a verdict other than ok.</footer>");
+    out.push_str("<footer>Hover over a point for its interval, verdict and machine; click it for its trials. Drag across a plot to zoom in, double-click to zoom out. With the keyboard: Tab to a plot, arrow keys from point to point, Enter for the trials, + and - to zoom, 0 for all of it. Hollow markers: most trials have a verdict other than ok.</footer>");
     Ok(out)
 }
 

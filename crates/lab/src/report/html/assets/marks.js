@@ -51,7 +51,7 @@ function bindLegend() {
       focused = value;
       redraw();
     };
-    button.addEventListener('mouseenter', focus(number));
-    button.addEventListener('mouseleave', focus(null));
+    ['mouseenter', 'focus'].forEach((name) => button.addEventListener(name, focus(number)));
+    ['mouseleave', 'blur'].forEach((name) => button.addEventListener(name, focus(null)));
   });
 }

@@ -239,28 +239,48 @@ function plot(host, spec) {
   const ring = document.createElement('div');
   ring.className = 'ring';
   let near = null;
-  function nearest(u) {
-    const { left, top } = u.cursor;
-    if (left == null || left < 0) return null;
-    let [found, least] = [null, NEAR];
+  // The points that can be selected, with their places.
+  const places = (u) =>
     visible()
       .filter((series) => !series.dash)
-      .forEach((series) =>
-        series.points.filter(isPlaced).forEach((p) => {
-          const [x, y] = at(u, p, false);
-          const distance = Math.hypot(x - left, y - top);
-          if (distance < least) [found, least] = [{ series, point: p, x, y, distance }, distance];
-        }),
+      .flatMap((series) =>
+        series.points
+          .filter((p) => isPlaced(p) && p.x >= u.scales.x.min && p.x <= u.scales.x.max)
+          .map((point) => {
+            const [x, y] = at(u, point, false);
+            return { series, point, x, y };
+          }),
       );
-    return found;
-  }
-  function hover(u) {
-    near = nearest(u);
+  // Shows the tooltip of a point, or none.
+  function select(u, found) {
+    near = found;
     ring.hidden = !near;
     if (!near) return tip.hide();
     ring.style.transform = `translate(${near.x}px, ${near.y}px)`;
     const box = u.over.getBoundingClientRect();
     tip.show(spec.describe(near.point, near.series), box.left + near.x, box.top + near.y);
+  }
+  function hover(u) {
+    const { left, top } = u.cursor;
+    if (left == null || left < 0) return;
+    const distance = (one) => Math.hypot(one.x - left, one.y - top);
+    const found = least(places(u), distance);
+    select(u, found && distance(found) < NEAR ? { ...found, distance: distance(found) } : null);
+  }
+  const open = (opener) => near && near.point.row != null && showDetail(near.point.row, opener);
+  // Half or twice of what is shown, around the selected point; all of it with null.
+  function zoom(u, part) {
+    const [first, last] = [xs[0], xs[xs.length - 1]];
+    const [to, from] = spec.x.isLog ? [Math.log, Math.exp] : [(x) => x, (x) => x];
+    const middle = near ? to(near.point.x) : (to(min) + to(max)) / 2;
+    const half = ((to(max) - to(min)) / 2) * part;
+    const [low, high] = [from(middle - half), from(middle + half)];
+    const isAll = part == null || (low <= first && high >= last);
+    u.setScale('x', isAll ? { min: first, max: last } : { min: Math.max(low, first), max: Math.min(high, last) });
+  }
+  // The tooltip stays at its point when scales or sizes change.
+  function follow(u) {
+    if (near) select(u, places(u).find((one) => one.point === near.point) || null);
   }
 
   const options = {
@@ -275,19 +295,23 @@ function plot(host, spec) {
     },
     axes: [across, up],
     series: [{}, { paths: () => null, points: { show: false } }],
-    hooks: { draw: [draw], setCursor: [hover] },
+    hooks: { draw: [draw, follow], setCursor: [hover] },
   };
   const u = new uPlot(options, [xs, xs.map((x) => byX.get(x))], host);
   ring.hidden = true;
   u.over.append(ring);
-  u.over.addEventListener('mouseleave', () => {
-    ring.hidden = true;
-    tip.hide();
-  });
+  u.over.addEventListener('mouseleave', () => select(u, null));
   let pressed = 0;
   u.over.addEventListener('mousedown', (event) => (pressed = event.clientX));
   u.over.addEventListener('click', (event) => {
-    if (near && near.point.row != null && near.distance < ON && Math.abs(event.clientX - pressed) < 4) showDetail(near.point.row);
+    if (near && near.distance < ON && Math.abs(event.clientX - pressed) < 4) open();
+  });
+  bindKeys(host, {
+    points: () => places(u),
+    current: () => near,
+    select: (found) => select(u, found),
+    open: () => open(host),
+    zoom: (part) => zoom(u, part),
   });
   const self = {
     refresh: () => u.setScale('x', { min: u.scales.x.min, max: u.scales.x.max }),
