@@ -9,8 +9,7 @@ mod tunnel;
 mod variants;
 
 pub use expect::{Expect, Statuses};
-pub use filled::Filled;
-pub(crate) use filled::Filler;
+pub use filled::{Filled, Filler};
 pub use rendered::{Pipeline, Rendered, Sequence};
 pub use source::{Batch, Flow, Script, Source};
 pub use tunnel::Tunnel;
