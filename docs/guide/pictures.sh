@@ -12,10 +12,9 @@ trap 'kill $server 2>/dev/null || true; rm -rf "$home"' EXIT
 server=$!
 until grep -q " on 127" "$home/log"; do sleep 0.1; done
 
-picture() { # picture PAGE HEIGHT FILE
+picture() { # picture URL HEIGHT FILE
     chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 \
-        --user-data-dir="$home/profile" --window-size=1440,"$2" --virtual-time-budget=4000 \
-        --screenshot="$here/$3" "file://$1" 2>/dev/null
+        --user-data-dir="$home/profile" --window-size=1440,"$2" --timeout=4000 --screenshot="$here/$3" "$1" 2>/dev/null
     command -v pngquant >/dev/null && pngquant --force --ext .png 64 "$here/$3" || true
 }
 
@@ -24,7 +23,7 @@ cd "$home"
 "$brunt" load "http://127.0.0.1:$port/delay/0.001" "http://127.0.0.1:$port/delay/0.003" --names search,checkout -c 4 -R 100:2500 -d 20s \
     --out rising --quiet --allow-untrusted >/dev/null || true
 "$brunt" report rising --html rising.html >/dev/null
-picture "$home/rising.html" 2360 report-load.png
+picture "file://$home/rising.html" 2360 report-load.png
 
 for set in before after; do
     [ $set = before ] && path=delay/0.001 || path=delay/0.0011
@@ -33,4 +32,12 @@ for set in before after; do
     done
 done
 "$brunt" compare before after --html compared.html >/dev/null || true
-picture "$home/compared.html" 900 compare-page.png
+picture "file://$home/compared.html" 900 compare-page.png
+
+# A load two thirds through.
+"$brunt" load "http://127.0.0.1:$port/delay/0.001" -c 8 -R 2k -d 45s --ui --quiet --allow-untrusted >/dev/null 2>"$home/ui" &
+load=$!
+sleep 30
+picture "$(sed -n 's/^page: //p' "$home/ui")" 900 ui-live.png
+kill -INT $load
+wait $load || true

@@ -46,7 +46,7 @@ fn a_browser_shows_live_figures_and_nothing_violates_the_policy() {
     };
     check(&mut browser, "form");
     // By the keyboard alone.
-    browser.value("document.querySelector('button.main').focus()");
+    browser.tab_to("button.main");
     browser.key("Enter");
     until_at(&mut browser, "/live");
     browser.wait("/of 0:31 left/.test(document.getElementById('state')?.textContent)");
@@ -66,7 +66,7 @@ fn a_browser_shows_live_figures_and_nothing_violates_the_policy() {
     );
     assert_eq!(browser.value(widths), true, "at 400 px");
     check(&mut browser, "live, dark and narrow");
-    browser.value("document.querySelector('#stop button').focus()");
+    browser.tab_to("#stop button");
     browser.key("Enter");
     until_at(&mut browser, "/live");
     browser.wait("/^interrupted after/.test(document.getElementById('state')?.textContent)");

@@ -166,6 +166,18 @@ impl Browser {
         }
     }
 
+    /// Presses Tab until an element that the selector matches has the focus.
+    #[track_caller]
+    pub fn tab_to(&mut self, selector: &str) {
+        for _ in 0..200 {
+            self.key("Tab");
+            if self.value(&format!("document.activeElement.matches('{selector}')")) == true {
+                return;
+            }
+        }
+        panic!("Tab does not reach {selector}");
+    }
+
     /// Errors, warnings and exceptions since the page was opened.
     pub fn complaints(&self) -> Vec<&Value> {
         let is_complaint = |event: &&Value| match event["method"].as_str() {

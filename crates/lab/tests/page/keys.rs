@@ -1,19 +1,8 @@
 //! Keyboard and screen reader access to the page.
 
-use crate::browser::{self, Browser};
+use crate::browser;
 use crate::{nothing_went_wrong, scene};
 use serde_json::json;
-
-/// Presses Tab until the element has the focus.
-pub fn tab_to(browser: &mut Browser, selector: &str) {
-    for _ in 0..200 {
-        browser.key("Tab");
-        if browser.value(&format!("document.activeElement.matches('{selector}')")) == true {
-            return;
-        }
-    }
-    panic!("Tab does not reach {selector}");
-}
 
 #[test]
 fn rows_and_bars_work_with_the_keyboard() {
@@ -21,7 +10,7 @@ fn rows_and_bars_work_with_the_keyboard() {
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());
     for (selector, key) in [(".bar", " "), (".bar", "Enter"), ("td.t button", "Enter"), ("td.t button", " ")] {
-        tab_to(&mut browser, selector);
+        browser.tab_to(selector);
         let outline = "getComputedStyle(document.activeElement).outlineStyle";
         assert_eq!(browser.value(outline), "solid", "{selector} shows that it is in focus");
         browser.value("window.opener_ = document.activeElement");
@@ -49,7 +38,7 @@ fn points_of_plots_are_reached_with_the_keyboard() {
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());
     browser.wait("[...document.querySelectorAll('[data-view]')].every((figure) => figure.querySelector('canvas'))");
-    tab_to(&mut browser, "[data-view] .plot");
+    browser.tab_to("[data-view] .plot");
     browser.wait(&format!("{TIP} !== null"));
     let focused = "document.activeElement.getAttribute('aria-label')";
     assert!(browser.value(focused).as_str().unwrap().starts_with("throughput by connections: "));

@@ -1,7 +1,7 @@
 //! The page of one load: its heat map, its knee, its figures by name, its results, and copying it.
 
 use crate::browser::{self, Browser};
-use crate::{data, keys, nothing_went_wrong};
+use crate::{data, nothing_went_wrong};
 use brunt_lab::plan::Style;
 use brunt_lab::report;
 use brunt_lab::run_directory::{RunDirectory, embedded::Opened};
@@ -150,7 +150,7 @@ fn a_load_begins_with_its_answer_and_has_its_heat_map_knee_and_names() {
 /// The Markdown that a press on the button copies; the clipboard is replaced, because tests share it.
 fn copied(browser: &mut Browser) -> String {
     browser.value("Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: async (text) => { window.text_ = text; } } })");
-    keys::tab_to(browser, "#copy");
+    browser.tab_to("#copy");
     browser.key("Enter");
     browser.wait("document.getElementById('copied').textContent === 'copied'");
     browser.value("window.text_").as_str().unwrap().to_owned()
