@@ -11,6 +11,7 @@ mod conclude;
 mod counts;
 mod doubts;
 mod format;
+mod gone;
 mod http;
 pub(super) mod live;
 mod metrics;

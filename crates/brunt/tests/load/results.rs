@@ -1,6 +1,6 @@
 //! Output of a run: JSON keys, directory, summary, progress.
 
-use super::target::{Target, alone, assert_code, json, load, number, told};
+use super::target::{PATIENCE, Running, Target, alone, assert_code, json, load, number, told};
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output};
@@ -275,4 +275,20 @@ fn a_number_of_requests_ends_a_load_that_fails() {
     assert_code(&output, &[1]);
     let result = json(&output);
     assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (0.0, 20.0));
+}
+
+#[test]
+fn a_number_of_requests_ends_a_load_whose_target_is_gone() {
+    let _alone = alone();
+    let mut target = Target::start();
+    let run = Running::start(load(&target.url(), "-n 100M -c 2 --json -"));
+    target.until_asked();
+    drop(target);
+    let began = run.began;
+    let output = run.end();
+    assert!(began.elapsed() < PATIENCE, "{}", told(&output));
+    assert_code(&output, &[1]);
+    assert_eq!(json(&output)["interrupted"], true);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("\nno connection for 10 s: the rest of -n is not sent"), "{said}");
 }

@@ -1,7 +1,7 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C, SIGUSR1.
 
 use super::live::{self, Line, Model};
-use super::{counts::CountsFile, doubts::Doubts, metrics::Sinks, progress::Progress};
+use super::{counts::CountsFile, doubts::Doubts, gone::Gone, metrics::Sinks, progress::Progress};
 use brunt_load::Observer;
 use brunt_meter::neighbours::{Neighbour, Snapshot};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
@@ -23,15 +23,18 @@ const NAMED: usize = 3;
 /// Pages of the load so far, printed when `asked` is set.
 #[derive(Debug)]
 pub(super) struct Pages {
+    /// Whether a number of requests ends the load.
+    is_counted: bool,
     asked: Arc<AtomicBool>,
     model: RefCell<Model>,
 }
 
 impl Pages {
     pub(super) fn new(asked: Arc<AtomicBool>, start: LoadStart) -> Self {
+        let is_counted = start.requests.is_some();
         let mut model = Model::default();
         model.begin(start);
-        Self { asked, model: RefCell::new(model) }
+        Self { is_counted, asked, model: RefCell::new(model) }
     }
 }
 
@@ -48,6 +51,7 @@ pub(super) struct LoadObserver {
     progress: Progress,
     pages: Pages,
     doubts: Doubts,
+    gone: Gone,
     /// When the load began.
     started: Instant,
     /// The process of the server that exited before the end of the window, and when that was noticed.
@@ -77,6 +81,7 @@ impl LoadObserver {
             write_error: None,
             stop,
             progress,
+            gone: Gone::new(pages.is_counted),
             pages,
             doubts: Doubts::default(),
             started: Instant::now(),
@@ -177,6 +182,7 @@ impl Observer for LoadObserver {
         self.progress.second(&line);
         self.pages.model.get_mut().push(line);
         self.doubt(second.at_s);
+        self.gone.add(second).iter().for_each(|line| self.progress.line(line));
     }
 
     fn recorded(&mut self, second: &Second, response: &Histogram<u64>) {
@@ -209,6 +215,6 @@ impl Observer for LoadObserver {
         if self.pages.asked.swap(false, Ordering::Relaxed) {
             self.progress.print(&live::page(&self.pages.model.borrow()));
         }
-        self.stop.load(Ordering::Relaxed)
+        self.gone.is_gone() || self.stop.load(Ordering::Relaxed)
     }
 }
