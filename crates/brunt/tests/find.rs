@@ -62,8 +62,8 @@ fn json(path: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Few requests and a generous SLO, which a busy machine meets too.
-const EASY: &str = "--slo p50<900ms --from 200 --to 500 --step 200ms --confirm 400ms";
+/// Few requests and a generous SLO, which a busy machine meets too. If it pauses at the ends of slices, more rates are tried.
+const EASY: &str = "--slo p50<900ms --from 200 --to 500 --step 200ms --confirm 400ms --budget 5m";
 
 #[test]
 fn an_slo_that_holds_up_to_the_cap_is_confirmed_there() {
@@ -78,7 +78,8 @@ fn an_slo_that_holds_up_to_the_cap_is_confirmed_there() {
     let found = json(&out.join("find.json"));
     assert_eq!(found["end"]["kind"], "holds-at-most");
     let steps = found["steps"].as_array().unwrap();
-    assert_eq!(steps.iter().map(|step| step["rate"].as_f64().unwrap()).collect::<Vec<_>>(), [200.0, 400.0, 500.0]);
+    let rates: Vec<f64> = steps.iter().map(|step| step["rate"].as_f64().unwrap()).collect();
+    assert!(rates.starts_with(&[200.0, 400.0, 500.0]), "{rates:?}");
     let mut slices = 0;
     for step in steps {
         let dir = home.path().join(step["dir"].as_str().unwrap());
@@ -258,7 +259,7 @@ fn a_target_of_a_plan_is_started_once() {
     assert!(stdout.starts_with("scene, target=b,connections=4: the highest rate at which p50<900ms holds"), "{stdout}");
     assert!(stdout.contains("holds at 500 requests/s") && stdout.contains("holds, confirmed"), "{stdout}");
     let steps: Vec<_> = fs::read_dir(home.path().join("runs/find/steps")).unwrap().filter(is_step).collect();
-    assert_eq!(steps.len(), 3);
+    assert!(steps.len() >= 3, "{stdout}");
     for step in &steps {
         let result = json(&step.as_ref().unwrap().path().join("result.json"));
         assert_eq!((&result["load"]["request_bytes"], &result["load"]["connections"]), (&1024.into(), &4.into()));
