@@ -9,7 +9,6 @@ the ratios' centre and its 95 % interval (Wilcoxon's signed ranks), of rate and 
 """
 
 import argparse
-import http.server
 import json
 import math
 import os
@@ -30,16 +29,19 @@ SINK = "127.0.0.1:7393"
 URL = f"http://{SERVER}/"
 
 
-class Sink(http.server.BaseHTTPRequestHandler):
-    """Takes what --push sends."""
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
+def take_pushes(listener):
+    """Takes what --push sends, over plain sockets: the receiver shares the server's core."""
+    while True:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rb") as lines:
+            while line := lines.readline():
+                length = 0
+                while line.strip():
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.split(b":")[1])
+                    line = lines.readline()
+                lines.read(length)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 
 
 def scrape(stop):
@@ -153,8 +155,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=150)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    sink = http.server.ThreadingHTTPServer((SINK.split(":")[0], int(SINK.split(":")[1])), Sink)
-    threading.Thread(target=sink.serve_forever, daemon=True).start()
+    sink = socket.create_server((SINK.split(":")[0], int(SINK.split(":")[1])))
+    threading.Thread(target=take_pushes, args=(sink,), daemon=True).start()
     os.sched_setaffinity(0, {0, 1})
     with tempfile.TemporaryDirectory() as folder:
         os.environ["BRUNT_STATE_DIR"] = folder
@@ -174,11 +176,11 @@ HEAD = """# observers
 
 Whether what watches a load, or varies its requests, changes its figures: the same load with and without it.
 
-`brunt serve http` on core 1, 40 connections in a closed loop on core 0, loads of 0.3 s, or of 1.2 s for what acts once a second, {rounds} round(s).
+`brunt serve http` on core 1, 40 connections in a closed loop on core 0, loads of 0.3 s, or of 1.2 s for what acts once a second, {rounds} rounds.
 In a round each variant runs once, in random order, and beside it the load without it. A ratio is of the two loads of one round; the table has
 the Hodges-Lehmann estimate of their centre, which is the median of the means of all pairs of ratios, and its 95 % interval from Wilcoxon's
-signed ranks. *yes*: the interval lies within 1 % of 1, so there is no difference that matters; *no*: it
-lies outside; *open*: it is too wide to tell. A load with a placeholder is compared with one whose request is as long.
+signed ranks. *yes*: the interval lies within 1 % of 1, so there is no difference that matters; *no*: it lies outside; *open*: it is too wide
+to tell. A load with a placeholder is compared with one whose request is as long.
 
 """
 
@@ -208,19 +210,29 @@ def foot(variants, started):
     print(f"- Started {time.strftime('%Y-%m-%d %H:%M', time.gmtime(started))} UTC as `{command}`")
 
 
+def rounds(variants, options, figures):
+    """Adds a pair of figures to each variant in every round; Ctrl-C ends with the rounds so far. Returns their number."""
+    chosen, done = list(figures), 0
+    try:
+        for done in range(options.rounds):
+            random.shuffle(chosen)
+            for name in chosen:
+                arguments, seconds, plain = variants.all[name]
+                order = [(name, arguments), ("", plain)]
+                random.shuffle(order)
+                pair = {what: variants.run(what, words, seconds) for what, words in order}
+                figures[name].append((pair[name], pair[""]))
+            print(f"round {done + 1} of {options.rounds}", file=sys.stderr, end="\r")
+    except KeyboardInterrupt:
+        return done
+    return options.rounds
+
+
 def table(variants, options):
-    chosen = [name for name in variants.all if not options.only or name in options.only.split(";")]
-    figures = {name: [] for name in chosen}
-    for number in range(options.rounds):
-        random.shuffle(chosen)
-        for name in chosen:
-            arguments, seconds, plain = variants.all[name]
-            order = [(name, arguments), ("", plain)]
-            random.shuffle(order)
-            pair = {what: variants.run(what, words, seconds) for what, words in order}
-            figures[name].append((pair[name], pair[""]))
-        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, end="\r")
-    print(HEAD.format(rounds=options.rounds), end="")
+    figures = {name: [] for name in variants.all if not options.only or name in options.only.split(";")}
+    done = rounds(variants, options, figures)
+    figures = {name: pairs[:done] for name, pairs in figures.items()}
+    print(HEAD.format(rounds=done), end="")
     print("| with | rate to that without [95 %] | within 1 % | generator CPU a request [95 %] | within 1 % | ns a request more |")
     print("| :-- | --: | :-- | --: | :-- | --: |")
     for name in variants.all:
