@@ -211,10 +211,10 @@ def foot(variants, started):
 
 
 def rounds(variants, options, figures):
-    """Adds a pair of figures to each variant in every round; Ctrl-C ends with the rounds so far. Returns their number."""
-    chosen, done = list(figures), 0
+    """Adds a pair of figures to each variant in every round; Ctrl-C ends with those so far."""
+    chosen = list(figures)
     try:
-        for done in range(options.rounds):
+        for number in range(options.rounds):
             random.shuffle(chosen)
             for name in chosen:
                 arguments, seconds, plain = variants.all[name]
@@ -222,15 +222,15 @@ def rounds(variants, options, figures):
                 random.shuffle(order)
                 pair = {what: variants.run(what, words, seconds) for what, words in order}
                 figures[name].append((pair[name], pair[""]))
-            print(f"round {done + 1} of {options.rounds}", file=sys.stderr, end="\r")
+            print(f"round {number + 1} of {options.rounds}", file=sys.stderr, end="\r")
     except KeyboardInterrupt:
-        return done
-    return options.rounds
+        pass
 
 
 def table(variants, options):
     figures = {name: [] for name in variants.all if not options.only or name in options.only.split(";")}
-    done = rounds(variants, options, figures)
+    rounds(variants, options, figures)
+    done = min(map(len, figures.values()))
     figures = {name: pairs[:done] for name, pairs in figures.items()}
     print(HEAD.format(rounds=done), end="")
     print("| with | rate to that without [95 %] | within 1 % | generator CPU a request [95 %] | within 1 % | ns a request more |")

@@ -32,7 +32,7 @@ fn a_finished_load_in_a_pipe_is_its_last_second_and_its_page() {
     let rate: f64 = lines[0].split("  ").find_map(|part| part.strip_suffix(" requests/s")?.parse().ok()).unwrap();
     assert!((1300.0..3000.0).contains(&rate), "{page}");
     assert_eq!(lines[1], format!("{}, 4 connections, open loop 2000/s", target.url()));
-    assert!(lines[2].starts_with("ended after 0:0") && page.contains("\n  verdict: "), "{page}");
+    assert!(lines[2].starts_with("ended after 0:02") && page.contains("\n  verdict: "), "{page}");
     // The same without a result: the load was killed.
     fs::remove_file(home.path().join("result.json")).unwrap();
     let output = watch(home.path()).output().unwrap();
@@ -221,7 +221,7 @@ fn a_load_elsewhere_is_watched_until_it_has_ended_and_colours_can_be_left_out() 
     let running = Running::start(command);
     for (variables, has_colours) in [("", true), ("NO_COLOR=1", false)] {
         let Some(screen) = Screen::start(&format!("{variables} {brunt} watch {directory}")) else { return };
-        screen.until(&["ended after 0:0", "verdict: ", "q quit"]);
+        screen.until(&["ended after 0:04", "verdict: ", "q quit"]);
         let colours = screen.tmux(&["capture-pane", "-p", "-e"]);
         assert_eq!(colours.contains("\u{1b}[38;5;"), has_colours, "{colours:?}");
         screen.keys("q");

@@ -26,7 +26,7 @@ fn rows_and_bars_work_with_the_keyboard() {
     nothing_went_wrong(&browser);
 }
 
-/// The first line of the tooltip, and the values in it.
+/// The first line of the tooltip; null if it is hidden.
 const TIP: &str = "(() => {
     const tip = document.getElementById('tip');
     return tip.hidden ? null : tip.innerText.split('\\n')[0];
@@ -56,7 +56,8 @@ fn points_of_plots_are_reached_with_the_keyboard() {
         ("Escape", "none"),
     ];
     for (keys, there) in walk {
-        assert!(at(keys).starts_with(there), "{keys}: {} instead of {there}", at("a"));
+        let now = at(keys);
+        assert!(now.starts_with(there), "{keys}: {now} instead of {there}");
     }
     let first = at("Home");
     let other = [at("ArrowUp"), at("ArrowDown")].into_iter().find(|one| *one != first).unwrap();

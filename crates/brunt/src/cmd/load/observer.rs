@@ -23,18 +23,15 @@ const NAMED: usize = 3;
 /// Pages of the load so far, printed when `asked` is set.
 #[derive(Debug)]
 pub(super) struct Pages {
-    /// Whether a number of requests ends the load.
-    is_counted: bool,
     asked: Arc<AtomicBool>,
     model: RefCell<Model>,
 }
 
 impl Pages {
     pub(super) fn new(asked: Arc<AtomicBool>, start: LoadStart) -> Self {
-        let is_counted = start.requests.is_some();
         let mut model = Model::default();
         model.begin(start);
-        Self { is_counted, asked, model: RefCell::new(model) }
+        Self { asked, model: RefCell::new(model) }
     }
 }
 
@@ -71,6 +68,7 @@ impl LoadObserver {
         progress: Progress,
         pages: Pages,
     ) -> Self {
+        let gone = Gone::new(pages.model.borrow().is_counted());
         Self {
             server,
             generator: None,
@@ -81,9 +79,9 @@ impl LoadObserver {
             write_error: None,
             stop,
             progress,
-            gone: Gone::new(pages.is_counted),
             pages,
             doubts: Doubts::default(),
+            gone,
             started: Instant::now(),
             exited: Cell::new(None),
             neighbours: None,

@@ -167,9 +167,14 @@ impl Model {
         }
     }
 
+    /// Whether a number of requests ends the load.
+    pub(in crate::cmd) fn is_counted(&self) -> bool {
+        self.start.as_ref().is_some_and(|start| start.requests.is_some())
+    }
+
     /// When the window ends, in seconds since the load began, if a time ends it.
     pub(in crate::cmd) fn end_s(&self) -> Option<f64> {
-        let start = self.start.as_ref().filter(|start| start.requests.is_none())?;
+        let start = self.start.as_ref().filter(|_| !self.is_counted())?;
         match (start.steady, self.phase()) {
             (true, Phase::Connecting | Phase::WarmUp) => None,
             (true, _) => Some(self.window.from_s + start.duration_s),

@@ -7,13 +7,13 @@ const SAME = 0.5;
 const least = (points, measure) =>
   points.reduce((best, one) => (best == null || measure(one) < measure(best) ? one : best), null);
 
+const leftmost = (points) => least(points, (one) => one.x);
+
 // The point that a key leads to from `from`; null if there is none. Points have a series and a place in pixels, y downwards.
 function neighbour(points, from, key) {
   const own = points.filter((one) => one.series === from.series);
-  if (key === 'Home' || key === 'End') {
-    const sign = key === 'Home' ? 1 : -1;
-    return least(own, (one) => sign * one.x);
-  }
+  if (key === 'Home') return leftmost(own);
+  if (key === 'End') return least(own, (one) => -one.x);
   if (key === 'ArrowLeft' || key === 'ArrowRight') {
     const ahead = (one) => (key === 'ArrowRight' ? one.x - from.x : from.x - one.x);
     // Of a column of cells, the one beside this.
@@ -45,7 +45,7 @@ function neighbour(points, from, key) {
 function bindKeys(host, { points, current, select, open, zoom }) {
   host.tabIndex = 0;
   host.addEventListener('focus', () => {
-    if (host.matches(':focus-visible')) select(least(points(), (one) => one.x));
+    if (host.matches(':focus-visible')) select(leftmost(points()));
   });
   host.addEventListener('blur', () => select(null));
   host.addEventListener('keydown', (event) => {
@@ -56,7 +56,7 @@ function bindKeys(host, { points, current, select, open, zoom }) {
     if (/^(Arrow(Left|Right|Up|Down)|Home|End)$/.test(key)) {
       const shown = points();
       const from = at && shown.find((one) => one.point === at.point);
-      const next = from ? neighbour(shown, from, key) : least(shown, (one) => one.x);
+      const next = from ? neighbour(shown, from, key) : leftmost(shown);
       if (next) select(next);
     } else if (actions[key]) actions[key]();
     else return;
