@@ -87,8 +87,7 @@ struct InWork;
 impl InWork {
     fn begin() -> Option<Self> {
         let place = Self;
-        IN_WORK.fetch_add(1, Ordering::SeqCst);
-        (IN_WORK.load(Ordering::SeqCst) <= MOST).then_some(place)
+        (IN_WORK.fetch_add(1, Ordering::SeqCst) < MOST).then_some(place)
     }
 }
 
@@ -102,9 +101,11 @@ fn body_later(make: impl FnOnce() -> String + Send + 'static) -> Option<Content>
     let place = InWork::begin()?;
     let (made, page) = mpsc::channel();
     let work = move || {
-        let _place = place;
+        let text = make();
+        // Who has the page may ask for the next.
+        drop(place);
         // The browser may have gone.
-        let _ = made.send(make());
+        let _ = made.send(text);
     };
     thread::Builder::new().name("page".to_owned()).spawn(work).ok()?;
     let mut is_sent = false;

@@ -118,14 +118,21 @@ fn accept(listener: &TcpListener, page: &Arc<Page>) {
                 continue;
             }
         };
-        let place = Place(Arc::clone(page));
         let is_full = page.connections.fetch_add(1, Relaxed) >= MOST;
+        let client = Client { place: Place(Arc::clone(page)), stream };
         // An error is the scraper's, or its thread could not be started.
-        let serve = move || drop(serve(&stream, &place.0));
+        let serve = move || drop(client.serve());
         if is_full || thread::Builder::new().name("scrape".to_owned()).spawn(serve).is_err() {
             page.refused.fetch_add(1, Relaxed);
         }
     }
+}
+
+/// A connection. Its place is free before it is closed (fields are dropped in this order): a client that sees the end may
+/// connect again at once.
+struct Client {
+    place: Place,
+    stream: TcpStream,
 }
 
 /// One of the connections, until dropped.
@@ -137,26 +144,29 @@ impl Drop for Place {
     }
 }
 
-/// Answers one request.
-fn serve(stream: &TcpStream, page: &Page) -> io::Result<()> {
-    let until = Instant::now() + PATIENCE;
-    let mut connection = Connection::default();
-    let mut bytes = [0; 4 << 10];
-    loop {
-        let length = timed::read(stream, &mut bytes, until)?;
-        if length == 0 {
-            return Ok(());
-        }
-        let mut input = &bytes[..length];
-        if let Some(event) = connection.next(&mut input, &LIMITS) {
-            let mut reply = Vec::new();
-            let number = answer(&event, page, &mut reply).map_err(io::Error::other)?;
-            timed::write(stream, &reply, until)?;
-            if let Some(number) = number {
-                page.state().served = Some(number);
-                page.served.notify_all();
+impl Client {
+    /// Answers one request.
+    fn serve(&self) -> io::Result<()> {
+        let (stream, page) = (&self.stream, &self.place.0);
+        let until = Instant::now() + PATIENCE;
+        let mut connection = Connection::default();
+        let mut bytes = [0; 4 << 10];
+        loop {
+            let length = timed::read(stream, &mut bytes, until)?;
+            if length == 0 {
+                return Ok(());
             }
-            return Ok(());
+            let mut input = &bytes[..length];
+            if let Some(event) = connection.next(&mut input, &LIMITS) {
+                let mut reply = Vec::new();
+                let number = answer(&event, page, &mut reply).map_err(io::Error::other)?;
+                timed::write(stream, &reply, until)?;
+                if let Some(number) = number {
+                    page.state().served = Some(number);
+                    page.served.notify_all();
+                }
+                return Ok(());
+            }
         }
     }
 }
