@@ -7,7 +7,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reading<T> {
     pub value: T,
-    /// Seconds since the end of the window that the figure describes.
+    /// Seconds since the end of the window that the figure describes; a little below zero if it came after the tick began.
     pub age: f64,
 }
 

@@ -58,6 +58,8 @@ mod sim;
 mod slab;
 mod sync;
 mod task;
+#[cfg(test)]
+mod testing;
 pub mod time;
 mod timer;
 mod trace;

@@ -7,7 +7,7 @@ mod common;
 use brunt_runtime::net::{TcpListener, TcpStream};
 use brunt_runtime::time::{sleep, timeout};
 use brunt_runtime::{BackendKind, Runtime, spawn, spawn_blocking};
-use common::backends;
+use common::{backends, limit_files};
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::future::Future;
@@ -141,6 +141,7 @@ fn a_pause_of_accepting_is_reported_once() {
         let (notes, ()) = noted(backend, async {
             let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
             let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            limit_files(1000);
             let mut hoard = Vec::new();
             while let Ok(file) = File::open("/dev/null") {
                 hoard.push(file);

@@ -10,8 +10,8 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,12 @@ fn echo(stalled: &Arc<AtomicBool>) -> SocketAddr {
     address
 }
 
+/// Held by tests that start a load in this process: its pipes are counted.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Directories of the pipes of this process.
 fn pipes() -> Vec<PathBuf> {
     let name = format!("brunt-counts-{}-", std::process::id());
@@ -50,6 +56,7 @@ fn pipes() -> Vec<PathBuf> {
 
 #[test]
 fn a_load_is_read_while_it_runs_and_a_stalled_service_is_slow() {
+    let _alone = alone();
     let stalled = Arc::new(AtomicBool::new(false));
     let url = format!("tcp://{}", echo(&stalled));
     let arguments = [&url, "-R", "200", "-d", "5m", "--warmup", "0s"].map(str::to_owned);
@@ -73,6 +80,7 @@ fn a_load_is_read_while_it_runs_and_a_stalled_service_is_slow() {
 
 #[test]
 fn a_load_that_cannot_be_made_says_why() {
+    let _alone = alone();
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let objective = Objective { quantile: 0.5, limit_ms: 5.0 };
     let arguments = vec![format!("tcp://{nobody}")];

@@ -100,13 +100,16 @@ impl Load {
     }
 }
 
+/// Time for a load to end, of which a warm-up may be half.
+const ENDS: Duration = Duration::from_secs(60);
+
 #[track_caller]
 fn ended(child: &mut Child) -> ExitStatus {
     let start = Instant::now();
     loop {
         match child.try_wait().unwrap() {
             Some(status) => return status,
-            None if start.elapsed() > PATIENCE => {
+            None if start.elapsed() > ENDS => {
                 let _ = child.kill();
                 panic!("the load does not end");
             }

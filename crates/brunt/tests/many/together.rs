@@ -85,7 +85,13 @@ fn connections_fill_one_process_after_the_other() {
     let files = || -> Vec<u64> {
         serving.iter().map(|pid| std::fs::metadata(format!("/proc/{pid}/fd")).unwrap().len()).collect()
     };
-    let before = files();
+    let mut before = files();
+    // A worker reads its memory map once it has reported.
+    until("the server has settled", || {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = files();
+        std::mem::replace(&mut before, now.clone()) == now
+    });
     if before[0] == 0 {
         return println!("this kernel tells no number of open files: connections are distributed by hash");
     }

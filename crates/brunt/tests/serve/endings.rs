@@ -50,6 +50,8 @@ fn a_message_in_progress_is_echoed_completely() {
     for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
+        // A connection that nobody has accepted is reset.
+        ask(&mut client, b"hello");
         let message = pattern(4 << 20);
         let mut reader = client.try_clone().unwrap();
         let reader = thread::spawn(move || {

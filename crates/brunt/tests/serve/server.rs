@@ -45,13 +45,11 @@ pub fn with_descriptors(clients: usize, name: &str) -> bool {
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 27_500 + (std::process::id() % 400) as u16 * 10;
-    loop {
-        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 1000;
-        // Free in both address families, for tests that listen on both.
-        if TcpListener::bind(("0.0.0.0", port)).is_ok() && TcpListener::bind(("::", port)).is_ok() {
-            return port;
-        }
-    }
+    let has_v6 = TcpListener::bind("[::]:0").is_ok();
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed) % 1000).take(1000);
+    // Free in both address families, for tests that listen on both.
+    let is_free = |host: &str, port: u16| TcpListener::bind((host, port)).is_ok();
+    ports.find(|port| is_free("0.0.0.0", *port) && (!has_v6 || is_free("::", *port))).expect("a free port")
 }
 
 /// `brunt serve echo FLAGS`, flags separated by blanks.

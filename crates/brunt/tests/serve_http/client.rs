@@ -59,11 +59,20 @@ pub struct Client {
 impl Client {
     #[track_caller]
     pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::try_connect(address).expect("it is reset")
+    }
+
+    /// `None` if the server resets the connection at once.
+    #[track_caller]
+    pub fn try_connect(address: SocketAddr) -> Option<Self> {
+        let stream = match TcpStream::connect(address) {
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+            stream => stream.unwrap(),
+        };
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        Self { stream, left: Vec::new() }
+        Some(Self { stream, left: Vec::new() })
     }
 
     #[track_caller]

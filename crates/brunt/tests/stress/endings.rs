@@ -63,7 +63,7 @@ fn files_are_gone_while_it_runs_and_however_it_ends() {
             dir.path().display()
         );
         let mut runner = Runner::start(&flags);
-        assert!(runner.progress().done > 0);
+        while runner.progress().done == 0 {}
         assert!(is_empty(), "a file has a name");
         runner.signal(signal);
         let status = runner.wait();

@@ -33,11 +33,11 @@ fn a_browser_shows_live_figures_and_nothing_violates_the_policy() {
     let origin = format!("http://{}", ui.host());
     browser.visit(&format!("{origin}/start"));
     browser.value(&format!(
-        "(() => {{ for (const [name, value] of [['url', '{url}'], ['connections', '4'], ['rate', '500'], ['duration', '30s']]) \
+        "(() => {{ for (const [name, value] of [['url', '{url}'], ['connections', '4'], ['rate', '500'], ['duration', '600s']]) \
          document.getElementById(name).value = value; \
          document.getElementById('url').dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"
     ));
-    browser.wait(&format!("document.getElementById('command').textContent === 'brunt load {url} -c 4 -d 30s -R 500'"));
+    browser.wait(&format!("document.getElementById('command').textContent === 'brunt load {url} -c 4 -d 600s -R 500'"));
     assert!(browser.complaints().is_empty(), "{:?}", browser.complaints());
     let axe = axe();
     let check = |browser: &mut browser::Browser, page: &str| {
@@ -49,7 +49,7 @@ fn a_browser_shows_live_figures_and_nothing_violates_the_policy() {
     browser.tab_to("button.main");
     browser.key("Enter");
     until_at(&mut browser, "/live");
-    browser.wait("/of 0:31 left/.test(document.getElementById('state')?.textContent)");
+    browser.wait("/of 10:01 left/.test(document.getElementById('state')?.textContent)");
     browser.wait("/500 offered/.test(document.querySelector('.row-rate dd')?.textContent)");
     browser.wait("document.querySelectorAll('#times path.line').length === 3");
     browser.wait("/left. verdict so far/.test(document.getElementById('spoken').textContent)");

@@ -50,7 +50,7 @@ pub fn server(home: &Path) -> (Running, String) {
 /// A result in `home/runs/NAME`.
 pub fn result(home: &Path, url: &str, name: &str) -> PathBuf {
     let dir = home.join("runs").join(name);
-    let args = ["load", url, "-n", "2000", "-c", "2", "--warmup", "100ms", "--quiet", "--accept-any-result", "--out"];
+    let args = ["load", url, "-n", "20000", "-c", "2", "--warmup", "100ms", "--quiet", "--accept-any-result", "--out"];
     assert!(brunt(home, &args).arg(&dir).status().unwrap().success());
     dir
 }

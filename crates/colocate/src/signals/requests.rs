@@ -120,7 +120,7 @@ impl Source {
     pub fn poll(&mut self, now: Instant) -> Option<Reading<Requests>> {
         self.newest = self.feed.take().or(self.newest);
         let (end, value) = self.newest?;
-        Some(Reading { value, age: (self.feed.seconds(now) - end).max(0.0) })
+        Some(Reading { value, age: self.feed.seconds(now) - end })
     }
 
     /// Starts `brunt load` again if the service did not listen yet. True while that may help.

@@ -68,6 +68,7 @@ fn points_of_plots_are_reached_with_the_keyboard() {
     browser.key("Escape");
     browser.wait("!document.getElementById('detail').open");
     assert_eq!(browser.value("document.activeElement.matches('.plot')"), true);
+    assert_eq!(browser.value(TIP), *other, "the focus is back at the point");
     browser.key("Tab");
     assert_ne!(browser.value(focused), "", "the next one");
     nothing_went_wrong(&browser);

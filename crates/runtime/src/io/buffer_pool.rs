@@ -172,13 +172,13 @@ mod tests {
     //! In unit tests, which have few overflow buffers: behaviour when those are used up as well.
     use crate::net::{RecvBuf, TcpListener, TcpStream};
     use crate::time::{sleep, timeout};
-    use crate::{BackendKind, Runtime, spawn};
+    use crate::{spawn, testing};
     use futures_lite::future::poll_once;
     use std::time::Duration;
 
     fn on_both(body: impl AsyncFn()) {
-        for backend in [BackendKind::Uring, BackendKind::Epoll] {
-            let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+        testing::allow_files();
+        for runtime in testing::runtimes() {
             runtime.block_on(timeout(Duration::from_secs(120), body())).expect("the test hangs");
         }
     }

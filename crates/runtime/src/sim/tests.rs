@@ -12,7 +12,7 @@ use super::net::{self, Net, PeerAct, Sock, Stage};
 use super::plan::{ConnPlan, Op, Origin, Plan, plan, scarce_buffers};
 use super::world::World;
 use super::{NEXT, conn_task, real};
-use crate::{BackendKind, Runtime, executor, net::TcpListener, spawn, yield_now};
+use crate::{BackendKind, Runtime, executor, net::TcpListener, spawn, testing, yield_now};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::{cell::RefCell, rc::Rc, time::Duration};
@@ -50,16 +50,9 @@ fn run(plan: &Plan) -> Result<(), TestCaseError> {
     world.check_end()
 }
 
-/// The same program on the kernel's ring. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
+/// The same program on the kernel's ring, if there is one.
 fn run_on_real_ring(plan: &Plan) -> Result<(), TestCaseError> {
-    let runtime = match Runtime::builder().backend(Some(BackendKind::Uring)).build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            assert!(std::env::var_os("BRUNT_URING").is_none_or(|value| value != "must"), "{error}");
-            eprintln!("skipped: {error}");
-            return Ok(());
-        }
-    };
+    let Some(runtime) = testing::runtime(BackendKind::Uring) else { return Ok(()) };
     let world = Rc::new(World { on_real_ring: true, ..World::new(kernel(plan), plan) });
     runtime.block_on(real::scenario(&world, plan));
     drop(runtime);

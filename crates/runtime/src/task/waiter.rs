@@ -141,7 +141,7 @@ impl Wakers {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::{BackendKind, Runtime, net::TcpListener, spawn};
+    use crate::{net::TcpListener, spawn, testing};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::task::{Context, RawWaker, RawWakerVTable, Waker};
     use std::{future::Future, pin::pin, ptr};
@@ -163,8 +163,7 @@ mod tests {
 
     #[test]
     fn a_waker_whose_clone_calls_the_runtime_panics_and_leaves_it_usable() {
-        for backend in [BackendKind::Uring, BackendKind::Epoll] {
-            let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+        for runtime in testing::runtimes() {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
                 let waker = reentrant();

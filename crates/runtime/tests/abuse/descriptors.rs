@@ -53,7 +53,8 @@ fn accepting_pauses_without_descriptors_and_resumes() {
             on(backend, async {
                 let (listener, address) = listen();
                 let mut clients: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
-                // All remaining descriptors of the process.
+                // All remaining descriptors of the process, which are few.
+                limit_files(1000);
                 let mut hoard = Vec::new();
                 while let Ok(file) = File::open("/dev/null") {
                     hoard.push(file);

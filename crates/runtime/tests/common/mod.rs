@@ -3,11 +3,12 @@
 use brunt_runtime::net::{TcpListener, TcpStream};
 use brunt_runtime::time::{sleep, timeout};
 use brunt_runtime::{BackendKind, Runtime};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Whether this machine has the backend. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
@@ -38,9 +39,19 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A new runtime on that backend.
 pub fn build(backend: BackendKind) -> Runtime {
+    static ONCE: Once = Once::new();
+    // Some tests hold ten thousand sockets.
+    ONCE.call_once(|| limit_files(u64::MAX));
     let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
     assert_eq!(runtime.backend(), backend);
     runtime
+}
+
+/// Sets the limit on open files of this process, up to the hard limit.
+pub fn limit_files(most: u64) {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let current = Some(most.min(maximum.unwrap_or(u64::MAX)));
+    setrlimit(Resource::Nofile, Rlimit { current, maximum }).unwrap();
 }
 
 /// Runs a test's future on a new runtime, if this machine has the backend.

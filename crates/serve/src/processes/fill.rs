@@ -124,6 +124,8 @@ mod tests {
     use crate::listen;
     use proptest::prelude::*;
     use proptest::sample::Index;
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
 
     proptest! {
         /// Connections go on to the chosen processes for a while after each look.
@@ -162,9 +164,15 @@ mod tests {
     /// As one that is stopped does: only its queue shows how many connections it got.
     #[test]
     fn a_process_that_accepts_none_gets_no_more_than_its_part() {
+        if open_files(std::process::id()) == 0 {
+            return println!("skipped: this kernel does not say how many files a process has open");
+        }
         let reserved = listen::reserve(&["127.0.0.1:0".parse().unwrap()], true).unwrap();
         let address = reserved[0].address;
-        let mut idle = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        // One that has begun to work opens and closes no more files.
+        let mut idle = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        idle.stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        idle.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let process = |_| {
             let listeners = vec![reserved[0].listener().unwrap()];
             listeners[0].set_nonblocking(true).unwrap();

@@ -1,6 +1,6 @@
 //! What the table of cases asks for, done by real servers: one on each model, in this process, until it addrs.
 
-use brunt_runtime::CancellationToken;
+use brunt_runtime::{BackendKind, CancellationToken, Runtime};
 use brunt_serve::http::{Options, Plan, Server, Service, Settings};
 use brunt_serve::{Model, Notice};
 use brunt_wire::http1::{Limits, ParseError};
@@ -26,7 +26,16 @@ pub type Seen = Vec<(u16, Vec<u8>)>;
 
 fn servers() -> &'static [(Model, SocketAddr)] {
     static SERVERS: OnceLock<Vec<(Model, SocketAddr)>> = OnceLock::new();
-    SERVERS.get_or_init(|| Model::ALL.into_iter().map(|(model, _)| (model, start(Service::Echo, model))).collect())
+    SERVERS.get_or_init(|| models().map(|model| (model, start(Service::Echo, model))).collect())
+}
+
+/// Those of this machine. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
+pub fn models() -> impl Iterator<Item = Model> {
+    let uring = Runtime::builder().backend(Some(BackendKind::Uring)).build();
+    let missing = uring.err().filter(|_| std::env::var_os("BRUNT_URING").is_none_or(|value| value != "must"));
+    missing.iter().for_each(|error| eprintln!("skipped: {error}"));
+    let is_there = move |model: &Model| *model != Model::Uring || missing.is_none();
+    Model::ALL.into_iter().map(|(model, _)| model).filter(is_there)
 }
 
 /// Starts a server; its address.

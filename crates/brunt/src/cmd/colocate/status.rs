@@ -52,7 +52,11 @@ fn one(status: &Status) -> String {
     );
     if let Some(requests) = status.readings.requests {
         let (rate, latency) = (number(Some(requests.value.rate()), 0), number(Some(requests.value.latency_ms), 2));
-        let _ = writeln!(text, "service: {rate} req/s, {latency} ms, seen {} s ago", number(Some(requests.age), 2));
+        let _ = writeln!(
+            text,
+            "service: {rate} req/s, {latency} ms, seen {} s ago",
+            number(Some(requests.age.max(0.0)), 2)
+        );
     }
     let _ = writeln!(text, "{}", plural(status.jobs.len(), "job"));
     let row = |job: &brunt_colocate::controller::JobStatus| {

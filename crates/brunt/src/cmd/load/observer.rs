@@ -163,11 +163,12 @@ impl Observer for LoadObserver {
     }
 
     fn window_opened(&mut self) {
-        self.neighbours = Some(Snapshot::take());
         self.generator.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
-        // Last, because reading connection state takes time.
+        // Late, because reading connection state takes time.
         self.server.iter_mut().for_each(ServerMeter::open);
+        // Last, because it reads every process of the machine. It knows its own time.
+        self.neighbours = Some(Snapshot::take());
     }
 
     fn second(&mut self, second: &mut Second) {

@@ -20,12 +20,12 @@ fn windows(source: &mut Source, enough: impl Fn(&[Requests]) -> bool) -> Vec<Req
     let (begun, mut windows, mut end) = (Instant::now(), Vec::new(), f64::MIN);
     while !enough(&windows) {
         assert!(begun.elapsed() < PATIENCE, "{windows:?}, {:?}", source.warning());
-        let now = Instant::now();
-        if let Some(reading) = source.poll(now)
-            && source.feed.seconds(now) - reading.age > end + 1e-4
+        source.poll(Instant::now());
+        if let Some((at, value)) = source.newest
+            && at > end
         {
-            end = source.feed.seconds(now) - reading.age;
-            windows.push(reading.value);
+            end = at;
+            windows.push(value);
         }
         thread::sleep(Duration::from_millis(2));
     }

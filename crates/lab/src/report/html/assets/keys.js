@@ -44,10 +44,18 @@ function neighbour(points, from, key) {
 // trials of the selected one; `zoom` shows a part of the x axis around it: 0.5 is half of what is shown, null is all.
 function bindKeys(host, { points, current, select, open, zoom }) {
   host.tabIndex = 0;
+  // Where the focus comes back to.
+  let left = null;
   host.addEventListener('focus', () => {
-    if (host.matches(':focus-visible')) select(leftmost(points()));
+    if (!host.matches(':focus-visible')) return;
+    const shown = points();
+    select(shown.find((one) => one.point === left) || leftmost(shown));
   });
-  host.addEventListener('blur', () => select(null));
+  host.addEventListener('blur', () => {
+    const at = current();
+    left = at && at.point;
+    select(null);
+  });
   host.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const { key } = event;

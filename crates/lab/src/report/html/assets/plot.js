@@ -260,12 +260,12 @@ function plot(host, spec) {
     const box = u.over.getBoundingClientRect();
     tip.show(spec.describe(near.point, near.series), box.left + near.x, box.top + near.y);
   }
+  // From the mouse.
+  const distance = (u, one) => Math.hypot(one.x - u.cursor.left, one.y - u.cursor.top);
   function hover(u) {
-    const { left, top } = u.cursor;
-    if (left == null || left < 0) return;
-    const distance = (one) => Math.hypot(one.x - left, one.y - top);
-    const found = least(places(u), distance);
-    select(u, found && distance(found) < NEAR ? { ...found, distance: distance(found) } : null);
+    if (u.cursor.left == null || u.cursor.left < 0) return;
+    const found = least(places(u), (one) => distance(u, one));
+    select(u, found && distance(u, found) < NEAR ? found : null);
   }
   const open = (opener) => near && near.point.row != null && showDetail(near.point.row, opener);
   // Half or twice of what is shown, around the selected point; all of it with null.
@@ -304,7 +304,7 @@ function plot(host, spec) {
   let pressed = 0;
   u.over.addEventListener('mousedown', (event) => (pressed = event.clientX));
   u.over.addEventListener('click', (event) => {
-    if (near && near.distance < ON && Math.abs(event.clientX - pressed) < 4) open();
+    if (near && distance(u, near) < ON && Math.abs(event.clientX - pressed) < 4) open();
   });
   bindKeys(host, {
     points: () => places(u),

@@ -1,0 +1,28 @@
+//! Shared by unit tests: runtimes of this machine.
+
+use crate::{BackendKind, Runtime};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// A runtime on that backend. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
+pub fn runtime(backend: BackendKind) -> Option<Runtime> {
+    match Runtime::builder().backend(Some(backend)).build() {
+        Ok(runtime) => Some(runtime),
+        Err(error) => {
+            let is_optional = std::env::var_os("BRUNT_URING").is_none_or(|value| value != "must");
+            assert!(backend == BackendKind::Uring && is_optional, "{error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// One on each backend.
+pub fn runtimes() -> impl Iterator<Item = Runtime> {
+    [BackendKind::Uring, BackendKind::Epoll].into_iter().filter_map(runtime)
+}
+
+/// Raises the limit on open files to the hard limit, for tests with thousands of sockets.
+pub fn allow_files() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
