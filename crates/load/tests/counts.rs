@@ -35,8 +35,8 @@ fn sum(lines: &[(Instant, Counts)], count: fn(&Counts) -> u64) -> u64 {
 fn counts_add_up_to_the_requests_of_the_result_and_slow_ones_are_those_that_took_long() {
     let _turn = alone();
     for protocol in PROTOCOLS {
-        // Each reply at once, but for one in ten.
-        let service = |number| if number % 10 == 9 { 80 * MS } else { Duration::ZERO };
+        // Each reply at once, but for one in ten, so that requests take 70, 50, 30 and 10 ms.
+        let service = |number| if number % 10 == 9 { 70 * MS } else { Duration::ZERO };
         let (report, lines) = counted(Options {
             rate: Some(50.0),
             connections: 1,
@@ -48,9 +48,9 @@ fn counts_add_up_to_the_requests_of_the_result_and_slow_ones_are_those_that_took
         assert_eq!((sum(&lines, |line| line.count), all), (100, 100), "{lines:?}");
         let responses = &brunt_results::hlog::distribution(&report.hlog, "response").unwrap();
         let slow = responses.len() - responses.count_between(0, LIMIT.as_nanos() as u64);
-        // One that ends just when it becomes slow may count as slow.
+        // One that ends just when it becomes slow may count as slow; time in which the generator was held up does not count.
         let counted = sum(&lines, |line| line.slow);
-        assert!((slow..=slow + 2).contains(&counted) && counted >= 10, "{counted} of {slow}");
+        assert!((10..=slow + 2).contains(&counted), "{counted} of {slow}");
         let offered: f64 = lines.iter().map(|(_, line)| line.offered.unwrap() * line.seconds).sum();
         assert!((offered - 100.0).abs() < 1e-6, "{offered}");
     }
@@ -89,15 +89,20 @@ fn a_target_that_stops_answering_is_slow_and_not_idle() {
     });
     assert_eq!(report.result.requests.completed, 100);
     assert_eq!((sum(&lines, |line| line.count), sum(&lines, |line| line.slow) >= 300), (400, true));
-    let (stalled_at, first) = lines.iter().find(|(_, line)| line.slow > 10).unwrap();
+    // A pause of the machine may make others slow before.
+    let answered = lines.iter().rposition(|(_, line)| line.slow < line.count).unwrap();
+    let (stalled_at, first) = &lines[answered + 1];
     // Due at 0.5 s, slow 40 ms later, in the line of at most 0.1 s after that.
     assert!(*stalled_at - begun < Duration::from_secs(2), "{first:?} after {:?}", *stalled_at - begun);
     let stalled: Vec<&Counts> = lines.iter().map(|(_, line)| line).filter(|line| line.end > first.end).collect();
+    let (mut slow, mut offered, mut seconds) = (0.0, 0.0, 0.0);
     for line in &stalled[..10] {
         assert_eq!(line.count, line.slow);
-        assert!((line.slow as f64 / line.seconds - 200.0).abs() < 100.0, "{line:?}");
-        assert!((line.offered.unwrap() - 200.0).abs() < 50.0, "{line:?}");
+        slow += line.slow as f64;
+        offered += line.offered.unwrap() * line.seconds;
+        seconds += line.seconds;
     }
+    assert!((slow / seconds - 200.0).abs() < 50.0 && (offered / seconds - 200.0).abs() < 25.0, "{:?}", &stalled[..10]);
     assert!(stalled[10].latency_ms > 500.0, "{:?}", stalled[10]);
 }
 

@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 /// if that is higher.
 const BELOW: (f64, f64) = (1_000.0, 0.1);
 const ABOVE: (f64, f64) = (3_000.0, 0.15);
-/// A run that was disturbed is repeated, with the same bounds; a wrong generator is wrong each time.
-const ATTEMPTS: usize = 10;
 
 fn close(what: &str, measured: Option<f64>, expected: f64, control: f64) -> Result<(), String> {
     let measured = measured.ok_or_else(|| format!("{what} is missing"))?;
@@ -73,15 +71,6 @@ fn assert_lindley(
             close("lag p90", result.latency.lag.p90_us, 0.0, quantile(&control.lag, 0.9))?;
             check(&result, &control)
         });
-    }
-}
-
-#[track_caller]
-fn attempt(mut once: impl FnMut() -> Result<(), String>) {
-    let mut failures = Vec::new();
-    while let Err(failure) = once() {
-        failures.push(failure);
-        assert!(failures.len() < ATTEMPTS, "{failures:#?}");
     }
 }
 

@@ -115,7 +115,9 @@ impl Sample {
         let waits = threads::used(&first.times, &self.times)
             .map(|(tid, used)| self.packets.wait_for_others(&first.packets, cores.get(&tid)?, &used));
         let longest = waits.collect::<Option<Vec<_>>>()?.into_iter().max()?;
-        Some(longest.as_secs_f64() / self.at.duration_since(first.at).as_secs_f64().max(1e-9) * 100.0)
+        let wall = self.at.duration_since(first.at).as_secs_f64().max(1e-9);
+        // A wait that began before the window is accounted for when it ends.
+        Some((longest.as_secs_f64() / wall * 100.0).min(100.0))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Files are replaced atomically (written beside, then renamed): a run that dies leaves the old file or the new one.
 //! `result.json` is written last and marks the directory as complete.
 
-use crate::{env::Env, result::RunResult, series::Second, start::LoadStart};
+use crate::{env::Env, lock::Lock, result::RunResult, series::Second, start::LoadStart};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::fs;
@@ -46,14 +46,15 @@ impl Directory {
         self.path.join("result.json").exists()
     }
 
-    /// Writes `load.json`, which is locked until the returned file is dropped: readers learn from the lock whether the load
+    /// Writes `load.json`, which is locked until the returned value is dropped: readers learn from the lock whether the load
     /// still runs, however it ends. `series.jsonl` must be empty by then.
-    pub fn announce(&self, start: &LoadStart) -> io::Result<fs::File> {
-        self.replace(START_FILE, &json(start)?, |file| {
+    pub fn announce(&self, start: &LoadStart) -> io::Result<Lock> {
+        let file = self.replace(START_FILE, &json(start)?, |file| {
             // Not every file system has locks.
             let _ = file.try_lock();
             Ok(())
-        })
+        })?;
+        Ok(Lock::of(file))
     }
 
     pub fn read_start(&self) -> io::Result<LoadStart> {

@@ -18,6 +18,7 @@ pub mod exit;
 pub mod hlog;
 pub mod judge;
 pub mod latency;
+pub mod lock;
 pub mod percentile;
 pub mod regime;
 pub mod result;

@@ -96,7 +96,7 @@ fn clients_that_misbehave_get_an_error_or_the_end_and_delay_nobody() {
     assert!(begun.elapsed() < PATIENCE);
     let ended = load.end();
     assert!(ended.stderr.contains("connections unanswered: 8 at a time are served"), "{}", ended.stderr);
-    assert_eq!(ended.count("/requests/completed") + ended.count("/requests/failed"), 400, "{:#}", ended.result);
+    assert_eq!(ended.count("/latency/response/count"), 400, "{:#}", ended.result);
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn collectors_that_fail_lose_intervals_not_the_load() {
         let (lost, of) = note.strip_prefix("note: ").and_then(|rest| rest.split_once(" of ")).unwrap();
         let of = of.split_once(" intervals were not pushed to http://").unwrap().0;
         assert!(lost == of && of.parse::<u64>().unwrap() >= 3 && note.contains(why), "{note}");
-        assert_eq!(ended.count("/requests/completed") + ended.count("/requests/failed"), 400, "{:#}", ended.result);
+        assert_eq!(ended.count("/latency/response/count"), 400, "{:#}", ended.result);
     }
     let quiet = Load::start(&web.address, &format!("-n 10 --quiet --push otlp=http://{closed}")).end();
     assert_eq!(quiet.stderr, "");

@@ -83,7 +83,7 @@ fn json_verdict(output: &std::process::Output) -> String {
 fn more_threads_than_cores_are_noted() {
     let _alone = alone();
     let target = Target::start();
-    let cores = std::thread::available_parallelism().unwrap().get();
+    let cores = brunt_meter::affinity::allowed().unwrap().len();
     let run = |threads: usize| {
         let output =
             load(&target.url(), &format!("-t {threads} -n 1000 --warmup 0s --allow-untrusted")).output().unwrap();

@@ -69,6 +69,7 @@ fn pid(noted: &Path) -> u32 {
 
 #[test]
 fn a_day_in_a_pipe() {
+    let _alone = alone();
     let home = tempfile::tempdir().unwrap();
     day(home.path());
     let mut watch = Command::new(env!("CARGO_BIN_EXE_brunt"));
@@ -90,6 +91,7 @@ fn a_day_in_a_pipe() {
 
 #[test]
 fn a_day_on_a_screen() {
+    let _alone = alone();
     let home = tempfile::tempdir().unwrap();
     let (directory, noted) = (home.path().join("day"), home.path().join("pid"));
     let length = day(&directory);

@@ -4,6 +4,7 @@ use super::recorder::Recorder;
 use super::target::{alone, assert_code, json, load, number, told};
 use std::fmt::Write;
 use std::process::Output;
+use std::time::Duration;
 
 /// A log of three seconds with 40, 10 and 20 requests in the combined format, and lines that are none.
 fn log() -> String {
@@ -42,26 +43,40 @@ fn a_log_of_three_seconds_takes_half_as_long_at_speed_2() {
         );
         assert_eq!(number(&result, "load.measured_s"), 1.5);
         assert!((number(&result, "requests.offered_rate") - 70.0 / 1.5).abs() < 0.01);
-        assert_eq!((number(&result, "load.warmup_s"), seen.len()), (0.0, 70));
-        assert!(number(&result, "requests.completed") >= 68.0, "{result:#}");
-        // Each request of the log came once, within its half second; a busy machine delivers some late.
-        let began = seen[0].at;
+        assert_eq!((number(&result, "load.warmup_s"), number(&result, "latency.response.count")), (0.0, 70.0));
+        // The last are not sent if the machine pauses at the end.
+        let unsent = 70 - seen.len();
+        assert!(unsent as f64 <= number(&result, "requests.unanswered"), "{result:#}");
+        // When a request is due, in seconds from the first.
+        let due_s = |head: &str| {
+            let (second, number) = head.split_once("/s").unwrap().1.split_once('/').unwrap();
+            let (second, number) = (second.parse::<u32>().unwrap(), number.split('?').next().unwrap());
+            let of_second = f64::from([40, 10, 20][second as usize - 6]);
+            (f64::from(second - 6) + number.parse::<f64>().unwrap() / of_second) / 2.0
+        };
+        let began = seen.iter().map(|request| request.at - Duration::from_secs_f64(due_s(&request.head)));
+        let began = began.min().unwrap();
+        // Each request of the log came once, in its half second; a busy machine delivers some late.
         for (second, count) in [(6, 40), (7, 10), (8, 20)] {
             let of_second = |prefix: &str| {
                 let is_it = |head: &str| head.split(' ').nth(1).unwrap().starts_with(prefix);
                 seen.iter().filter(|request| is_it(&request.head)).map(|request| request.at).collect::<Vec<_>>()
             };
             let times = of_second(&format!("/s{second}/"));
-            assert_eq!(times.len(), count, "second {second}");
+            let left = if second == 8 { unsent } else { 0 };
+            assert_eq!(times.len(), count - left, "second {second}");
             let from = f64::from(second - 6) * 0.5;
             let in_time = times.iter().filter(|at| {
                 let at_s = at.duration_since(began).as_secs_f64();
                 (from - 0.02..from + 0.6).contains(&at_s)
             });
-            assert!(in_time.count() as f64 >= count as f64 * 0.9, "second {second}");
+            assert!(in_time.count() as f64 >= (count - left) as f64 * 0.9, "second {second}");
         }
         let posts = seen.iter().filter(|request| request.head.starts_with("POST"));
-        assert!(posts.clone().count() == 14 && posts.into_iter().all(|post| post.head.contains("Content-Length: 0")));
+        assert!(
+            posts.clone().count() >= 14 - unsent
+                && posts.into_iter().all(|post| post.head.contains("Content-Length: 0"))
+        );
     }
 }
 

@@ -196,8 +196,9 @@ fn curl_itself_sends_the_same_requests() {
         let count = line.matches("http://127").count();
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("body"), "from a\r\nfile\n").unwrap();
-        let shell =
-            Command::new("sh").args(["-c", &line]).current_dir(home.path()).stdin(Stdio::null()).output().unwrap();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).current_dir(home.path()).env("no_proxy", "*").env("CURL_HOME", home.path());
+        let shell = shell.stdin(Stdio::null()).output().unwrap();
         assert!(shell.status.success(), "{line}: {}", told(&shell));
         let of_curl: Vec<_> = server.take().iter().map(common).collect();
         std::fs::write(home.path().join("calls"), &line).unwrap();

@@ -271,7 +271,7 @@ fn a_number_of_requests_ends_a_load_that_fails() {
     let _alone = alone();
     let target = Target::start_web();
     // Not what was sent.
-    let output = load(&target.url(), "-n 20 -c 2 --no-meter --json - --quiet").output().unwrap();
+    let output = load(&target.url(), "-n 20 -c 2 -T 200ms --no-meter --json - --quiet").output().unwrap();
     assert_code(&output, &[1]);
     let result = json(&output);
     assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (0.0, 20.0));

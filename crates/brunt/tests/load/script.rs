@@ -99,6 +99,7 @@ fn a_script_stops_its_run_and_slows_it() {
 
 #[test]
 fn an_invalid_script_is_an_error_with_its_line() {
+    let _alone = alone();
     let target = Target::start_web();
     for (script, flags, code, words) in [
         ("x =", "", 2, "test.lua:1: "),
@@ -161,8 +162,10 @@ fn steps_of_a_script_have_figures_and_bounds_of_their_own() {
         assert_eq!(names.len(), 2, "{names:#?}");
         let count = |part: &serde_json::Value, key: &str| part[key].as_u64().unwrap();
         let (cart, checkout) = (of("cart"), of("checkout"));
-        assert!((180..=220).contains(&count(cart, "completed")), "{flags}: {cart:#}");
-        assert!((90..=110).contains(&count(checkout, "failed")), "{flags}: {checkout:#}");
+        let unanswered = number(&result, "requests.unanswered") as u64;
+        let is_near = |found: u64, wanted: u64| found + unanswered >= wanted * 9 / 10 && found <= wanted * 11 / 10;
+        assert!(is_near(count(cart, "completed"), 200), "{flags}: {cart:#}");
+        assert!(is_near(count(checkout, "failed"), 100), "{flags}: {checkout:#}");
         assert_eq!((count(cart, "failed"), count(checkout, "completed")), (0, 0), "{flags}");
         assert_eq!(checkout["errors"]["status"], checkout["failed"]);
         assert_eq!(number(&result, "requests.failed"), count(checkout, "failed") as f64);

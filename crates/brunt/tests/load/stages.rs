@@ -30,12 +30,18 @@ fn a_ramp_offers_its_rates_one_after_the_other() {
         [190.0, 370.0, 550.0, 730.0, 910.0, 1090.0, 1270.0, 1450.0, 1630.0, 1810.0]
     );
     let completed = all(&steps, "completed");
-    // Each request belongs to one step, by its intended time; those that the end left unanswered are in none.
-    for (offered, completed) in all(&steps, "offered_rate").iter().zip(&completed) {
-        assert!((completed - offered * 0.2).abs() <= 3.0, "{offered}: {completed}");
+    // Each request belongs to one step, by its intended time; those that the end left unanswered would be in the last.
+    let unanswered = number(&result, "requests.unanswered");
+    for (step, (offered, completed)) in all(&steps, "offered_rate").iter().zip(&completed).enumerate() {
+        let left = if step + 1 == steps.len() { unanswered } else { 0.0 };
+        let due = offered * 0.2;
+        assert!(*completed <= due + 3.0 && completed + left >= due - 3.0, "{offered}: {completed}");
     }
     assert_eq!(number(&result, "requests.offered_rate"), 1000.0);
-    assert!((completed.iter().sum::<f64>() - number(&result, "requests.completed")).abs() <= 3.0, "{result:#}");
+    // Those of the warm-up may end in the window, and belong to no step.
+    let of_warmup = number(&result, "requests.completed") - completed.iter().sum::<f64>();
+    assert!((0.0..=20.0).contains(&of_warmup), "{result:#}");
+    assert_eq!(number(&result, "latency.response.count"), 2000.0);
     assert!(steps.iter().all(|step| step["response"]["p50_us"].as_f64() > Some(0.0)), "{steps:#?}");
 }
 
@@ -121,15 +127,20 @@ fn connections_of_a_closed_loop_change_over_http_and_tls() {
         let steps = result["steps"].as_array().unwrap();
         let connections = all(steps, "connections");
         assert_eq!(connections, [4.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0, 17.0, 19.0, 21.0, 23.0, 8.0]);
-        let rates = all(steps, "rate");
-        let mut ratios: Vec<f64> =
-            rates.iter().zip(&connections).map(|(rate, connections)| rate * 0.02 / connections).collect();
-        // Most steps last a tenth of a second: a pause of the machine spoils one and the next.
-        ratios.sort_by(f64::total_cmp);
-        assert!((0.7..=1.15).contains(&ratios[ratios.len() / 2]), "{rates:?}: {flags}");
+        let (mut served, mut possible) = (0.0, 0.0);
+        for (step, (rate, connections)) in steps.iter().zip(all(steps, "rate").iter().zip(&connections)) {
+            let length_s = step["end_s"].as_f64().unwrap() - step["start_s"].as_f64().unwrap();
+            // A connection answers once in 20 ms at most, and less often where the machine pauses.
+            assert!(rate * 0.02 <= 1.15 * connections, "{connections} connections, {rate} per s: {flags}");
+            served += rate * 0.02 * length_s;
+            possible += connections * length_s;
+        }
+        assert!(served >= 0.7 * possible, "{served} of {possible}: {flags}");
         assert_eq!(number(&result, "requests.failed"), 0.0, "{result:#}");
         assert!(result["errors"].as_object().unwrap().values().all(|count| count == 0), "{}", result["errors"]);
-        assert_eq!((number(&result, "load.connections"), number(&result, "connections.peak")), (24.0, 24.0));
+        assert_eq!(number(&result, "load.connections"), 24.0);
+        // The line is at its end for the last few milliseconds alone.
+        assert!((22.0..=24.0).contains(&number(&result, "connections.peak")), "{result:#}");
         assert!(result["steps"][0]["offered_rate"].is_null() && result["requests"]["offered_rate"].is_null());
     }
 }

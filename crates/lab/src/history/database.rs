@@ -6,6 +6,7 @@
 
 use super::schema;
 use crate::{Error, fs_error::with_path};
+use brunt_results::lock::Lock;
 use rusqlite::ffi::{SQLITE_CANTOPEN, SQLITE_CORRUPT};
 use rusqlite::{Connection, ErrorCode};
 use std::fs::{File, TryLockError};
@@ -99,17 +100,17 @@ fn create_folder(folder: &Path) -> Result<(), Error> {
     })
 }
 
-/// Locks the folder against other processes until the returned file is dropped.
-pub(super) fn lock(folder: &Path) -> Result<File, Error> {
+/// Locks the folder against other processes until the returned value is dropped.
+pub(super) fn lock(folder: &Path) -> Result<Lock, Error> {
     create_folder(folder)?;
     let path = folder.join("lock");
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(with_path(&path))?;
     let since = Instant::now();
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(file),
+            Ok(()) => return Ok(Lock::of(file)),
             // Some network file systems have no locks. A lost line of the list of directories is the worst consequence.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(Lock::of(file)),
             Err(TryLockError::Error(error)) => return Err(with_path(&path)(error).into()),
             Err(TryLockError::WouldBlock) if since.elapsed() > LOCK_TIMEOUT => {
                 let message = format!("{}: another process has held the lock for {LOCK_TIMEOUT:?}", path.display());

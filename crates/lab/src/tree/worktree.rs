@@ -4,6 +4,7 @@
 use super::repository::{Repository, git};
 use crate::Error;
 use crate::fs_error::with_path;
+use brunt_results::lock::Lock;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ pub struct Worktree {
     repository: PathBuf,
     path: PathBuf,
     /// One process at a time uses the folder.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Worktree {
@@ -29,7 +30,7 @@ impl Worktree {
             }
             TryLockError::Error(error) => with_path(&folder)(error).into(),
         })?;
-        let worktree = Self { repository: repository.root.clone(), path: folder.join("base"), _lock: lock };
+        let worktree = Self { repository: repository.root.clone(), path: folder.join("base"), _lock: Lock::of(lock) };
         worktree.remove();
         let place = worktree.path.to_string_lossy();
         // Twice: one that a killed git left behind is locked.

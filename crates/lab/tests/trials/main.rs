@@ -210,8 +210,7 @@ fn a_target_that_dies_or_never_listens_is_recorded_and_the_run_continues() {
 #[test]
 fn a_target_that_listens_elsewhere_is_told_where() {
     let mut scene = Scene::with_echo("", &["deaf"]);
-    // A port that was free a moment ago; another process may have taken it since.
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = format!("127.0.0.1:{}", brunt_lab::system::ports::Ports::default().free().unwrap());
     scene.plan = scene.plan.replace("'{listen}'", &format!("'{address}'")) + "ready_timeout = '3s'\n";
     scene.run().unwrap();
     let failure = scene.failure("target=deaf");

@@ -347,3 +347,14 @@ pub fn lindley(options: &Options, service: impl Fn(u64) -> Duration) -> Vec<f64>
 pub fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted[((q * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1]
 }
+
+/// Repeats what a pause of the machine disturbed, with the same bounds; a wrong generator is wrong each time.
+#[track_caller]
+pub fn attempt(mut once: impl FnMut() -> Result<(), String>) {
+    const ATTEMPTS: usize = 10;
+    let mut failures = Vec::new();
+    while let Err(failure) = once() {
+        failures.push(failure);
+        assert!(failures.len() < ATTEMPTS, "{failures:#?}");
+    }
+}

@@ -55,8 +55,10 @@ fn a_server_that_stalls_within_a_reply_times_out_and_loses_the_whole_batch() {
     assert_eq!(result.errors.total(), result.errors.timeout);
     assert_eq!(result.errors.timeout, result.requests.failed);
     assert!(result.requests.failed >= 3, "{:?}", result.requests);
-    // The first of each batch of four was answered.
-    assert_eq!(result.requests.completed * 3, result.requests.failed + result.requests.unanswered);
+    // The first of each batch of four was answered, unless the machine paused until the timeout.
+    let lost = result.requests.failed + result.requests.unanswered;
+    assert!((1..=lost / 3).contains(&result.requests.completed), "{:?}", result.requests);
+    assert_eq!((result.requests.completed + lost) % 4, 0, "{:?}", result.requests);
 }
 
 #[test]

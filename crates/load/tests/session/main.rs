@@ -280,7 +280,10 @@ fn requests_without_a_reply_time_out_in_every_slice() {
                 let report = slice(&mut session, order(0, 50, seed));
                 assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
                 assert_eq!((report.replies, report.completed), (0, 0));
-                assert_eq!((report.failed, report.errors.timeout), (2, 2), "{:?}", report.errors);
+                // One that a pause of the machine moves behind the end of a window of 50 ms is not sent.
+                let least = if rate.is_some() { 1 } else { 2 };
+                assert!((least..=2).contains(&report.failed), "{:?}", report.errors);
+                assert_eq!(report.errors.timeout, report.failed, "{:?}", report.errors);
                 assert_eq!(report.unanswered, report.offered.unwrap_or(2), "{seed} {protocol:?} {report:?}");
                 assert!(report.busy >= 100 * MS, "{:?}", report.busy);
             }

@@ -227,7 +227,11 @@ mod tests {
     fn every_figure_is_present_or_has_a_reason() {
         let mut meter = HostMeter::attach();
         meter.open();
-        transfer(16 << 20);
+        // Ten of the ticks (10 ms) by which the kernel counts.
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(100) {
+            transfer(16 << 20);
+        }
         thread::sleep(Duration::from_millis(50));
         let mut second = Second::default();
         meter.sample(&mut second);

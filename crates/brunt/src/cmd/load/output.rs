@@ -5,6 +5,7 @@
 
 use brunt_results::RunResult;
 use brunt_results::directory::{Directory, SeriesWriter};
+use brunt_results::lock::Lock;
 use brunt_results::{env::Env, start::LoadStart};
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
@@ -79,7 +80,7 @@ impl Output {
 
     /// Tells readers of the directory what the load is; the file is to be kept until the result is written. `series.jsonl`
     /// must exist.
-    pub(super) fn announce(&self, start: &LoadStart) -> io::Result<Option<File>> {
+    pub(super) fn announce(&self, start: &LoadStart) -> io::Result<Option<Lock>> {
         self.directory.as_ref().map(|directory| directory.announce(start)).transpose()
     }
 
