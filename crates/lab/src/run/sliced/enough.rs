@@ -36,8 +36,8 @@ impl<'a> Enough<'a> {
         Self { baseline, precision: plan.slicing.precision(), is_open, starts, budget }
     }
 
-    /// Whether a start that has made `rounds` that count in `time` may end. Launching and warming up took `setup`: a start makes slices for as
-    /// long as that, unless that is more than its part of the budget.
+    /// Whether a start that has made `rounds` that count in `time` may end. Launching and warming up took `setup`: a start makes
+    /// slices for as long as that, unless that is more than its part of the budget.
     pub fn of_rounds(&self, rounds: u32, time: Duration, setup: Duration) -> bool {
         let is_over = time >= self.budget / self.starts;
         rounds >= LEAST_ROUNDS.div_ceil(self.starts).max(2) && is_over || rounds >= ROUNDS && time >= setup
