@@ -73,20 +73,6 @@ impl Tree {
         self.command(args).output().unwrap()
     }
 
-    /// Nothing of the other version is left.
-    fn assert_clean(&self) {
-        assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
-        let mut folders = vec![self.home.path().join("cache")];
-        while let Some(folder) = folders.pop() {
-            for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
-                assert!(path.file_name().unwrap() != "base", "{}", path.display());
-                folders.extend(path.is_dir().then_some(path));
-            }
-        }
-    }
-}
-
-impl Tree {
     /// With [`SHORT`]. Again, at most twice, where the machine took too much of too many rounds.
     fn compare(&self, first: &[&str], on_github: bool) -> Output {
         let run = || {
@@ -98,6 +84,18 @@ impl Tree {
         };
         let is_unknown = |output: &Output| String::from_utf8_lossy(&output.stderr).contains("the change is not known");
         (0..2).map(|_| run()).find(|output| !is_unknown(output)).unwrap_or_else(run)
+    }
+
+    /// Nothing of the other version is left.
+    fn assert_clean(&self) {
+        assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
+        let mut folders = vec![self.home.path().join("cache")];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+                assert!(path.file_name().unwrap() != "base", "{}", path.display());
+                folders.extend(path.is_dir().then_some(path));
+            }
+        }
     }
 }
 

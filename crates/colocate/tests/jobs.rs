@@ -32,11 +32,11 @@ impl Scene {
     }
 
     fn runner(&self) -> Runner<fn(&Job) -> Command> {
-        self.patient_runner(Duration::from_millis(200))
+        self.runner_with_grace(Duration::from_millis(200))
     }
 
     /// With this long between SIGTERM and SIGKILL.
-    fn patient_runner(&self, grace: Duration) -> Runner<fn(&Job) -> Command> {
+    fn runner_with_grace(&self, grace: Duration) -> Runner<fn(&Job) -> Command> {
         let output = Output { dir: self.path("output"), bytes: 1 << 20 };
         let options = Options { output, grace };
         Runner::new(Queue::open_for_runner(&self.path("queue.sqlite")).unwrap(), plain as fn(&Job) -> Command, options)
@@ -237,7 +237,7 @@ fn a_preempted_job_goes_before_newer_ones_and_its_end_is_no_failure() {
     scene.queue().add(&scene.script(first, 0), 1).unwrap();
     scene.queue().add(&scene.script(stubborn, 0), 1).unwrap();
     scene.queue().add(&Spec { priority: 1, ..scene.script("exit 4", 0) }, 1).unwrap();
-    let mut runner = scene.patient_runner(Duration::from_secs(2));
+    let mut runner = scene.runner_with_grace(Duration::from_secs(2));
     assert_eq!(ends(&mut runner, 1, 1), [(3, Outcome::Exited(4), State::Failed)]);
     until(&mut runner, 1, |_, _| is_up(&scene, "up"));
     assert!(!runner.preempt(2, Instant::now()) && runner.preempt(1, Instant::now()));

@@ -109,16 +109,15 @@ fn a_line_rises_and_falls_and_connections_that_are_replaced_take_part() {
     for reuse in [None, Some(3)] {
         attempt(|| {
             let (address, seen) = slow(Protocol::Tcp);
-            let options = staged(address.clone(), &[stage(4, 44, 1500), stage(44, 4, 1500)], 2);
+            let options = staged(address.clone(), &[stage(4, 44, 1500), stage(44, 44, 300), stage(44, 4, 1500)], 2);
             let options = Options { target: Target::Echo { address, size: SIZE, reuse }, ..options };
             let result = run(&options).result;
-            assert_eq!(result.steps.len(), 20);
-            assert_eq!((result.steps[0].connections, result.steps[19].connections), (Some(6.0), Some(6.0)));
+            assert_eq!(result.steps.len(), 21);
+            assert_eq!((result.steps[0].connections, result.steps[20].connections), (Some(6.0), Some(6.0)));
             let rates = check_rates(&result.steps);
             assert_eq!(result.failures(), 0, "{:?}", result.errors);
-            // The lines meet at 44, for a moment.
-            assert!((42..=44).contains(&result.connections.peak), "{:?}", result.connections);
-            assert!(reuse.is_some() || result.connections.opened <= 44, "{:?}", result.connections);
+            assert_eq!(result.connections.peak, 44);
+            assert!(reuse.is_some() || result.connections.opened == 44, "{:?}", result.connections);
             assert!(seen.ended.load(SeqCst) >= 40, "{seen:?}");
             rates
         });

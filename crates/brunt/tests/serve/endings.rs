@@ -50,7 +50,7 @@ fn a_message_in_progress_is_echoed_completely() {
     for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
-        // A connection that nobody has accepted is reset.
+        // The echo shows that the connection is accepted: closing the listener resets those in its queue.
         ask(&mut client, b"hello");
         let message = pattern(4 << 20);
         let mut reader = client.try_clone().unwrap();

@@ -214,9 +214,7 @@ impl SlicedStart<'_> {
                 so_far = format!("; {}", text::running(&self.enough.progress(file.all())));
             }
             tick(&format!("round {count}{so_far}"));
-            // Those that count, but a machine that spoils every round does not keep it going.
-            let counted = (count - void).max(count / 3);
-            if rounds.is_empty() || self.enough.of_rounds(counted, warm.elapsed(), setup) {
+            if rounds.is_empty() || self.enough.of_rounds(count, void, warm.elapsed(), setup) {
                 break;
             }
         }

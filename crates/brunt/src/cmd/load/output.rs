@@ -78,7 +78,7 @@ impl Output {
         self.directory.as_ref().map(Directory::path)
     }
 
-    /// Tells readers of the directory what the load is; the file is to be kept until the result is written. `series.jsonl`
+    /// Tells readers of the directory what the load is; the lock is to be held until the result is written. `series.jsonl`
     /// must exist.
     pub(super) fn announce(&self, start: &LoadStart) -> io::Result<Option<Lock>> {
         self.directory.as_ref().map(|directory| directory.announce(start)).transpose()

@@ -102,7 +102,7 @@ fn body_later(make: impl FnOnce() -> String + Send + 'static) -> Option<Content>
     let (made, page) = mpsc::channel();
     let work = move || {
         let text = make();
-        // Who has the page may ask for the next.
+        // Before the page is sent: the next request may follow it at once.
         drop(place);
         // The browser may have gone.
         let _ = made.send(text);

@@ -36,9 +36,11 @@ impl<'a> Enough<'a> {
         Self { baseline, precision: plan.slicing.precision(), is_open, starts, budget }
     }
 
-    /// Whether a start that has made `rounds` that count in `time` may end. Launching and warming up took `setup`: a start makes
-    /// slices for as long as that, unless that is more than its part of the budget.
-    pub fn of_rounds(&self, rounds: u32, time: Duration, setup: Duration) -> bool {
+    /// Whether a start that has made `rounds` in `time`, of which `void` do not count, may end. Launching and warming up took
+    /// `setup`: a start makes slices for as long as that, unless that is more than its part of the budget.
+    pub fn of_rounds(&self, rounds: u32, void: u32, time: Duration, setup: Duration) -> bool {
+        // At least a third is taken to count, so that a start ends on a machine where all are void.
+        let rounds = (rounds - void).max(rounds / 3);
         let is_over = time >= self.budget / self.starts;
         rounds >= LEAST_ROUNDS.div_ceil(self.starts).max(2) && is_over || rounds >= ROUNDS && time >= setup
     }
@@ -108,7 +110,7 @@ mod tests {
     #[test]
     fn a_start_has_few_rounds_and_more_where_launching_took_long_but_keeps_its_part_of_the_budget() {
         let rules = rules(START * 6);
-        let rounds = |each: Duration, setup| (1..).find(|rounds| rules.of_rounds(*rounds, each * *rounds, setup));
+        let rounds = |each: Duration, setup| (1..).find(|rounds| rules.of_rounds(*rounds, 0, each * *rounds, setup));
         let [quick, slow] = [Duration::from_millis(100), Duration::from_millis(1200)];
         assert_eq!((rounds(quick, quick), rounds(quick, slow)), (Some(5), Some(12)));
         assert_eq!((rounds(slow, quick), rounds(START * 3, slow)), (Some(4), Some(2)));

@@ -44,7 +44,7 @@ function neighbour(points, from, key) {
 // trials of the selected one; `zoom` shows a part of the x axis around it: 0.5 is half of what is shown, null is all.
 function bindKeys(host, { points, current, select, open, zoom }) {
   host.tabIndex = 0;
-  // Where the focus comes back to.
+  // The point that was selected when the focus left.
   let left = null;
   host.addEventListener('focus', () => {
     if (!host.matches(':focus-visible')) return;
