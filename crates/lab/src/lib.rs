@@ -2,7 +2,7 @@
 //! a tester, stops it and leaves a result directory. Statistics and reports are computed from the directories alone.
 //!
 //! ```text
-//! plan -> schedule -> run        -> run_directory -> stats -> report, compare, export, history
+//! plan -> schedule -> run        -> run_directory -> statistics -> report, compare, export, history
 //! pure    pure        processes     files            pure     pure
 //! ```
 //!
@@ -25,7 +25,6 @@ pub mod run_directory;
 pub mod schedule;
 pub mod slices;
 pub mod slo_search;
-pub mod stats;
 pub mod suggest;
 pub mod system;
 pub mod terminal;

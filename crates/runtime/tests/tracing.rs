@@ -1,13 +1,12 @@
 //! Events and spans of the feature `tracing`, on both backends.
 #![cfg(feature = "tracing")]
 
-#[allow(dead_code)]
-mod common;
+mod shared;
 
 use brunt_runtime::net::{TcpListener, TcpStream};
-use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::time::sleep;
 use brunt_runtime::{BackendKind, Runtime, spawn, spawn_blocking};
-use common::{backends, limit_files};
+use shared::{backends, guarded, in_own_process, limit_files};
 use std::fmt::{self, Write as _};
 use std::fs::File;
 use std::future::Future;
@@ -73,7 +72,7 @@ fn noted<T>(backend: BackendKind, body: impl Future<Output = T>) -> (Notes, T) {
     let notes = Notes::default();
     let output = with_default(notes.clone(), || {
         let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
-        runtime.block_on(timeout(Duration::from_secs(120), body)).expect("the test hangs")
+        runtime.block_on(guarded(body))
     });
     assert_eq!(notes.count("not ready"), 0, "{:?}", notes.lines());
     (notes, output)
@@ -131,31 +130,27 @@ fn requests_are_not_reported() {
 #[test]
 fn a_pause_of_accepting_is_reported_once() {
     // Takes all descriptors of the process.
-    if std::env::var_os("ALONE").is_none() {
-        let me = std::env::current_exe().unwrap();
-        let args = ["--exact", "a_pause_of_accepting_is_reported_once"];
-        assert!(std::process::Command::new(me).args(args).env("ALONE", "1").status().unwrap().success());
-        return;
-    }
-    for backend in backends() {
-        let (notes, ()) = noted(backend, async {
-            let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-            let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            limit_files(1000);
-            let mut hoard = Vec::new();
-            while let Ok(file) = File::open("/dev/null") {
-                hoard.push(file);
-            }
-            let accepted = spawn(async move { listener.accept().await.unwrap() });
-            sleep(Duration::from_millis(100)).await;
-            hoard.clear();
-            accepted.await.unwrap();
-        });
-        assert_eq!(
-            (notes.count("WARN message=accepting pauses"), notes.count("INFO message=accepting resumes")),
-            (1, 1)
-        );
-    }
+    in_own_process("a_pause_of_accepting_is_reported_once", || {
+        for backend in backends() {
+            let (notes, ()) = noted(backend, async {
+                let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+                let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+                limit_files(1000);
+                let mut hoard = Vec::new();
+                while let Ok(file) = File::open("/dev/null") {
+                    hoard.push(file);
+                }
+                let accepted = spawn(async move { listener.accept().await.unwrap() });
+                sleep(Duration::from_millis(100)).await;
+                hoard.clear();
+                accepted.await.unwrap();
+            });
+            assert_eq!(
+                (notes.count("WARN message=accepting pauses"), notes.count("INFO message=accepting resumes")),
+                (1, 1)
+            );
+        }
+    });
 }
 
 #[test]

@@ -19,11 +19,11 @@ check() { # check PROGRAM FILTER...
 }
 
 library=$(binary --lib)
-both=$(binary --test both)
+all=$(binary --test all)
 abuse=$(binary --test abuse)
 
 PROPTEST_CASES=24 check "$library" sim slab cancel
-check "$both" epoll:: \
+check "$all" both::epoll:: \
     --skip kept_buffers --skip a_slow_reader --skip echoes_every_byte --skip many_connections --skip timers_fire
 check "$abuse" panics::epoll tasks::epoll::a_destructor wakers::epoll::the_last wakers::epoll::a_waker_that_owns \
     outlive::leftover --skip uring

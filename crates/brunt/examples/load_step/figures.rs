@@ -1,6 +1,6 @@
 //! The figures of a step, from the counts of the loads, the audit log of the controller, and what was seen of the jobs' group.
 
-use crate::watch::Look;
+use super::watch::Look;
 use brunt_colocate::audit::Record;
 use brunt_colocate::objective::Objective;
 use brunt_colocate::policy::Reason;

@@ -1,12 +1,12 @@
 //! `brunt load A B --compare`.
 
-use super::target::{Target, alone, assert_code, load, told};
+use crate::shared::target::{Target, load};
+use brunt_testkit::{assert_code, text};
 
 #[test]
 fn two_servers_are_compared_by_slices_and_the_slices_are_kept() {
-    let _alone = alone();
     let (one, other) = (Target::start(), Target::start());
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let flags = format!(
         "--compare -c 4 -d 5s --quiet --no-meter --json - --out {0} --html {0}/page.html",
         home.path().display()
@@ -40,6 +40,6 @@ fn flags_that_mean_nothing_in_a_comparison_are_refused() {
     ] {
         let output = load("tcp://127.0.0.1:1", line).output().unwrap();
         assert_code(&output, &[2]);
-        assert!(told(&output).contains(said), "{line}: {}", told(&output));
+        assert!(text(&output).contains(said), "{line}: {}", text(&output));
     }
 }

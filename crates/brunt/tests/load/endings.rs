@@ -1,11 +1,12 @@
 //! How a run ends: exit codes, signals, targets that go away.
 
-use super::target::{PATIENCE, Running, Target, alone, assert_code, json, listen, load, number, pass, signal, told};
+use crate::shared::target::{PATIENCE, Run, Target, json, load, number, pass};
+use brunt_testkit::{Signal, assert_code, listener, text};
 use std::{os::unix::process::ExitStatusExt, time::Duration};
 
 #[test]
 fn a_refused_target_is_one_line_and_exit_1() {
-    let port = listen().local_addr().unwrap().port();
+    let port = listener().local_addr().unwrap().port();
     let output = load(&format!("tcp://127.0.0.1:{port}"), "-d 5s --quiet").output().unwrap();
     assert_code(&output, &[1]);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -16,7 +17,6 @@ fn a_refused_target_is_one_line_and_exit_1() {
 
 #[test]
 fn a_crossed_bound_is_exit_99_and_named() {
-    let _alone = alone();
     let target = Target::start();
     let flags = "-n 200 --warmup 0s -c 2 --allow-untrusted --quiet";
     let crossed = load(&target.url(), flags).args(["--fail-if", "p50>1us", "--fail-if", "failed>1M"]).output().unwrap();
@@ -29,7 +29,6 @@ fn a_crossed_bound_is_exit_99_and_named() {
 
 #[test]
 fn an_untrusted_result_is_exit_3_unless_allowed() {
-    let _alone = alone();
     let target = Target::start();
     // 20 requests have no 99th percentile.
     let flags = "-n 20 --warmup 0s -c 1 --quiet";
@@ -46,12 +45,11 @@ fn an_untrusted_result_is_exit_3_unless_allowed() {
     }
     let errors = load(&target.url(), &format!("{flags} --allow disturbed,errors")).output().unwrap();
     assert_code(&errors, &[2]);
-    assert!(String::from_utf8_lossy(&errors.stderr).contains("--fail-if 'errors>0.1%'"), "{}", told(&errors));
+    assert!(String::from_utf8_lossy(&errors.stderr).contains("--fail-if 'errors>0.1%'"), "{}", text(&errors));
 }
 
 #[test]
 fn failed_requests_are_exit_1_unless_a_bound_accepts_them() {
-    let _alone = alone();
     let target = Target::start_web();
     let failing = target.http("/status/404");
     for (flags, code) in [
@@ -66,7 +64,7 @@ fn failed_requests_are_exit_1_unless_a_bound_accepts_them() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let said = stderr.starts_with("error: 50 of 50 requests failed (50 status); ") && stderr.contains("--fail-if");
         assert_eq!(said, code == 1, "{stderr}");
-        assert_eq!(json_verdict(&output), "errors", "{}", told(&output));
+        assert_eq!(json_verdict(&output), "errors", "{}", text(&output));
     }
     // Half of them are answered, too few for a p99: a doubt that a bound on failures leaves.
     let mut half = load(&failing, "-n 50 --warmup 0s -c 2 --quiet --no-meter --fail-if failed>60");
@@ -81,7 +79,6 @@ fn json_verdict(output: &std::process::Output) -> String {
 
 #[test]
 fn more_threads_than_cores_are_noted() {
-    let _alone = alone();
     let target = Target::start();
     let cores = brunt_meter::affinity::allowed().unwrap().len();
     let run = |threads: usize| {
@@ -95,13 +92,12 @@ fn more_threads_than_cores_are_noted() {
 
 #[test]
 fn ctrl_c_ends_early_and_keeps_what_was_measured() {
-    let _alone = alone();
-    for name in ["INT", "TERM"] {
+    for name in [Signal::INT, Signal::TERM] {
         let mut target = Target::start();
-        let run = Running::start(load(&target.url(), "-d 120s --warmup 200ms -c 4 --json - --quiet"));
+        let run = Run::start(load(&target.url(), "-d 600s --warmup 200ms -c 4 --json - --quiet"));
         target.until_asked();
         pass(Duration::from_millis(1500), "the window is open");
-        signal(run.pid(), name);
+        run.signal(name);
         let began = run.began;
         let output = run.end();
         let took = began.elapsed();
@@ -109,7 +105,7 @@ fn ctrl_c_ends_early_and_keeps_what_was_measured() {
         assert_code(&output, &[0, 3]);
         let result = json(&output);
         assert_eq!(result["interrupted"], true);
-        assert!(number(&result, "requests.completed") > 0.0, "{}", told(&output));
+        assert!(number(&result, "requests.completed") > 0.0, "{}", text(&output));
         let measured = number(&result, "load.measured_s");
         assert!(measured > 0.0 && measured < took.as_secs_f64(), "{measured} of {took:?}");
     }
@@ -118,19 +114,18 @@ fn ctrl_c_ends_early_and_keeps_what_was_measured() {
 /// Every second of the series has no more replies than requests were due by its end, the last one included.
 #[test]
 fn ctrl_c_ends_the_window_no_earlier_than_its_last_reply() {
-    let _alone = alone();
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     for (part, wait) in [70, 340, 610].into_iter().enumerate() {
         let mut target = Target::start();
         let out = home.path().join(part.to_string());
         let mut command = load(&target.url(), "-R 2k -d 60s --warmup 300ms -c 10 --json - --quiet");
-        let run = Running::start({
+        let run = Run::start({
             command.arg("--out").arg(&out);
             command
         });
         target.until_asked();
         pass(Duration::from_millis(300 + wait), "some part of the window");
-        signal(run.pid(), "INT");
+        run.signal(Signal::INT);
         let output = run.end();
         let result = json(&output);
         assert_eq!(result["interrupted"], true);
@@ -144,7 +139,7 @@ fn ctrl_c_ends_the_window_no_earlier_than_its_last_reply() {
         }
         let (length, completed) = (number(&result, "load.measured_s"), number(&result, "requests.completed"));
         let rate = number(&result, "requests.rate");
-        assert!((rate * length - completed).abs() < 1.0, "{rate} in {length} s: {}", told(&output));
+        assert!((rate * length - completed).abs() < 1.0, "{rate} in {length} s: {}", text(&output));
         let window: u64 =
             seconds.iter().filter(|second| second["warmup"] == false).filter_map(|s| s["completed"].as_u64()).sum();
         assert_eq!(window as f64, completed, "{series}");
@@ -153,78 +148,32 @@ fn ctrl_c_ends_the_window_no_earlier_than_its_last_reply() {
 
 #[test]
 fn ctrl_c_in_the_warm_up_ends_at_once() {
-    let _alone = alone();
     let mut target = Target::start();
-    let run = Running::start(load(&target.url(), "-d 60s --warmup 60s -c 4 --quiet"));
+    let run = Run::start(load(&target.url(), "-d 600s --warmup 600s -c 4 --quiet"));
     target.until_asked();
-    signal(run.pid(), "INT");
+    run.signal(Signal::INT);
     let began = run.began;
     let output = run.end();
-    assert!(began.elapsed() < PATIENCE, "{}", told(&output));
+    assert!(began.elapsed() < PATIENCE, "{}", text(&output));
     assert_code(&output, &[1, 3]);
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{}", told(&output));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{}", text(&output));
 }
 
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_a_stopped_target() {
-    let _alone = alone();
     let killed = || {
         let mut target = Target::start();
-        let mut run = Running::start(load(&target.url(), "-d 120s --warmup 100ms -c 4 -T 30s --quiet"));
+        let run = Run::start(load(&target.url(), "-d 600s --warmup 100ms -c 4 -T 30s --quiet"));
         target.until_asked();
-        signal(target.pid(), "STOP");
+        target.signal(Signal::STOP);
         // Two pending signals coalesce.
         while !run.is_over() {
             assert!(run.began.elapsed() < PATIENCE, "no signal ends it");
-            signal(run.pid(), "INT");
+            run.signal(Signal::INT);
             pass(Duration::from_millis(100), "the signal has been seen");
         }
         run.end().status.signal() == Some(2)
     };
     // The run waits up to a second for its last replies; a busy machine may delay the second signal longer.
     assert!((0..5).any(|_| killed()), "it never dies of a second signal");
-}
-
-#[test]
-fn a_target_killed_in_the_middle_is_errors_and_the_run_ends_on_time() {
-    let _alone = alone();
-    let mut target = Target::start();
-    let run = Running::start(load(&target.url(), "-R 500 -d 4s --warmup 0s -c 8 --json - --quiet --allow-untrusted"));
-    target.until_asked();
-    pass(Duration::from_millis(1200), "some part of the window");
-    signal(target.pid(), "KILL");
-    let began = run.began;
-    let output = run.end();
-    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
-    assert_code(&output, &[1]);
-    let result = json(&output);
-    assert_eq!(result["verdict"]["kind"], "errors", "{}", told(&output));
-    let why: Vec<&str> = result["verdict"]["why"].as_array().unwrap().iter().filter_map(|why| why.as_str()).collect();
-    let after =
-        why[0].strip_prefix(&format!("server pid {} exited after ", target.pid())).unwrap_or_else(|| panic!("{why:?}"));
-    let after: f64 = after.strip_suffix(" s").unwrap().parse().unwrap();
-    assert!((1.1..4.0).contains(&after), "{after}");
-    assert!(why[1].contains(" unanswered)") && why.iter().all(|why| !why.contains("offered")), "{why:?}");
-    let lost = number(&result, "errors.reset") + number(&result, "errors.connect");
-    assert!(lost >= 8.0, "each connection was lost: {}", told(&output));
-    assert!(number(&result, "requests.completed") > 0.0, "{}", told(&output));
-    // A server that has exited has no cost.
-    assert_eq!(result["server"]["cpu_us_per_request"], serde_json::Value::Null);
-}
-
-#[test]
-fn requests_that_a_killed_target_leaves_unanswered_cross_a_bound_on_errors() {
-    let _alone = alone();
-    let mut target = Target::start();
-    let flags = "-R 500 -d 3s --warmup 0s -c 8 --json - --quiet --allow-untrusted --fail-if errors>20%";
-    let run = Running::start(load(&target.url(), flags));
-    target.until_asked();
-    pass(Duration::from_millis(700), "some part of the window");
-    signal(target.pid(), "KILL");
-    let output = run.end();
-    assert_code(&output, &[99]);
-    let result = json(&output);
-    // Those with an error alone would not.
-    let share = number(&result, "requests.failed") / 1500.0;
-    assert!(share < 0.2 && number(&result, "requests.abandoned") > 500.0, "{}", told(&output));
 }

@@ -1,16 +1,14 @@
 //! `brunt load http://` end to end: requests sent to a real web server process, output and files.
 
-use super::target::{PATIENCE, Running, Target, alone, assert_code, json, listen, load, number, signal, told};
+use crate::shared::target::{Run, Target, json, load, number};
+use brunt_testkit::{Running, Signal, assert_code, free_port, text, until};
 use serde_json::{Value, json};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
-    let _alone = alone();
     let target = Target::start_web();
     let flags = "-n 500 -c 5 --warmup 0s --json - --quiet --allow-untrusted";
     let output = load(&target.http("/hello"), flags).output().unwrap();
@@ -29,30 +27,7 @@ fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
 }
 
 #[test]
-fn a_ceiling_over_http_holds_for_the_same_requests_and_replies_alone() {
-    let _alone = alone();
-    let target = Target::start_web();
-    let home = tempfile::tempdir().unwrap();
-    let run = |path: &str, flags: &str| {
-        let flags = format!("-c 4 -n 200 --warmup 50ms --json - --quiet --allow-untrusted {flags}");
-        let output = load(&target.http(path), &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
-        assert_code(&output, &[0]);
-        json(&output)["generator"]["ceiling_rate"].as_f64()
-    };
-    assert_eq!(run("/hello", ""), None);
-    let ceiling = run("/hello", "--calibrate");
-    assert!(ceiling.is_some_and(|rate| rate > 0.0), "{ceiling:?}");
-    assert_eq!(run("/hello", ""), ceiling);
-    for (path, flags) in [("/a/longer/reply", ""), ("/hello", "--pipeline 2"), ("/hello", "--no-keepalive")] {
-        assert_eq!(run(path, flags), None, "{path} {flags}");
-    }
-    let each = run("/hello", "--no-keepalive --calibrate");
-    assert!(each.is_some() && run("/hello", "--no-keepalive") == each && run("/hello", "") == ceiling);
-}
-
-#[test]
 fn flags_change_requests_and_checks() {
-    let _alone = alone();
     let target = Target::start_web();
     let flags = "-n 100 -c 2 -t2 --warmup 0s --json - --quiet --allow-untrusted --no-meter";
     let run = |more: &str, text: &str| {
@@ -94,7 +69,6 @@ fn flags_change_requests_and_checks() {
 
 #[test]
 fn several_urls_are_requested_by_weight() {
-    let _alone = alone();
     let target = Target::start_web();
     let mut command = load(&target.http("/status/404"), "-n 400 -c 2 --warmup 0s --json - --quiet --allow-untrusted");
     let output = command.args([&target.http("/x"), "--weight", "1,3", "--expect-status", "200,404"]).output().unwrap();
@@ -106,26 +80,22 @@ fn several_urls_are_requested_by_weight() {
 
 #[test]
 fn several_hosts_share_the_connections_and_are_metered_together() {
-    let _alone = alone();
     let mut targets = [Target::start_web(), Target::start_web()];
     // All threads of a target: the main thread, the serving one, and one per connection.
     let threads = |target: &Target| std::fs::read_dir(format!("/proc/{}/task", target.pid())).unwrap().count();
     let idle = targets.each_ref().map(threads);
-    let flags = "-R 1k -d 60s -c 6 --warmup 0s --json - --quiet --allow-untrusted --weight 2,1";
+    let flags = "-R 1k -d 600s -c 6 --warmup 0s --json - --quiet --allow-untrusted --weight 2,1";
     let mut command = load(&targets[0].http("/status/201"), flags);
-    let run = Running::start({
+    let run = Run::start({
         command.arg(targets[1].http("/status/202"));
         command
     });
     targets.iter_mut().for_each(Target::until_asked);
     // How many requests each answers is up to the scheduler.
     let connections = || [0, 1].map(|number| threads(&targets[number]) - idle[number]);
-    while connections().iter().sum::<usize>() < 6 {
-        assert!(run.began.elapsed() < PATIENCE, "{:?}", connections());
-        thread::sleep(Duration::from_millis(5));
-    }
+    until("there are six connections", || connections().iter().sum::<usize>() >= 6);
     assert_eq!(connections(), [4, 2]);
-    signal(run.pid(), "INT");
+    run.signal(Signal::INT);
     let result = json(&run.end());
     assert_eq!((number(&result, "requests.failed"), number(&result, "connections.opened")), (0.0, 6.0), "{result:#}");
     let statuses = ["201", "202"].map(|status| result["responses"]["statuses"][status].as_f64().unwrap_or_default());
@@ -136,11 +106,10 @@ fn several_hosts_share_the_connections_and_are_metered_together() {
 
 #[test]
 fn the_page_has_a_row_of_replies_and_a_failing_server_is_a_failure() {
-    let _alone = alone();
     let target = Target::start_web();
     let output = load(&target.http("/status/500"), "-n 200 -c 2 --warmup 0s --no-meter").output().unwrap();
     assert_code(&output, &[1]);
-    let page = told(&output);
+    let page = text(&output);
     assert!(page.contains("replies     200 with status 500; "), "{page}");
     assert!(page.contains("errors      200 status"), "{page}");
     assert!(page.contains("verdict     errors"), "{page}");
@@ -148,9 +117,8 @@ fn the_page_has_a_row_of_replies_and_a_failing_server_is_a_failure() {
 
 #[test]
 fn a_body_comes_from_a_file() {
-    let _alone = alone();
     let target = Target::start_web();
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let file = home.path().join("body");
     std::fs::write(&file, "out of a file").unwrap();
     let flags = "-n 20 -c 1 --warmup 0s --json - --quiet --allow-untrusted --no-meter";
@@ -160,26 +128,15 @@ fn a_body_comes_from_a_file() {
     assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (20.0, 0.0));
 }
 
-/// Killed at the end of the test.
-struct Nginx(Child);
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A real server that closes connections after ten requests and announces it in the tenth reply.
 #[test]
 fn the_request_limit_of_nginx_causes_no_errors() {
-    let _alone = alone();
     let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());
     let Some(nginx) = nginx else {
         return println!("skipped: there is no nginx here (apt-get install nginx-light)");
     };
-    let home = tempfile::tempdir().unwrap();
-    let port = listen().local_addr().unwrap().port();
+    let home = brunt_testkit::home();
+    let port = free_port();
     let at = |name: &str| home.path().join(name).display().to_string();
     let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|of| format!("{of}_temp_path {};", at(of)));
     let text = format!(
@@ -190,18 +147,10 @@ fn the_request_limit_of_nginx_causes_no_errors() {
         places.concat()
     );
     std::fs::write(home.path().join("nginx.conf"), text).unwrap();
-    let child = Command::new(nginx)
-        .args(["-p", &at(""), "-c", &at("nginx.conf"), "-e", &at("errors")])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let _nginx = Nginx(child);
-    let until = Instant::now() + PATIENCE;
-    while TcpStream::connect(("127.0.0.1", port)).is_err() && Instant::now() < until {
-        thread::sleep(Duration::from_millis(10));
-    }
+    let mut command = Command::new(nginx);
+    command.args(["-p", &at(""), "-c", &at("nginx.conf"), "-e", &at("errors")]);
+    let _nginx = Running::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+    until("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
     let url = format!("http://127.0.0.1:{port}/");
     let flags = "-n 1000 -c 4 --warmup 0s --json - --quiet --allow-untrusted --no-meter --expect-length 5B";
     let results = ["", "--no-keepalive", "--no-keepalive --http1.0", "--reuse 5"].map(|more| {

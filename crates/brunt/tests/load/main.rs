@@ -1,32 +1,25 @@
-//! `brunt load` end to end: the real binary, a target in another process, real signals.
-//!
-//! Measuring tests take turns ([`target::alone`]): on a small machine two loads at a time would measure each other.
+//! `brunt load` end to end: the real binary, a target in another process, real signals. Counts and texts; what judges a
+//! measured time is in `tests/timing`.
 
 mod ci;
 mod compare;
-mod counts;
 mod endings;
-#[path = "../common/head.rs"]
-mod head;
 mod http;
-mod live;
-mod memory;
+mod many;
 mod once;
 mod proxy;
-mod recorder;
-mod replay;
 mod requests;
 mod results;
 mod script;
-mod secrets;
-mod stages;
-mod stall;
-mod target;
 mod tls;
 mod usage;
-mod verdicts;
 
-#[test]
-fn role() {
-    target::play_role();
+#[path = "../shared"]
+#[allow(dead_code, reason = "each test program uses a part of it")]
+mod shared {
+    pub mod band;
+    pub mod proxy;
+    pub mod recorder;
+    pub mod server;
+    pub mod target;
 }

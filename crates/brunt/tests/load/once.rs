@@ -1,6 +1,7 @@
 //! `--once`, `--percentiles` and figures by name, as typed.
 
-use super::target::{Target, alone, assert_code, json, listen, load, number, told};
+use crate::shared::target::{Target, json, load, number};
+use brunt_testkit::{assert_code, listener, text};
 use std::process::Output;
 
 fn once(url: &str, flags: &str) -> Output {
@@ -25,9 +26,9 @@ fn one_request_is_shown_with_its_reply_and_the_time_of_each_step() {
         "PUT /hello muchhi",
         "status 200, 17 B of body",
     ] {
-        assert!(page.contains(line), "{line}: {}", told(&output));
+        assert!(page.contains(line), "{line}: {}", text(&output));
     }
-    assert!(!told(&output).contains("c2VjcmV0"), "{}", told(&output));
+    assert!(!text(&output).contains("c2VjcmV0"), "{}", text(&output));
     let steps: Vec<&str> = page.lines().rev().take(5).filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(steps, ["done", "first", "sent", "connected", "lookup"], "{page}");
 }
@@ -58,7 +59,7 @@ fn a_reply_that_a_load_would_count_as_an_error_is_one() {
     ] {
         let output = once(&url, flags);
         assert_code(&output, &[1]);
-        assert!(told(&output).contains(why) && page(&output).contains("< HTTP/1.1"), "{}", told(&output));
+        assert!(text(&output).contains(why) && page(&output).contains("< HTTP/1.1"), "{}", text(&output));
     }
     let output = once(&target.http("/status/503"), "--expect-status 503");
     assert_code(&output, &[0]);
@@ -66,25 +67,24 @@ fn a_reply_that_a_load_would_count_as_an_error_is_one() {
 
 #[test]
 fn a_target_that_does_not_answer_ends_it_in_time() {
-    let silent = listen();
+    let silent = listener();
     let address = silent.local_addr().unwrap();
     let output = once(&format!("http://{address}/"), "-T 200ms");
     assert_code(&output, &[1]);
-    assert!(told(&output).contains("no complete reply within 200ms") && page(&output).contains("connected"));
+    assert!(text(&output).contains("no complete reply within 200ms") && page(&output).contains("connected"));
     drop(silent);
     let output = once(&format!("http://{address}/"), "");
     assert_code(&output, &[1]);
-    assert!(told(&output).contains("refused"), "{}", told(&output));
+    assert!(text(&output).contains("refused"), "{}", text(&output));
     // It speaks no HTTP, and it closes.
     let echo = Target::start();
     let output = once(&echo.url().replace("tcp", "http"), "");
     assert_code(&output, &[1]);
-    assert!(told(&output).contains("no valid HTTP/1"), "{}", told(&output));
+    assert!(text(&output).contains("no valid HTTP/1"), "{}", text(&output));
 }
 
 #[test]
 fn chosen_percentiles_are_printed_stored_and_bounded() {
-    let _alone = alone();
     let target = Target::start();
     let flags = "-n 2000 -c 2 --warmup 0s --no-meter --allow-untrusted --percentiles 97.5,p50";
     let output = load(&target.url(), flags).output().unwrap();
@@ -99,12 +99,11 @@ fn chosen_percentiles_are_printed_stored_and_bounded() {
     assert!(of("p50").is_none() && number(&result, "latency.response.p95_us") <= lower && lower <= upper, "{result:#}");
     let output = load(&target.url(), "--percentiles 100").output().unwrap();
     assert_code(&output, &[2]);
-    assert!(told(&output).contains("'100'") && told(&output).contains("p99.99"), "{}", told(&output));
+    assert!(text(&output).contains("'100'") && text(&output).contains("p99.99"), "{}", text(&output));
 }
 
 #[test]
 fn each_url_has_figures_of_its_own_that_add_up_to_those_of_the_load() {
-    let _alone = alone();
     let target = Target::start_web();
     let urls = [target.http("/b"), target.http("/status/404")];
     let flags = "--weight 3,1,1 -n 500 -c 4 --warmup 0s --no-meter --accept-any-result";
@@ -126,7 +125,6 @@ fn each_url_has_figures_of_its_own_that_add_up_to_those_of_the_load() {
 
 #[test]
 fn a_bound_on_a_name_is_on_its_figures_and_pipelines_keep_names_apart() {
-    let _alone = alone();
     let target = Target::start_web();
     let run = |more: &str| {
         let flags = format!("-n 400 -c 2 --warmup 0s --no-meter --names good,bad --allow-untrusted {more}");
@@ -135,19 +133,18 @@ fn a_bound_on_a_name_is_on_its_figures_and_pipelines_keep_names_apart() {
     for shape in ["", "--pipeline 8", "--pipeline 4 -R 2000", "--no-keepalive"] {
         let good = run(&format!("{shape} --fail-if good:errors>0.1% --fail-if errors>99%"));
         assert_code(&good, &[0]);
-        assert!(page(&good).contains("by name"), "{}", told(&good));
+        assert!(page(&good).contains("by name"), "{}", text(&good));
         assert_code(&run(&format!("{shape} --fail-if bad:errors>99% --fail-if errors>99%")), &[99]);
     }
     let unknown = run("--fail-if ugly:p99>1ms");
     assert_code(&unknown, &[2]);
-    assert!(told(&unknown).contains("its names are good, bad"), "{}", told(&unknown));
+    assert!(text(&unknown).contains("its names are good, bad"), "{}", text(&unknown));
 }
 
 #[test]
 fn placeholders_differ_from_request_to_request() {
-    let _alone = alone();
     let target = Target::start_web();
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let lines = home.path().join("ids");
     std::fs::write(&lines, "one\ntwo words\n").unwrap();
     let line = format!("{{line:{}}}", lines.display());
@@ -171,22 +168,21 @@ fn placeholders_differ_from_request_to_request() {
     ] {
         let output = load(&target.http("/{seq}"), flags).output().unwrap();
         assert_code(&output, &[2]);
-        assert!(told(&output).contains(says), "{}", told(&output));
+        assert!(text(&output).contains(says), "{}", text(&output));
     }
 }
 
 #[test]
 fn credentials_from_files_are_sent_and_appear_nowhere() {
-    let _alone = alone();
     let target = Target::start_web();
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let (basic, bearer, out) = (home.path().join("basic"), home.path().join("bearer"), home.path().join("out"));
     std::fs::write(&basic, "user:open-sesame\n").unwrap();
     std::fs::write(&bearer, "tok3n-of-mine").unwrap();
     let flags = "-n 20 -c 1 --warmup 0s --no-meter --allow-untrusted --fail-if p99>1ns";
     for (flag, file) in [("--basic-auth", &basic), ("--bearer", &bearer)] {
         let shown = load(&target.http("/"), "--once").arg(flag).arg(file).output().unwrap();
-        assert!(page(&shown).contains("> Authorization: [hidden]"), "{}", told(&shown));
+        assert!(page(&shown).contains("> Authorization: [hidden]"), "{}", text(&shown));
         let mut command = load(&target.http("/"), flags);
         command.arg(flag).arg(file).args(["-H", "Cookie: c00kie-of-mine"]).arg("--out").arg(&out);
         command.arg("--junit").arg(home.path().join("junit.xml"));
@@ -195,7 +191,7 @@ fn credentials_from_files_are_sent_and_appear_nowhere() {
         let files = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
         let mut texts: Vec<String> =
             files.map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into()).collect();
-        texts.extend([told(&output), told(&shown), std::fs::read_to_string(home.path().join("junit.xml")).unwrap()]);
+        texts.extend([text(&output), text(&shown), std::fs::read_to_string(home.path().join("junit.xml")).unwrap()]);
         // dXNlcjpvcGVuLXNlc2FtZQ== is the pair in base64.
         for secret in ["open-sesame", "dXNlcjpvcGVuLXNlc2FtZQ", "tok3n-of-mine", "c00kie-of-mine"] {
             assert!(texts.iter().all(|text| !text.contains(secret)), "{secret} in {texts:#?}");
@@ -203,12 +199,11 @@ fn credentials_from_files_are_sent_and_appear_nowhere() {
     }
     let output = load(&target.http("/"), flags).arg("--basic-auth").arg(&bearer).output().unwrap();
     assert_code(&output, &[2]);
-    assert!(told(&output).contains("NAME:PASSWORD") && !told(&output).contains("tok3n"), "{}", told(&output));
+    assert!(text(&output).contains("NAME:PASSWORD") && !text(&output).contains("tok3n"), "{}", text(&output));
 }
 
 #[test]
 fn a_load_connects_elsewhere_and_to_a_unix_socket() {
-    let _alone = alone();
     let target = Target::start_web();
     let address = format!("127.0.0.1:{}", target.port());
     let flags = format!("-n 50 -c 2 --warmup 0s --no-meter --quiet --allow-untrusted --json - --connect-to {address}");
@@ -217,7 +212,7 @@ fn a_load_connects_elsewhere_and_to_a_unix_socket() {
     let shown = page(&once("http://elsewhere.invalid/a", &format!("--connect-to {address}")));
     assert!(shown.contains("> Host: elsewhere.invalid\n"), "{shown}");
 
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let socket = home.path().join("web.sock");
     let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     std::thread::spawn(move || {

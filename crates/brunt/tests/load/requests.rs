@@ -1,14 +1,15 @@
 //! Requests from a file, as typed: a server sees exactly them, in order.
 
-use super::recorder::{Recorder, Request};
-use super::target::{alone, assert_code, json, load, number, told};
+use crate::shared::recorder::{Recorder, Request};
+use crate::shared::target::{json, load, number};
+use brunt_testkit::{assert_code, text};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// `brunt load --requests FILE FLAGS` with a file of this text, where HOST is the server's address.
 fn run(server: &Recorder, text: &str, flags: &str) -> Output {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     std::fs::write(home.path().join("body"), "from a\nfile").unwrap();
     std::fs::write(home.path().join("calls"), text.replace("HOST", &server.authority())).unwrap();
     brunt_in(home.path(), flags)
@@ -23,7 +24,6 @@ fn heads(seen: &[Request], count: usize) -> Vec<String> {
 
 #[test]
 fn curl_lines_are_sent_in_order_round_and_round() {
-    let _alone = alone();
     let server = Recorder::start();
     let text = "# what the page loads\ncurl 'http://HOST/a?b=c' -H 'X-A: it'\\''s'\ncurl http://HOST/b \\\n  -d x=1 --data-binary @body\n\
                 curl -I http://HOST/c\ncurl -X DELETE http://HOST/d -u me:pw\n";
@@ -51,7 +51,6 @@ fn curl_lines_are_sent_in_order_round_and_round() {
 
 #[test]
 fn an_archive_and_targets_of_vegeta_are_the_same_requests() {
-    let _alone = alone();
     let server = Recorder::start();
     let har = r#"{"log": {"version": "1.2", "entries": [
         {"request": {"method": "GET", "url": "http://HOST/a", "httpVersion": "h2", "headers": [
@@ -76,12 +75,11 @@ fn an_archive_and_targets_of_vegeta_are_the_same_requests() {
 
 #[test]
 fn a_url_takes_the_place_of_the_hosts_and_headers_of_those_in_the_file() {
-    let _alone = alone();
     let server = Recorder::start();
-    let text = "curl https://a.example/x -H 'Authorization: Bearer old' -H 'Host: c'\ncurl http://b.example:81/y?z";
+    let calls = "curl https://a.example/x -H 'Authorization: Bearer old' -H 'Host: c'\ncurl http://b.example:81/y?z";
     let mut command_line = format!("{} {ONE} -n 2 --pipeline 2", server.url());
     command_line += " -H Authorization:new";
-    assert_code(&run(&server, text, &command_line), &[0]);
+    assert_code(&run(&server, calls, &command_line), &[0]);
     let host = server.authority();
     let expected = ["/x", "/y?z"].map(|path| format!("GET {path} HTTP/1.1\nHost: {host}\nAuthorization: new\n\n"));
     assert_eq!(heads(&server.take(), 2), expected);
@@ -90,12 +88,11 @@ fn a_url_takes_the_place_of_the_hosts_and_headers_of_those_in_the_file() {
     assert_eq!(heads(&server.take(), 1), [format!("GET /x HTTP/1.1\nHost: {host}\n\n")]);
     let output = run(&server, "GET /x", ONE);
     assert_code(&output, &[2]);
-    assert!(told(&output).contains("calls:1: '/x' names no host"), "{}", told(&output));
+    assert!(text(&output).contains("calls:1: '/x' names no host"), "{}", text(&output));
 }
 
 #[test]
 fn requests_of_several_hosts_threads_and_rates_keep_their_bytes() {
-    let _alone = alone();
     let (first, second) = (Recorder::start(), Recorder::start());
     let text = format!("curl http://HOST/a\ncurl http://{}/b -d x\ncurl -I http://HOST/c", second.authority());
     for flags in ["-c 4 -t 2", "-c 4 -R 500 --pipeline 4", "-c 4 --reuse 2", "-c 4 --pipeline 3"] {
@@ -121,9 +118,8 @@ fn requests_of_several_hosts_threads_and_rates_keep_their_bytes() {
 
 #[test]
 fn errors_name_what_to_do_and_a_number_is_still_a_count() {
-    let _alone = alone();
     let server = Recorder::start();
-    for (text, flags, says) in [
+    for (calls, flags, says) in [
         ("curl http://HOST/ -F x=y", "", "calls:1: --form is not supported"),
         ("curl http://HOST/ \\\n -H 'a b: c'", "", "calls:1: the field 'a b' cannot be sent"),
         ("curl http://HOST/a\ncurl 'http://HOST/b c'", "", "calls:2: 'http://"),
@@ -136,9 +132,9 @@ fn errors_name_what_to_do_and_a_number_is_still_a_count() {
         ("curl http://HOST/", "tcp://a:1", "--requests means nothing with tcp://"),
         ("curl http://HOST/", "--requests other", "--requests"),
     ] {
-        let output = run(&server, text, flags);
+        let output = run(&server, calls, flags);
         assert_code(&output, &[2]);
-        assert!(told(&output).contains(says), "{text} {flags}: {}", told(&output));
+        assert!(text(&output).contains(says), "{calls} {flags}: {}", text(&output));
     }
     let output = load(&server.url(), "--requests 5 -c 1 --warmup 0s --no-meter --allow-untrusted --json - --quiet")
         .output()
@@ -146,9 +142,9 @@ fn errors_name_what_to_do_and_a_number_is_still_a_count() {
     assert_code(&output, &[0]);
     assert_eq!(number(&json(&output), "requests.completed"), 5.0);
     let output = load(&server.url(), "--requests nowhere").output().unwrap();
-    assert!(told(&output).contains("cannot read the requests from nowhere"), "{}", told(&output));
+    assert!(text(&output).contains("cannot read the requests from nowhere"), "{}", text(&output));
     let note = run(&server, "curl -k http://HOST/ --compressed", "-c 1 -n 5 --no-meter --allow-untrusted");
-    let said = told(&note);
+    let said = text(&note);
     assert!(
         said.contains("note: calls: 1 request, ") && said.contains("note: calls: -k of curl is left out"),
         "{said}"
@@ -172,7 +168,6 @@ fn curl_itself_sends_the_same_requests() {
         println!("skipped: curl is not here");
         return;
     }
-    let _alone = alone();
     let server = Recorder::start();
     let lines = [
         "curl -s http://HOST/plain",
@@ -194,12 +189,12 @@ fn curl_itself_sends_the_same_requests() {
     for line in lines {
         let line = line.replace("HOST", &server.authority());
         let count = line.matches("http://127").count();
-        let home = tempfile::tempdir().unwrap();
+        let home = brunt_testkit::home();
         std::fs::write(home.path().join("body"), "from a\r\nfile\n").unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-c", &line]).current_dir(home.path()).env("no_proxy", "*").env("CURL_HOME", home.path());
         let shell = shell.stdin(Stdio::null()).output().unwrap();
-        assert!(shell.status.success(), "{line}: {}", told(&shell));
+        assert!(shell.status.success(), "{line}: {}", text(&shell));
         let of_curl: Vec<_> = server.take().iter().map(common).collect();
         std::fs::write(home.path().join("calls"), &line).unwrap();
         let output = brunt_in(home.path(), &format!("{ONE} -n {count}"));

@@ -1,6 +1,7 @@
 //! Output of a run: JSON keys, directory, summary, progress.
 
-use super::target::{PATIENCE, Running, Target, alone, assert_code, json, load, number, told};
+use crate::shared::target::{PATIENCE, Run, Target, json, load, number};
+use brunt_testkit::{assert_code, text};
 use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output};
@@ -62,12 +63,11 @@ const KEYS: [&str; 51] = [
 
 #[test]
 fn the_json_has_the_keys_of_the_contract_and_figures_that_agree() {
-    let _alone = alone();
     let target = Target::start();
     let flags = "-n 500 -c 5 --size 1KiB --warmup 100ms --seed 7 --json - --quiet --allow-untrusted";
     let output = load(&target.url(), flags).output().unwrap();
     assert_code(&output, &[0]);
-    assert!(output.stderr.is_empty(), "{}", told(&output));
+    assert!(output.stderr.is_empty(), "{}", text(&output));
     let result = json(&output);
     for key in KEYS {
         let pointer = format!("/{}", key.replace('.', "/"));
@@ -88,67 +88,6 @@ fn the_json_has_the_keys_of_the_contract_and_figures_that_agree() {
 }
 
 #[test]
-fn the_server_is_found_by_its_socket_and_metered() {
-    let _alone = alone();
-    let target = Target::start();
-    let flags = "-d 1s --warmup 100ms -c 4 --json - --quiet --allow-untrusted";
-    let result = json(&load(&target.url(), flags).output().unwrap());
-    assert_eq!(number(&result, "server.pid"), f64::from(target.pid()));
-    let cpu = number(&result, "server.cpu_user_percent") + number(&result, "server.cpu_system_percent");
-    assert!(cpu > 0.0, "{result:#}");
-    let cost = number(&result, "server.cpu_us_per_request");
-    // CPU time per second divided by requests per second. The two windows differ by milliseconds, more on a busy
-    // machine; this checks units and sums.
-    let share = cost / (cpu * 1e4 / number(&result, "requests.rate"));
-    assert!((0.6..1.6).contains(&share), "{share}: {result:#}");
-    assert!(number(&result, "server.rss_bytes") > 500e3);
-    let unmetered = json(&load(&target.url(), &format!("{flags} --no-meter -n 100")).output().unwrap());
-    assert_eq!(unmetered["server"]["pid"], Value::Null);
-}
-
-#[test]
-fn the_directory_holds_the_whole_trial() {
-    let _alone = alone();
-    let target = Target::start();
-    let home = tempfile::tempdir().unwrap();
-    let (out, file) = (home.path().join("a/trial"), home.path().join("r.json"));
-    let mut command = load(&target.url(), "-R 400 -d 2200ms --warmup 1s -c 4 --allow-untrusted --quiet");
-    let output = command.arg("--out").arg(&out).arg("--json").arg(&file).output().unwrap();
-    assert_code(&output, &[0]);
-    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let result: Value = serde_json::from_str(&read("result.json")).unwrap();
-    assert_eq!(result, serde_json::from_str::<Value>(&fs::read_to_string(&file).unwrap()).unwrap());
-    assert_eq!(number(&result, "requests.offered_rate"), 400.0);
-    let env: Value = serde_json::from_str(&read("env.json")).unwrap();
-    assert!(env["command"].as_array().unwrap().iter().any(|word| word == "400"), "{env:#}");
-    assert!(env["binary_hash"].is_string() && env["kernel"].is_string(), "{env:#}");
-    let hashes = env["source_hashes"].as_object().unwrap();
-    let words: Vec<String> = hashes.iter().map(|(name, hash)| format!("{name}={}", hash.as_str().unwrap())).collect();
-    assert_eq!(words.join(" "), env!("BRUNT_SOURCE_HASHES"));
-    // Every null has a reason.
-    for part in ["server", "host", "generator"] {
-        for (figure, value) in result[part].as_object().unwrap() {
-            let reason = env["absent"].get(format!("{part}.{figure}"));
-            assert_eq!(value.is_null(), reason.is_some(), "{part}.{figure}: {value}, {reason:?}");
-        }
-    }
-    let series: Vec<Value> = read("series.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!((3..=4).contains(&series.len()), "{series:#?}");
-    assert_eq!(series[0]["warmup"], true);
-    let in_window = series.iter().filter(|second| second["warmup"] == false);
-    let completed: f64 = in_window.map(|second| second["completed"].as_f64().unwrap()).sum();
-    assert_eq!(completed, number(&result, "requests.completed"));
-    for figure in ["server_threads", "server_minor_faults_per_s", "host_cpu_percent", "host_loopback_bytes_per_s"] {
-        assert!(series[1][figure].is_number(), "{figure}: {:#}", series[1]);
-    }
-    assert!(series[1]["server_rss_bytes"].is_number() && series[1]["p99_us"].is_number(), "{:#}", series[1]);
-    assert!(read("latency.hlog").contains("Tag=response"));
-    let names = fs::read_dir(&out).unwrap().count();
-    assert_eq!(names, 5, "nothing else is left in the directory");
-    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "nothing is left beside the file");
-}
-
-#[test]
 fn an_unwritable_path_is_an_error_before_the_load() {
     for (flag, place) in [("--out", "/proc/brunt/trial"), ("--json", "/proc/brunt.json")] {
         // Nothing listens there: a started load would report another error.
@@ -162,7 +101,6 @@ fn an_unwritable_path_is_an_error_before_the_load() {
 
 #[test]
 fn the_page_names_the_kind_of_loop_and_has_dashes_for_unknown_figures() {
-    let _alone = alone();
     let target = Target::start();
     let page = |flags: &str| {
         let output = load(&target.url(), &format!("--warmup 0s --allow-untrusted {flags}")).output().unwrap();
@@ -192,7 +130,6 @@ fn the_page_names_the_kind_of_loop_and_has_dashes_for_unknown_figures() {
 
 #[test]
 fn a_name_with_several_addresses_finds_the_one_that_listens() {
-    let _alone = alone();
     let target = Target::start();
     let url = format!("tcp://localhost:{}", target.port());
     let output = load(&url, "-n 10 --warmup 0s -c 1 --quiet --allow-untrusted --no-meter").output().unwrap();
@@ -209,66 +146,43 @@ fn a_missing_process_cannot_be_metered() {
 }
 
 #[test]
-fn a_calibration_is_measured_once_and_used_by_later_runs_of_the_same_load() {
-    let _alone = alone();
-    let target = Target::start();
-    let home = tempfile::tempdir().unwrap();
-    let run = |flags: &str| {
-        let flags = format!("-n 200 --warmup 50ms --json - --quiet --allow-untrusted {flags}");
-        let output = load(&target.url(), &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
-        assert_code(&output, &[0]);
-        json(&output)
-    };
-    assert_eq!(run("-c 4")["generator"]["ceiling_rate"], Value::Null);
-    let ceiling = number(&run("-c 4 --calibrate"), "generator.ceiling_rate");
-    assert!(ceiling > 0.0 && home.path().join("ceiling.json").exists());
-    assert_eq!(number(&run("-c 4"), "generator.ceiling_rate"), ceiling);
-    assert_eq!(run("-c 5")["generator"]["ceiling_rate"], Value::Null);
-    // A malformed file does not prevent a measurement.
-    fs::write(home.path().join("ceiling.json"), "nonsense").unwrap();
-    assert_eq!(run("-c 4")["generator"]["ceiling_rate"], Value::Null);
-}
-
-#[test]
 fn calibrations_that_cannot_be_made_or_stored_are_errors_before_the_load() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
     // Nothing listens there: a started load would fail.
     let output = load("tcp://127.0.0.1:9", "--calibrate").env("BRUNT_STATE_DIR", file.join("state")).output().unwrap();
     assert_code(&output, &[1]);
-    assert!(told(&output).contains("file/state"), "{}", told(&output));
+    assert!(text(&output).contains("file/state"), "{}", text(&output));
     let script = home.path().join("script.lua");
     fs::write(&script, "").unwrap();
     let flags = format!("--calibrate --script {}", script.display());
     let output = load("http://127.0.0.1:9/", &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
     assert_code(&output, &[2]);
-    assert!(told(&output).contains("--calibrate and --script"), "{}", told(&output));
+    assert!(text(&output).contains("--calibrate and --script"), "{}", text(&output));
 }
 
 #[test]
 fn a_page_of_the_load_is_written_and_can_be_read_again() {
-    let _alone = alone();
-    let (target, home) = (Target::start(), tempfile::tempdir().unwrap());
+    let (target, home) = (Target::start(), brunt_testkit::home());
     let page = home.path().join("today.html").display().to_string();
     let flags = format!("-n 200 -c 1 --no-meter --allow-untrusted --quiet --html {page}");
     let output = load(&target.url(), &flags).output().unwrap();
     assert_code(&output, &[0]);
     assert_eq!(String::from_utf8_lossy(&output.stderr), format!("page: {page}\n"));
     let again = Command::new(env!("CARGO_BIN_EXE_brunt")).args(["report", &page]).output().unwrap();
-    assert_eq!(told(&again), told(&Output { stderr: Vec::new(), ..output }));
+    assert_eq!(text(&again), text(&Output { stderr: Vec::new(), ..output }));
     let output = load(&target.url(), "-n 1 --html /no/such/folder.html").output().unwrap();
     assert_code(&output, &[2]);
     assert!(
-        output.stdout.is_empty() && told(&output).contains("cannot write to /no/such/folder.html"),
+        output.stdout.is_empty() && text(&output).contains("cannot write to /no/such/folder.html"),
         "{}",
-        told(&output)
+        text(&output)
     );
 }
 
 #[test]
 fn a_number_of_requests_ends_a_load_that_fails() {
-    let _alone = alone();
     let target = Target::start_web();
     // Not what was sent.
     let output = load(&target.url(), "-n 20 -c 2 -T 200ms --no-meter --json - --quiet").output().unwrap();
@@ -279,14 +193,13 @@ fn a_number_of_requests_ends_a_load_that_fails() {
 
 #[test]
 fn a_number_of_requests_ends_a_load_whose_target_is_gone() {
-    let _alone = alone();
     let mut target = Target::start();
-    let run = Running::start(load(&target.url(), "-n 100M -c 2 --json -"));
+    let run = Run::start(load(&target.url(), "-n 100M -c 2 --json -"));
     target.until_asked();
     drop(target);
     let began = run.began;
     let output = run.end();
-    assert!(began.elapsed() < PATIENCE, "{}", told(&output));
+    assert!(began.elapsed() < PATIENCE, "{}", text(&output));
     assert_code(&output, &[1]);
     assert_eq!(json(&output)["interrupted"], true);
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,11 +1,12 @@
 //! `brunt load --script` end to end: wrk scripts against a real web server process.
 
-use super::target::{Target, alone, assert_code, json, load, number, told};
+use crate::shared::target::{Target, json, load, number};
+use brunt_testkit::{assert_code, text};
 use std::path::Path;
 
 /// Runs one of the scripts of `brunt-load`, or a script given as text.
 fn run(target: &Target, script: &str, flags: &str) -> std::process::Output {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../load/tests/wrk").join(script);
     let file = if script.ends_with(".lua") {
         known
@@ -20,7 +21,6 @@ fn run(target: &Target, script: &str, flags: &str) -> std::process::Output {
 
 #[test]
 fn a_script_makes_requests_of_every_kind() {
-    let _alone = alone();
     let target = Target::start_web();
     for (script, flags) in [
         ("", "--expect-body GET"),
@@ -42,9 +42,9 @@ fn a_script_makes_requests_of_every_kind() {
         let output = run(&target, script, &format!("-n 200 --json - {flags}"));
         assert_code(&output, &[0]);
         // Output of the script precedes the result.
-        let text = String::from_utf8_lossy(&output.stdout);
-        let result: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..])
-            .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
+        let said = String::from_utf8_lossy(&output.stdout);
+        let result: serde_json::Value = serde_json::from_str(&said[said.find('{').unwrap()..])
+            .unwrap_or_else(|error| panic!("{error}: {}", text(&output)));
         // This server answers HEAD, sent by pipeline.lua, with a body, so that run may report errors.
         if script != "pipeline.lua" {
             assert_eq!(
@@ -58,11 +58,10 @@ fn a_script_makes_requests_of_every_kind() {
 
 #[test]
 fn a_script_receives_the_summary_of_the_run() {
-    let _alone = alone();
     let target = Target::start_web();
     let output = run(&target, "setup.lua", "-n 300 -t 2");
     assert_code(&output, &[0]);
-    let page = told(&output);
+    let page = text(&output);
     let made: Vec<u32> = page
         .lines()
         .filter(|line| line.starts_with("thread "))
@@ -72,7 +71,7 @@ fn a_script_receives_the_summary_of_the_run() {
 
     let output = run(&target, "report.lua", "-n 100");
     assert_code(&output, &[0]);
-    let page = told(&output);
+    let page = text(&output);
     assert!(page.lines().any(|line| line.ends_with(",0,0,0,0,0") && line.split(',').nth(1) == Some("100")), "{page}");
 
     let output = run(
@@ -80,16 +79,15 @@ fn a_script_receives_the_summary_of_the_run() {
         "function done(s) print('status', s.errors.status, s.requests) end wrk.path = '/status/500'",
         "-n 50",
     );
-    assert!(told(&output).contains("status\t50\t50"), "{}", told(&output));
+    assert!(text(&output).contains("status\t50\t50"), "{}", text(&output));
 }
 
 #[test]
 fn a_script_stops_its_run_and_slows_it() {
-    let _alone = alone();
     let target = Target::start_web();
     let output = run(&target, "stop.lua", "-d 30s --json -");
     assert_code(&output, &[0]);
-    assert!((3.0..10.0).contains(&number(&json(&output), "requests.completed")), "{}", told(&output));
+    assert!((3.0..10.0).contains(&number(&json(&output), "requests.completed")), "{}", text(&output));
     // Two connections with pauses of 10 to 50 ms make 40 to 200 requests a second, fewer on a busy machine.
     let output = run(&target, "delay.lua", "-d 1s --json -");
     assert_code(&output, &[0]);
@@ -99,7 +97,6 @@ fn a_script_stops_its_run_and_slows_it() {
 
 #[test]
 fn an_invalid_script_is_an_error_with_its_line() {
-    let _alone = alone();
     let target = Target::start_web();
     for (script, flags, code, words) in [
         ("x =", "", 2, "test.lua:1: "),
@@ -120,18 +117,18 @@ fn an_invalid_script_is_an_error_with_its_line() {
         ("function done() error('end') end", "-n 5", 1, "test.lua:1: end"),
     ] {
         let output = run(&target, script, flags);
-        let said = told(&output);
+        let said = text(&output);
         assert!(output.status.code() == Some(code) && said.contains(words), "{script}: {said}");
         let errors = String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.starts_with("error: ")).count();
         assert_eq!(errors, 1, "{said}");
     }
     let output = load(&target.http("/"), "-- argument").output().unwrap();
-    assert!(output.status.code() == Some(2) && told(&output).contains("add --script FILE"), "{}", told(&output));
+    assert!(output.status.code() == Some(2) && text(&output).contains("add --script FILE"), "{}", text(&output));
     let output = load(&target.url(), "-s x.lua").output().unwrap();
     assert!(
-        output.status.code() == Some(2) && told(&output).contains("means nothing with tcp://"),
+        output.status.code() == Some(2) && text(&output).contains("means nothing with tcp://"),
         "{}",
-        told(&output)
+        text(&output)
     );
 }
 
@@ -151,7 +148,6 @@ end
 
 #[test]
 fn steps_of_a_script_have_figures_and_bounds_of_their_own() {
-    let _alone = alone();
     let target = Target::start_web();
     for flags in ["-n 400", "-n 400 -t 2", "-d 1s -R 400"] {
         let output = run(&target, STEPS, &format!("{flags} --json - --fail-if failed>300"));
@@ -178,12 +174,12 @@ fn steps_of_a_script_have_figures_and_bounds_of_their_own() {
     ] {
         let output = run(&target, STEPS, &format!("-n 400 {bounds}"));
         assert_code(&output, &[code]);
-        assert!(told(&output).contains(says), "{says}: {}", told(&output));
+        assert!(text(&output).contains(says), "{says}: {}", text(&output));
     }
     let colon = "function request() return wrk.format(), 'a:b' end";
     let output = run(&target, colon, "-n 10");
     assert_code(&output, &[1]);
-    assert!(told(&output).contains("'a:b' is not a name"), "{}", told(&output));
+    assert!(text(&output).contains("'a:b' is not a name"), "{}", text(&output));
     let many = "n = 0 function request() n += 1 return wrk.format(), 'user' .. n end";
     let result = json(&run(&target, many, "-n 500 --json -"));
     let names = result["names"].as_array().unwrap();

@@ -1,12 +1,12 @@
 //! `brunt load https://` end to end, against another TLS implementation: Python's ssl, on OpenSSL.
 
-use super::target::{PATIENCE, alone, assert_code, json, load, number, told};
+use crate::shared::target::{PATIENCE, json, load, number};
+use brunt_testkit::{Running, assert_code, text};
 use brunt_tls::encode_pem;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Serves a body of ten bytes with keep-alive, in the given TLS versions.
@@ -50,42 +50,29 @@ server.serve_forever()
 
 /// Killed at the end of the test.
 struct Python {
-    child: Child,
+    _running: Running,
     port: u16,
 }
 
 impl Python {
     /// A server with this certificate and these versions; `None`, with a message, without Python.
     fn start(certificate: &Path, key: &Path, version: &str) -> Option<Self> {
-        let child = Command::new("python3")
-            .args(["-c", SERVER])
-            .args([certificate, key])
-            .arg(version)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let Ok(mut child) = child else {
+        if Command::new("python3").arg("--version").output().is_err() {
             println!("skipped: there is no python3 here");
             return None;
-        };
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        }
+        let mut command = Command::new("python3");
+        command.args(["-c", SERVER]).args([certificate, key]).arg(version);
+        let mut running = Running::start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()));
+        let line = running.line().unwrap_or_default();
         let port = line.trim().parse().unwrap_or_else(|_| panic!("python3 said {line:?}"));
-        Some(Self { child, port })
-    }
-}
-
-impl Drop for Python {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Some(Self { _running: running, port })
     }
 }
 
 /// A self-signed certificate for localhost and its key, in files.
-fn identity(expired: bool) -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
-    let home = tempfile::tempdir().unwrap();
+fn identity(expired: bool) -> (brunt_testkit::Home, std::path::PathBuf, std::path::PathBuf) {
+    let home = brunt_testkit::home();
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     if expired {
         params.not_after = date_time_ymd(2020, 1, 1);
@@ -99,7 +86,6 @@ fn identity(expired: bool) -> (tempfile::TempDir, std::path::PathBuf, std::path:
 
 #[test]
 fn a_server_on_openssl_is_loaded_in_both_versions() {
-    let _alone = alone();
     let (home, certificate, key) = identity(false);
     for version in ["1.2", "1.3"] {
         let Some(python) = Python::start(&certificate, &key, version) else { return };
@@ -133,13 +119,12 @@ fn a_server_on_openssl_is_loaded_in_both_versions() {
 
 #[test]
 fn the_page_has_a_row_of_handshakes_and_a_refusal_is_one_line() {
-    let _alone = alone();
     let (_home, certificate, key) = identity(true);
     let Some(python) = Python::start(&certificate, &key, "1.3") else { return };
     let url = format!("https://localhost:{}/", python.port);
     let output = load(&url, "-k -n 30 -c 2 --warmup 0s --no-meter --allow-untrusted").output().unwrap();
     assert_code(&output, &[0]);
-    let page = told(&output);
+    let page = text(&output);
     assert!(page.contains("handshakes  2 full, 0 resumed, 0 failed; mean ") && page.contains("TLS 1.3 "), "{page}");
     let begun = Instant::now();
     for (flags, needle) in [
@@ -156,8 +141,7 @@ fn the_page_has_a_row_of_handshakes_and_a_refusal_is_one_line() {
 
 #[test]
 fn a_result_in_the_clear_has_no_handshakes() {
-    let _alone = alone();
-    let target = super::target::Target::start_web();
+    let target = crate::shared::target::Target::start_web();
     let output = load(&target.http("/"), "-n 5 -c 1 --warmup 0s --json - --quiet --allow-untrusted").output().unwrap();
     assert_eq!(json(&output)["handshakes"], Value::Null);
 }

@@ -1,16 +1,14 @@
-//! `brunt serve` end to end: the real binary, clients and signals.
-//!
-//! Measuring tests take turns ([`server::alone`]): on a small machine two at a time would measure each other.
+//! `brunt serve` and `brunt stress` end to end: the real binary, clients and signals. What judges a measured time is in
+//! `tests/timing`.
 
-mod echo;
-mod endings;
-mod exhaustion;
-mod gone;
-mod memory;
-mod models;
-mod pieces;
-mod prefork;
-mod refusals;
-mod server;
-mod unix;
-mod work;
+mod http;
+mod stress;
+mod tcp;
+
+#[path = "../shared"]
+#[allow(dead_code, reason = "each test program uses a part of it")]
+mod shared {
+    pub mod client;
+    pub mod runner;
+    pub mod server;
+}

@@ -79,6 +79,7 @@ impl FromSql for Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_testkit::Running;
     use std::process::Command;
 
     #[test]
@@ -88,14 +89,14 @@ mod tests {
         assert!(Owner { started: own.started + 1, ..own.clone() }.is_gone());
         assert!(Owner { boot: "earlier".to_owned(), ..own.clone() }.is_gone());
         assert!(!Owner { namespace: own.namespace + 1, started: 0, ..own }.is_gone());
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let child_owner = Owner::in_process(child.id(), 0);
+        let mut child = Running::start(Command::new("sleep").arg("1000"));
+        let child_owner = Owner::in_process(child.pid(), 0);
         assert!(!child_owner.is_gone());
-        child.kill().unwrap();
+        child.child().kill().unwrap();
         // A zombie until it is waited for.
-        brunt_meter::ExitWatch::of(&[child.id()]).wait(std::time::Duration::from_secs(60));
+        brunt_meter::ExitWatch::of(&[child.pid()]).wait(std::time::Duration::from_secs(60));
         assert!(child_owner.is_gone());
-        child.wait().unwrap();
+        child.child().wait().unwrap();
         assert!(child_owner.is_gone());
     }
 }

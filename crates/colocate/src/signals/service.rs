@@ -179,85 +179,58 @@ impl Followed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_testkit::{Running, until};
     use std::net::TcpListener;
     use std::os::fd::OwnedFd;
-    use std::os::unix::process::CommandExt as _;
-    use std::process::{Child, Command, Stdio};
-    use std::thread;
+    use std::process::{Command, Stdio};
 
-    const PATIENCE: Duration = Duration::from_secs(60);
-
-    struct Process(Child);
-
-    impl Process {
-        fn start(program: &str, args: &[&str], stdin: Stdio) -> Self {
-            let mut command = Command::new(program);
-            Self(command.args(args).stdin(stdin).stdout(Stdio::null()).process_group(0).spawn().unwrap())
-        }
-
-        /// Holds a listening socket.
-        fn owner(socket: TcpListener) -> Self {
-            Self::start("sleep", &["1000"], Stdio::from(OwnedFd::from(socket)))
-        }
-
-        fn id(&self) -> u32 {
-            self.0.id()
-        }
-    }
-
-    /// Ends what it started, too.
-    impl Drop for Process {
-        fn drop(&mut self) {
-            let group = rustix::process::Pid::from_child(&self.0);
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-            let _ = self.0.wait();
-        }
+    /// A process that holds a listening socket.
+    fn owner(socket: TcpListener) -> Running {
+        Running::start(Command::new("sleep").arg("1000").stdin(OwnedFd::from(socket)))
     }
 
     #[track_caller]
-    fn until(service: &mut Service, done: impl Fn(&Service) -> bool) {
-        let since = Instant::now();
-        while !done(service) {
-            assert!(since.elapsed() < PATIENCE, "{:?}", service.pids());
-            thread::sleep(Duration::from_millis(20));
+    fn refresh_until(service: &mut Service, is_so: impl Fn(&Service) -> bool) {
+        until("the service has these processes", || {
             service.refresh(Instant::now());
-        }
+            is_so(service)
+        });
     }
 
     #[test]
     fn whoever_listens_next_is_followed_and_its_cpu_time_goes_on() {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let first = Process::owner(socket);
+        let first = owner(socket);
         let mut service = Service::listening(&address.to_string()).unwrap();
-        assert_eq!((service.pids(), service.is_alive()), (vec![first.id()], true));
+        assert_eq!((service.pids(), service.is_alive()), (vec![first.pid()], true));
         let before = service.cpu_seconds().unwrap();
         drop(first);
         service.refresh(Instant::now());
         assert!(!service.is_alive());
-        let second = Process::owner(TcpListener::bind(address).unwrap());
-        until(&mut service, |service| service.pids() == [second.id()]);
+        let second = owner(TcpListener::bind(address).unwrap());
+        refresh_until(&mut service, |service| service.pids() == [second.pid()]);
         let later = service.cpu_seconds().unwrap();
         assert!(later >= before && later < before + 60.0, "{before} {later}");
     }
 
     #[test]
     fn a_process_counts_with_what_it_starts_and_a_group_with_what_is_in_it() {
-        let shell = Process::start("sh", &["-c", "sleep 1000 & wait"], Stdio::null());
-        let mut service = Service::process(shell.id()).unwrap();
-        until(&mut service, |service| service.pids().len() == 2);
+        let shell = Running::start(Command::new("sh").args(["-c", "sleep 1000 & wait"]).stdin(Stdio::null()));
+        let mut service = Service::process(shell.pid()).unwrap();
+        refresh_until(&mut service, |service| service.pids().len() == 2);
         let group = tempfile::tempdir().unwrap();
-        fs::write(group.path().join("cgroup.procs"), format!("{}\n", shell.id())).unwrap();
+        fs::write(group.path().join("cgroup.procs"), format!("{}\n", shell.pid())).unwrap();
         let error = Service::group(group.path()).unwrap_err().to_string();
         assert!(error.contains("has no account of CPU time"), "{error}");
         fs::write(group.path().join("cpu.stat"), "usage_usec 2500000\nuser_usec 0\n").unwrap();
         let mut grouped = Service::group(group.path()).unwrap();
-        assert_eq!((grouped.pids(), grouped.cpu_seconds()), (vec![shell.id()], Some(2.5)));
-        let pid = shell.id();
+        assert_eq!((grouped.pids(), grouped.cpu_seconds()), (vec![shell.pid()], Some(2.5)));
+        let pid = shell.pid();
         drop(shell);
         fs::write(group.path().join("cgroup.procs"), "").unwrap();
         for service in [&mut service, &mut grouped] {
-            until(service, |service| !service.is_alive() && service.pids().is_empty());
+            refresh_until(service, |service| !service.is_alive() && service.pids().is_empty());
         }
         assert!(Service::process(pid).is_err() && Service::group(Path::new("/nowhere")).is_err());
     }

@@ -1,7 +1,7 @@
 //! Comparison of one figure: effect, interval, p values, conclusion.
 
-use crate::stats::ratio::{Effect, holm, paired, ratio};
-use crate::stats::{CONFIDENCE, median, percentile_median, permutation, supported};
+use brunt_statistics::ratio::{Effect, holm, paired, ratio};
+use brunt_statistics::{CONFIDENCE, median, percentile_median, permutation, supported};
 use brunt_results::RunResult;
 use serde::Serialize;
 

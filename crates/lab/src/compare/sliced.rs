@@ -5,7 +5,7 @@ use super::{Comparison, Pair};
 use crate::Error;
 use crate::run_directory::RunDirectory;
 use crate::slices::{self, LoadComparison, Ratio, Slice, SlicedLoad, analysis::Settings};
-use crate::stats::median;
+use brunt_statistics::median;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! One figure of a cell over its repeats.
 
 use super::trials::Group;
-use crate::stats::{CONFIDENCE, median_interval, spread};
+use brunt_statistics::{CONFIDENCE, median_interval, spread};
 use brunt_results::RunResult;
 
 pub(super) struct Estimate {

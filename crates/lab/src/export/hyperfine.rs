@@ -3,7 +3,7 @@
 
 use super::estimate;
 use super::trials::{Group, Trial, Trials};
-use crate::stats::median;
+use brunt_statistics::median;
 use brunt_results::RunResult;
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,7 @@
 use crate::plan::colocation::Objective;
 use crate::plan::policy::{ALONE, NONE, shown};
 use crate::run_directory::{Colocated, Seconds, TrialOutcome};
-use crate::stats::{CONFIDENCE, Interval, median_interval, percentile_median, spread, supported};
+use brunt_statistics::{CONFIDENCE, Interval, median_interval, percentile_median, spread, supported};
 use brunt_results::RunResult;
 use brunt_results::colocation::Summary;
 

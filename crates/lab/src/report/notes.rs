@@ -6,7 +6,7 @@ use super::{Figures, Report, Row, alarms, answers};
 use crate::format::{self, date, plural};
 use crate::run_directory::Experiment;
 use crate::schedule::skipped_lines;
-use crate::stats::{CONFIDENCE, permutation};
+use brunt_statistics::{CONFIDENCE, permutation};
 use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 

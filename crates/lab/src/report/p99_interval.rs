@@ -2,8 +2,8 @@
 
 use super::Row;
 use crate::run_directory::RunDirectory;
-use crate::stats::batch_means::{Batch, ranks, share};
-use crate::stats::{CONFIDENCE, Interval, median_interval, spread};
+use brunt_statistics::batch_means::{Batch, ranks, share};
+use brunt_statistics::{CONFIDENCE, Interval, median_interval, spread};
 use brunt_results::hlog;
 use std::fs;
 

@@ -3,7 +3,7 @@
 
 use super::charts::{KNEE_FACTOR, KneePoint, Mark};
 use crate::format;
-use crate::stats::median;
+use brunt_statistics::median;
 use brunt_results::RunResult;
 use brunt_results::judge::RATE_TOLERANCE;
 use brunt_results::result::{Named, Step};

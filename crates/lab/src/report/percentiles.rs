@@ -1,6 +1,6 @@
 //! Percentiles over repeats that a plan asks for beside the usual ones.
 
-use crate::stats::{percentile_median, supported};
+use brunt_statistics::{percentile_median, supported};
 use brunt_results::{Percentile, RunResult};
 use std::collections::BTreeMap;
 

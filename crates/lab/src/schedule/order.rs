@@ -8,7 +8,7 @@
 
 use super::cells::{Cell, pairs};
 use crate::group::grouped;
-use crate::stats::below;
+use brunt_statistics::below;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

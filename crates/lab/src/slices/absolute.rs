@@ -4,7 +4,7 @@
 //! chance. So the figures are those of the machine's better moments, equally for all targets.
 
 use super::Slice;
-use crate::stats::median;
+use brunt_statistics::median;
 use brunt_results::LatencySummary;
 use brunt_results::hlog::decode;
 use brunt_results::latency::new_histogram;

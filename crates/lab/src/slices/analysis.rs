@@ -24,7 +24,7 @@ pub use sentence::sentence;
 
 use super::comparison::{Figure, LoadComparison, Ratio};
 use super::record::Slice;
-use crate::stats::ratio::benjamini_hochberg;
+use brunt_statistics::ratio::benjamini_hochberg;
 use alarms::Strictness;
 use between::Between;
 use differences::{Readings, Series};

@@ -4,7 +4,7 @@ use super::analysis::{Progress, RunningRatio, sentence};
 use super::comparison::{Alarm, Figure, LoadComparison, Ratio, TargetComparison};
 use super::record::Slice;
 use crate::format::{self, ABSENT, plural, time};
-use crate::stats::median;
+use brunt_statistics::median;
 use brunt_results::env::Idle;
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! What the samples of one rate say together: the SLO holds there, breaks there, or neither is certain. Pure.
 
 use super::bounds::{Bound, Sample};
-use crate::stats::student::two_sided;
+use brunt_statistics::student::two_sided;
 
 /// Confidence of each answer; an answer is wrong on its side with half of the rest.
 pub const CONFIDENCE: f64 = 0.98;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[test]
 fn axe_finds_nothing_serious_on_any_page() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Some(axe) = axe() else { return };
     let Some(mut browser) = browser::start(home.path()) else { return };
     let pages: [PathBuf; 4] = [

@@ -1,6 +1,6 @@
 //! axe-core, which looks for what keeps people out of a page. `.ci/run` installs it.
 
-use crate::browser::Browser;
+use super::browser::Browser;
 
 /// Where axe-core is: as `BRUNT_AXE` says, or as `.ci/run` puts it. `None`, with the reason printed, if it is nowhere.
 pub fn axe() -> Option<String> {

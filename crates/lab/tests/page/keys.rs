@@ -6,7 +6,7 @@ use serde_json::json;
 
 #[test]
 fn rows_and_bars_work_with_the_keyboard() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());
     for (selector, key) in [(".bar", " "), (".bar", "Enter"), ("td.t button", "Enter"), ("td.t button", " ")] {
@@ -34,7 +34,7 @@ const TIP: &str = "(() => {
 
 #[test]
 fn points_of_plots_are_reached_with_the_keyboard() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());
     browser.wait("[...document.querySelectorAll('[data-view]')].every((figure) => figure.querySelector('canvas'))");
@@ -76,7 +76,7 @@ fn points_of_plots_are_reached_with_the_keyboard() {
 
 #[test]
 fn screen_readers_get_names_and_descriptions() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());
     browser.wait("[...document.querySelectorAll('[data-view]')].every((figure) => figure.querySelector('canvas'))");

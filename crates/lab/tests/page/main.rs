@@ -4,8 +4,8 @@ mod accessibility;
 mod axe;
 mod browser;
 mod keys;
-#[path = "../charts/model.rs"]
-#[allow(dead_code, reason = "the charts' tests use the rest")]
+#[path = "../all/common/model.rs"]
+#[allow(dead_code, reason = "the tests of charts use the rest")]
 mod model;
 mod one_load;
 mod others;
@@ -35,7 +35,7 @@ fn data(page: &str) -> Value {
 
 #[test]
 fn a_page_is_self_contained() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let scene = scene::usual(home.path());
     let page = scene.page();
     assert_eq!(page, scene.page());
@@ -54,7 +54,7 @@ fn a_page_is_self_contained() {
 
 #[test]
 fn every_point_has_figures_interval_verdict_and_machine() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let scene = scene::usual(home.path());
     let data = data(&scene.page());
     let rows = data["rows"].as_array().unwrap();
@@ -83,7 +83,7 @@ fn every_point_has_figures_interval_verdict_and_machine() {
 #[test]
 fn plots_follow_the_charts_and_add_latency_over_throughput() {
     let views = |report: &brunt_lab::report::Report| {
-        let home = tempfile::tempdir().unwrap();
+        let home = brunt_testkit::home();
         let store = brunt_lab::run_directory::RunDirectory::at(home.path());
         data(&report::page(report, &store, false).unwrap())["views"].as_array().unwrap().clone()
     };
@@ -105,7 +105,7 @@ fn plots_follow_the_charts_and_add_latency_over_throughput() {
 
 #[test]
 fn pages_are_written_beside_the_report_and_mark_unfinished_runs() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Scene { report, store } = scene::usual(home.path());
     report::write(&report, &store).unwrap();
     let page = fs::read_to_string(store.path().join(brunt_lab::run_directory::PAGE_FILE)).unwrap();
@@ -135,7 +135,7 @@ const DRAWN: &str = "((n) => {
 
 #[test]
 fn in_a_browser_the_plots_are_drawn_and_hovering_shows_the_point() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Some(mut browser) = browser::start(home.path()) else { return };
     let scene = scene::usual(home.path());
     browser.open(&scene.written());
@@ -167,7 +167,7 @@ fn in_a_browser_the_plots_are_drawn_and_hovering_shows_the_point() {
 
 #[test]
 fn in_a_browser_tables_sort_targets_hide_and_rows_open() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());
     let column = "(name) => [...document.querySelectorAll('table.cells th')].findIndex((head) => head.textContent.replace('\\n', ' ') === name)";
@@ -205,7 +205,7 @@ fn in_a_browser_tables_sort_targets_hide_and_rows_open() {
 
 #[test]
 fn dark_mode_and_pages_without_scripts() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let Some(mut browser) = browser::start(home.path()) else { return };
     let page = scene::usual(home.path()).written();
     let ground = "getComputedStyle(document.body).backgroundColor";

@@ -106,7 +106,7 @@ fn written(place: &Path) -> PathBuf {
 
 #[test]
 fn a_load_begins_with_its_answer_and_has_its_heat_map_knee_and_names() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let file = page(home.path(), "today");
     let text = fs::read_to_string(&file).unwrap();
     let (_, answer) = text.split_once("<p class=\"answer\">").unwrap();
@@ -158,7 +158,7 @@ fn copied(browser: &mut Browser) -> String {
 
 #[test]
 fn a_page_is_copied_as_markdown_and_shown_where_the_clipboard_refuses() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let file = page(home.path(), "today");
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&file);
@@ -186,7 +186,7 @@ fn a_page_is_copied_as_markdown_and_shown_where_the_clipboard_refuses() {
 
 #[test]
 fn a_page_is_opened_as_the_directory_that_it_was_made_of() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let file = page(home.path(), "today");
     let place = {
         let opened = Opened::open(&file).unwrap();
@@ -224,7 +224,7 @@ fn a_page_is_opened_as_the_directory_that_it_was_made_of() {
 #[test]
 fn a_page_of_a_day_is_small() {
     const SECONDS: u32 = 86_400;
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let place = home.path().join("day");
     leave(&place, 3, 2000.0);
     let directory = Directory::open(&place);

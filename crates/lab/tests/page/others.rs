@@ -68,7 +68,7 @@ pub fn search(home: &Path) -> PathBuf {
 
 #[test]
 fn a_comparison_says_what_changed_of_which_statistic_and_shows_intervals() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let file = comparison(home.path());
     let page = fs::read_to_string(&file).unwrap();
     let answer = page.split_once("class=\"answer\">").unwrap().1.split_once("</p>").unwrap().0;
@@ -94,7 +94,7 @@ fn a_comparison_says_what_changed_of_which_statistic_and_shows_intervals() {
 
 #[test]
 fn a_search_begins_with_its_answer_and_marks_the_knee() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let file = search(home.path());
     let page = fs::read_to_string(&file).unwrap();
     let (_, rest) = page.split_once("<p class=\"answer\">").unwrap();

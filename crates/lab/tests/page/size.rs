@@ -44,7 +44,7 @@ fn large(home: &Path) -> Scene {
 
 #[test]
 fn a_page_of_1188_trials_is_below_half_a_megabyte() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     let page = large(home.path()).page();
     let pictures = page.split_once("<noscript>").map_or("", |(_, rest)| rest.split_once("</noscript>").unwrap().0);
     let bare = page.len() - pictures.len();
@@ -65,7 +65,7 @@ fn a_page_of_1188_trials_is_below_half_a_megabyte() {
 fn small_experiments_give_small_pages_and_huge_ones_omit_charts() {
     let page = |cores| {
         let report = model::run(builtin::text("ping-pong-peak").unwrap(), cores);
-        let home = tempfile::tempdir().unwrap();
+        let home = brunt_testkit::home();
         report::page(&report, &RunDirectory::at(home.path()), false).unwrap()
     };
     let (small, huge) = (page(2), page(96));

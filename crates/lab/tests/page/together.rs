@@ -12,7 +12,7 @@ fn run<'a>(name: &str, scene: &'a Scene) -> Run<'a> {
 
 #[test]
 fn series_of_two_runs_are_named_by_run() {
-    let home = tempfile::tempdir().unwrap();
+    let home = brunt_testkit::home();
     // The second run has an additional target and lacks `epoll`.
     let first = scene::scene(&home.path().join("a"), model::run(&model::plan(LOAD, &["uring", "epoll"]), 2));
     let mut other = model::run(&model::plan(LOAD, &["go", "uring"]), 2);

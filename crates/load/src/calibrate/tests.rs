@@ -3,13 +3,7 @@
 use super::*;
 use crate::check::tests::valid;
 use crate::http::{Pipeline, Rendered, RequestTarget, Script, Template};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Held by tests that start null servers, whose threads one of them counts.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use brunt_testkit::{alone, until};
 
 fn load_on(target: Target) -> Options {
     let timeout = Duration::from_secs(10);
@@ -43,6 +37,7 @@ fn get() -> Template {
 
 #[test]
 fn every_transport_has_a_ceiling_and_leaves_no_thread_behind() {
+    // Of the tests that start null servers, whose threads one of them counts.
     let _alone = alone();
     for address in [nowhere().into(), Address::Unix("/nowhere".into())] {
         let rate = ceiling(&load_on(Target::Echo { address, size: 100, reuse: None }), &[], 0).unwrap();
@@ -55,15 +50,12 @@ fn every_transport_has_a_ceiling_and_leaves_no_thread_behind() {
         let mut names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
         names.any(|name| name.trim_end() == "null")
     };
-    let until = std::time::Instant::now() + Duration::from_secs(20);
-    while is_running() {
-        assert!(std::time::Instant::now() < until, "the null server still runs");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("the null server has ended", || !is_running());
 }
 
 #[test]
 fn http_requests_of_every_shape_are_answered_without_parsing() {
+    // Of the tests that start null servers, whose threads one of them counts.
     let _alone = alone();
     let post = Template { method: "POST".to_owned(), body: Some(vec![b'x'; 300_000]), ..get() };
     let text = Expect { body: Some(b"the words".to_vec()), length: Some(1), statuses: "404".parse().unwrap() };

@@ -1,7 +1,7 @@
 //! Tasks ended at their n-th poll, for every n: by themselves, another task, a panic, or the end of the runtime. Nothing may
 //! leak.
 
-use crate::{churn::every_buffer_can_be_lent_at_once, common::*};
+use crate::{churn::every_buffer_can_be_lent_at_once, shared::*};
 use brunt_runtime::net::TcpStream;
 use brunt_runtime::time::{sleep, timeout};
 use brunt_runtime::{BackendKind, JoinHandle, spawn, yield_now};
@@ -99,7 +99,7 @@ async fn end_at(end: End, at: usize) -> bool {
         assert_eq!(error.is_panic(), end == End::Panic, "{end:?} {at}: {error}");
     }
     // Tasks it spawned end when its streams are dropped.
-    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "{end:?} {at}");
+    assert_eq!(brunt_runtime::drain(LIMIT).await, 0, "{end:?} {at}");
     until_no_connection_is_left().await;
     hit
 }
@@ -140,5 +140,5 @@ fn at_every_poll(backend: BackendKind) {
 
 #[test]
 fn a_task_may_end_at_every_await() {
-    alone("aborts::a_task_may_end_at_every_await", || backends().into_iter().for_each(at_every_poll));
+    in_own_process("aborts::a_task_may_end_at_every_await", || backends().into_iter().for_each(at_every_poll));
 }

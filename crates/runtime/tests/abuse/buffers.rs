@@ -1,6 +1,6 @@
 //! Exhausted receive buffers, overflown completion queues, spuriously ended receives: all connections are served.
 
-use crate::{common::*, on_both_backends};
+use crate::{on_both_backends, shared::*};
 use brunt_runtime::{net::RecvBuf, spawn, time::sleep};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};

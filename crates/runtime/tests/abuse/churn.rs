@@ -1,9 +1,10 @@
 //! Twenty thousand connections opened, reset, closed and aborted at random under load: nothing may leak.
 
-use crate::common::*;
+use crate::shared::*;
 use brunt_runtime::net::{TcpListener, TcpStream};
 use brunt_runtime::time::sleep;
 use brunt_runtime::{BackendKind, JoinHandle, spawn};
+use brunt_testkit::Random;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -16,7 +17,7 @@ const CLIENTS: u64 = 200;
 
 #[test]
 fn nothing_leaks_from_twenty_thousand_resets_and_aborts() {
-    alone("churn::nothing_leaks_from_twenty_thousand_resets_and_aborts", || {
+    in_own_process("churn::nothing_leaks_from_twenty_thousand_resets_and_aborts", || {
         for backend in backends() {
             storm(backend);
         }
@@ -47,7 +48,7 @@ fn storm(backend: BackendKind) {
         }
         drop(stream);
         server.abort();
-        assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "{backend}: tasks leaked");
+        assert_eq!(brunt_runtime::drain(LIMIT).await, 0, "{backend}: tasks leaked");
         until_no_connection_is_left().await;
         assert_eq!(brunt_runtime::metrics().tasks, 0, "{backend}");
         until_descriptors_are(idle).await;
@@ -74,12 +75,12 @@ pub async fn serve(listener: TcpListener, served: Served) {
 
 /// Aborts connections' tasks at intervals.
 pub async fn aborter(served: Served) {
-    let mut dice = Dice::new(7);
+    let mut random = Random::new(7);
     loop {
-        sleep(Duration::from_micros(dice.roll(600))).await;
+        sleep(Duration::from_micros(random.below(600))).await;
         let served = served.borrow();
         if !served.is_empty() {
-            served[dice.roll(served.len() as u64) as usize].abort();
+            served[random.below(served.len() as u64) as usize].abort();
         }
     }
 }
@@ -95,18 +96,18 @@ impl<T> Drop for Doomed<T> {
 
 /// Opens connections and ends each in a random way.
 pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
-    let mut dice = Dice::new(seed + 1);
+    let mut random = Random::new(seed + 1);
     while left.get() > 0 {
         left.set(left.get() - 1);
         let Ok(mut stream) = TcpStream::connect(address).await else { continue };
         // Mostly resets: a graceful close keeps the port for a minute.
-        let reset = dice.roll(8) > 0;
+        let reset = random.below(8) > 0;
         if reset {
             stream.set_linger_zero().unwrap();
         }
-        let size = dice.roll(9_000) as usize + 1;
+        let size = random.below(9_000) as usize + 1;
         let bytes = vec![seed as u8; size];
-        match dice.roll(6) {
+        match random.below(6) {
             0 => (),
             // A reset with a send in flight, on either side.
             1 => drop(stream.write_all(&bytes).await),
@@ -114,7 +115,7 @@ pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
             // An aborted reader: its task holds the stream.
             3 => {
                 let _reader = Doomed(spawn(async move { stream.recv().await.map(|received| received.len()) }));
-                sleep(Duration::from_micros(dice.roll(200))).await;
+                sleep(Duration::from_micros(random.below(200))).await;
             }
             // A dropped connect.
             4 => drop(brunt_runtime::time::timeout(Duration::ZERO, TcpStream::connect(address)).await),

@@ -4,10 +4,11 @@
 //! `cargo test -p brunt-runtime --release --test abuse day -- --ignored --nocapture`
 
 use crate::churn::{self, every_buffer_can_be_lent_at_once};
-use crate::common::*;
 use crate::ledger::{Holdings, address_space};
+use crate::shared::*;
 use brunt_runtime::time::{sleep, timeout};
 use brunt_runtime::{BackendKind, JoinHandle, spawn};
+use brunt_testkit::Random;
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -18,12 +19,12 @@ const CONNECTIONS: u32 = 100_000;
 const CLIENTS: u64 = 250;
 const STEADY: u64 = 16;
 /// Far more than needed.
-const LIMIT: Duration = Duration::from_secs(900);
+const STORM_LIMIT: Duration = Duration::from_secs(900);
 
 #[test]
 #[ignore = "a minute of two cores; the head of this file says how to run it"]
 fn a_days_worth_of_abuse_leaves_nothing_behind() {
-    alone("day::a_days_worth_of_abuse_leaves_nothing_behind", || {
+    in_own_process("day::a_days_worth_of_abuse_leaves_nothing_behind", || {
         for backend in backends() {
             // Warm-up: allocates what is per thread or process.
             abuse(backend, CONNECTIONS / 50);
@@ -47,7 +48,7 @@ fn a_days_worth_of_abuse_leaves_nothing_behind() {
 /// Runs one runtime; returns how many requests of steady connections were answered.
 fn abuse(backend: BackendKind, connections: u32) -> u64 {
     let runtime = build(backend);
-    let asked = runtime.block_on(async { timeout(LIMIT, storm(connections)).await.expect("the storm hangs") });
+    let asked = runtime.block_on(async { timeout(STORM_LIMIT, storm(connections)).await.expect("the storm hangs") });
     drop(runtime);
     asked
 }
@@ -83,7 +84,7 @@ async fn storm(connections: u32) -> u64 {
     }
     server.abort();
     served.borrow_mut().clear();
-    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "tasks leaked");
+    assert_eq!(brunt_runtime::drain(LIMIT).await, 0, "tasks leaked");
     until_no_connection_is_left().await;
     until_descriptors_are(idle).await;
     assert_eq!((brunt_runtime::metrics().tasks, open_descriptors()), (0, idle));
@@ -96,24 +97,24 @@ async fn storm(connections: u32) -> u64 {
 
 /// Sends requests and checks every byte until the clients are done.
 async fn steadily(mut stream: brunt_runtime::net::TcpStream, seed: u64, left: Rc<Cell<u32>>, asked: Rc<Cell<u64>>) {
-    let mut dice = Dice::new(seed + 1000);
+    let mut random = Random::new(seed + 1000);
     while left.get() > 0 {
-        let most = [500, 50_000][usize::from(dice.roll(10) == 0)];
-        let size = 1 + dice.roll(most) as usize;
+        let most = [500, 50_000][usize::from(random.below(10) == 0)];
+        let size = 1 + random.below(most) as usize;
         let question: Vec<u8> = (0..size).map(|n| (n as u64 ^ seed ^ asked.get()) as u8).collect();
         ask(&mut stream, &question).await.unwrap();
         asked.set(asked.get() + 1);
-        sleep(Duration::from_micros(dice.roll(300))).await;
+        sleep(Duration::from_micros(random.below(300))).await;
     }
 }
 
 /// Aborts clients at random points and replaces them.
 async fn hunt(address: SocketAddr, clients: Rc<RefCell<Vec<JoinHandle<()>>>>, left: Rc<Cell<u32>>) {
-    let mut dice = Dice::new(99);
+    let mut random = Random::new(99);
     for seed in CLIENTS.. {
-        sleep(Duration::from_micros(dice.roll(500))).await;
+        sleep(Duration::from_micros(random.below(500))).await;
         let mut clients = clients.borrow_mut();
-        let prey = dice.roll(clients.len() as u64) as usize;
+        let prey = random.below(clients.len() as u64) as usize;
         clients[prey].abort();
         clients[prey] = spawn(churn::client(address, seed, left.clone()));
     }

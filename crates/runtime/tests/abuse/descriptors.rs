@@ -1,6 +1,6 @@
 //! Descriptors of the wrong kind, and a process that has run out of them.
 
-use crate::{common::*, on_both_backends};
+use crate::{on_both_backends, shared::*};
 use brunt_runtime::net::{TcpListener, TcpStream};
 use brunt_runtime::time::{sleep, timeout};
 use std::fs::File;
@@ -20,7 +20,7 @@ async fn a_file_as_a_stream_is_an_error() {
         let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
         TcpStream::from_std(file.into()).unwrap()
     };
-    let soon = PATIENCE / 4;
+    let soon = LIMIT / 4;
     let mut stream = fake();
     assert!(timeout(soon, stream.recv()).await.expect("it hangs").is_err());
     assert!(timeout(soon, stream.read(&mut [0; 8])).await.expect("it hangs").is_err());
@@ -43,12 +43,12 @@ async fn a_file_as_a_stream_is_an_error() {
 async fn a_socket_that_does_not_listen_is_an_error() {
     let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
     let listener = TcpListener::from_std(file.into()).unwrap();
-    assert!(timeout(PATIENCE / 4, listener.accept()).await.expect("it hangs").is_err());
+    assert!(timeout(LIMIT / 4, listener.accept()).await.expect("it hangs").is_err());
 }
 
 #[test]
 fn accepting_pauses_without_descriptors_and_resumes() {
-    alone("descriptors::accepting_pauses_without_descriptors_and_resumes", || {
+    in_own_process("descriptors::accepting_pauses_without_descriptors_and_resumes", || {
         for backend in backends() {
             on(backend, async {
                 let (listener, address) = listen();
@@ -85,7 +85,7 @@ fn begin<T>(future: impl Future<Output = T>) {
 
 #[test]
 fn a_listener_dropped_while_connections_arrive_leaks_none() {
-    alone("descriptors::a_listener_dropped_while_connections_arrive_leaks_none", || {
+    in_own_process("descriptors::a_listener_dropped_while_connections_arrive_leaks_none", || {
         for backend in backends() {
             on(backend, async {
                 let before = open_descriptors();

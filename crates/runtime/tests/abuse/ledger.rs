@@ -1,6 +1,6 @@
 //! What this process holds, to be compared before and after: every allocation, every descriptor, all address space.
 
-use crate::common::open_descriptors;
+use crate::shared::open_descriptors;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,13 +1,11 @@
 //! What a runtime must survive: resets, aborts, exhaustion, peers that do not read, and code that breaks the rules.
 //!
 //! Every test runs on both backends. Whatever happens, nothing may leak and the next request must be served. Tests that
-//! count what the process holds run in a process of their own ([`common::alone`]).
+//! count what the process holds run in a process of their own ([`shared::in_own_process`]).
 
 mod aborts;
 mod buffers;
 mod churn;
-#[path = "../common/mod.rs"]
-mod common;
 mod day;
 mod descriptors;
 mod groups;
@@ -16,6 +14,8 @@ mod outlive;
 mod panics;
 mod peers;
 mod registry;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod tasks;
 mod timers;
 mod wakers;

@@ -1,6 +1,6 @@
 //! Panics in wakers and in destructors of futures, outputs and payloads: each is contained.
 
-use crate::{common::*, on_both_backends};
+use crate::{on_both_backends, shared::*};
 use brunt_runtime::{CancellationToken, JoinHandle, spawn, time::sleep};
 use std::future::{Future, pending};
 use std::panic::panic_any;
@@ -94,7 +94,7 @@ async fn a_joiner_whose_waker_panics_does_not_end_the_worker() {
         5
     });
     assert!(Pin::new(&mut handle).poll(&mut Context::from_waker(&bomb)).is_pending());
-    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(LIMIT).await, 0);
     assert_eq!(gone_off.load(Ordering::SeqCst), 1);
     assert_eq!(handle.await.unwrap(), 5);
 }
@@ -152,7 +152,7 @@ async fn a_future_and_its_output_may_both_panic_when_dropped() {
     let handle = spawn(Mined { _mine: Some(Mine) });
     assert!(handle.await.err().unwrap().is_panic());
     drop(spawn(Mined { _mine: Some(Mine) }));
-    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(LIMIT).await, 0);
     // A joined output is dropped by its receiver.
     std::mem::forget(spawn(Mined { _mine: None }).await.unwrap());
 }
@@ -167,5 +167,5 @@ async fn a_panic_whose_payload_panics_stays_in_its_task() {
     let fresh = spawn(async { pending::<Mine>().await });
     fresh.abort();
     assert!(fresh.await.err().unwrap().is_aborted());
-    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(LIMIT).await, 0);
 }

@@ -1,6 +1,6 @@
 //! Peers that never read: sends to them time out, and dropping a runtime does not wait for them.
 
-use crate::{common::*, on_both_backends};
+use crate::{on_both_backends, shared::*};
 use brunt_runtime::net::TcpStream;
 use brunt_runtime::time::{sleep, timeout};
 use brunt_runtime::{BackendKind, spawn};
@@ -26,7 +26,7 @@ async fn three_hundred_unread_flooders_do_not_stop_another_connection() {
     let address = listener.local_addr().unwrap();
     let listener = brunt_runtime::net::TcpListener::from_std(listener.into()).unwrap();
     let neighbour = async |stream: &mut TcpStream| {
-        let asked = timeout(PATIENCE / 4, ask(stream, &[7; 5000])).await;
+        let asked = timeout(LIMIT / 4, ask(stream, &[7; 5000])).await;
         asked.expect("the other connection is not served").unwrap();
     };
     let (mut client, server) = pair_at(&listener, address.as_socket().unwrap()).await;
@@ -99,7 +99,7 @@ async fn stuffed(wall: &mut Wall, address: SocketAddr) -> Vec<TcpStream> {
 
 #[test]
 fn dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads() {
-    alone("peers::dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads", || {
+    in_own_process("peers::dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads", || {
         for backend in backends() {
             for held in ["by a task", "by nobody", "by the caller"] {
                 let before = open_descriptors();
@@ -142,6 +142,6 @@ fn give_up(backend: BackendKind) {
         let streams = stuffed(&mut wall, address).await;
         drop(streams);
         // Five seconds of linger time, and a busy machine.
-        timeout(PATIENCE / 2, until_no_connection_is_left()).await.expect("connections are never closed");
+        timeout(LIMIT / 2, until_no_connection_is_left()).await.expect("connections are never closed");
     });
 }

@@ -1,7 +1,7 @@
 //! Workers are created and dropped while other threads wake tasks of live and ended workers: no wake-up is lost, and a stale
 //! one has no effect.
 
-use crate::common::*;
+use crate::shared::*;
 use brunt_runtime::{CancellationToken, spawn, time::timeout};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -107,7 +107,7 @@ fn live(board: &Board, backend: brunt_runtime::BackendKind) {
                 return;
             }
             for (task, _) in tasks {
-                timeout(PATIENCE, task).await.expect("a wake-up is lost").unwrap();
+                timeout(LIMIT, task).await.expect("a wake-up is lost").unwrap();
             }
         }
     });

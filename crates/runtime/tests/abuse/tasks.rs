@@ -1,7 +1,8 @@
 //! Dropped handles, destructors that spawn or panic, nested runtimes.
 
-use crate::{common::*, on_both_backends};
+use crate::{on_both_backends, shared::*};
 use brunt_runtime::{JoinHandle, Runtime, spawn, time::sleep};
+use brunt_testkit::Random;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -31,7 +32,7 @@ async fn a_dropped_handle_lets_its_task_run() {
         }
         drop(handle);
     }
-    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(LIMIT).await, 0);
     assert_eq!(done.get(), 1000);
 }
 
@@ -56,7 +57,7 @@ async fn a_destructor_may_spawn() {
     brunt_runtime::yield_now().await;
     handle.abort();
     assert!(handle.await.unwrap_err().is_aborted());
-    brunt_runtime::drain(PATIENCE).await;
+    brunt_runtime::drain(LIMIT).await;
     assert_eq!(spawned.get(), 1);
 }
 
@@ -118,7 +119,7 @@ async fn a_panic_in_the_destructor_of_an_output_stays_in_its_task() {
     }
     // Not joined: the worker drops the output.
     drop(spawn(async { Bomb }));
-    brunt_runtime::drain(PATIENCE).await;
+    brunt_runtime::drain(LIMIT).await;
     // Joined: the receiver drops it.
     std::mem::forget(spawn(async { Bomb }).await.unwrap());
     assert_eq!(spawn(async { 1 }).await.unwrap(), 1, "the worker continues");
@@ -127,7 +128,7 @@ async fn a_panic_in_the_destructor_of_an_output_stays_in_its_task() {
 async fn aborts_at_any_moment_end_every_task() {
     let handles: Rc<RefCell<Vec<JoinHandle<()>>>> = Rc::default();
     let alive = Rc::new(Cell::new(0i32));
-    let mut dice = Dice::new(3);
+    let mut random = Random::new(3);
     for n in 0..3000u64 {
         alive.set(alive.get() + 1);
         let guard = {
@@ -135,8 +136,8 @@ async fn aborts_at_any_moment_end_every_task() {
             OnDrop(move || alive.set(alive.get() - 1))
         };
         let others = handles.clone();
-        let pause = dice.roll(4);
-        let victim = dice.roll(n + 1) as usize;
+        let pause = random.below(4);
+        let victim = random.below(n + 1) as usize;
         handles.borrow_mut().push(spawn(async move {
             let _guard = guard;
             for _ in 0..pause {
@@ -151,7 +152,7 @@ async fn aborts_at_any_moment_end_every_task() {
                 _ => std::future::pending().await,
             }
         }));
-        if dice.roll(8) == 0 {
+        if random.below(8) == 0 {
             brunt_runtime::yield_now().await;
         }
     }
@@ -223,7 +224,7 @@ fn a_panic_in_the_main_future_leaves_a_runtime_that_works() {
         });
         assert_eq!(message, "main gives up");
         runtime.block_on(guarded(async {
-            assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "the earlier task still runs");
+            assert_eq!(brunt_runtime::drain(LIMIT).await, 0, "the earlier task still runs");
             let (mut client, server) = pair().await;
             spawn(echo(server));
             ask(&mut client, b"fine").await.unwrap();

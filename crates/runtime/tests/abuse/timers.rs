@@ -1,8 +1,9 @@
 //! Ten thousand timers; timers dropped, raced, and polled by another runtime.
 
-use crate::{common::*, on_both_backends};
+use crate::{on_both_backends, shared::*};
 use brunt_runtime::spawn;
 use brunt_runtime::time::{sleep, timeout};
+use brunt_testkit::Random;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -19,10 +20,10 @@ on_both_backends!(
 
 async fn ten_thousand_timers_each_on_time() {
     let early = Rc::new(Cell::new(0));
-    let mut dice = Dice::new(5);
+    let mut random = Random::new(5);
     let tasks: Vec<_> = (0..10_000)
         .map(|_| {
-            let wait = Duration::from_micros(dice.roll(100_000));
+            let wait = Duration::from_micros(random.below(100_000));
             let early = early.clone();
             spawn(async move {
                 let start = Instant::now();

@@ -1,6 +1,6 @@
 //! Foreign wakers: combinators and executors with their own, like those of the `futures` crate.
 
-use crate::{common::*, on_both_backends};
+use crate::{on_both_backends, shared::*};
 use brunt_runtime::{net::TcpStream, spawn, time::sleep};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};

@@ -122,6 +122,7 @@ impl Shares {
 mod tests {
     use super::*;
     use crate::listen;
+    use brunt_testkit::Running;
     use proptest::prelude::*;
     use proptest::sample::Index;
     use std::io::{Read as _, Write as _};
@@ -170,13 +171,13 @@ mod tests {
         let reserved = listen::reserve(&["127.0.0.1:0".parse().unwrap()], true).unwrap();
         let address = reserved[0].address;
         // One that has begun to work opens and closes no more files.
-        let mut idle = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        idle.stdin.as_mut().unwrap().write_all(b"x").unwrap();
-        idle.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        let mut idle = Running::start(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()));
+        idle.child().stdin.as_mut().unwrap().write_all(b"x").unwrap();
+        idle.child().stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let process = |_| {
             let listeners = vec![reserved[0].listener().unwrap()];
             listeners[0].set_nonblocking(true).unwrap();
-            Process { pid: idle.id(), listeners, base: open_files(idle.id()) }
+            Process { pid: idle.pid(), listeners, base: open_files(idle.pid()) }
         };
         let processes: Vec<_> = (0..2).map(process).collect();
         let shares = Shares { connections: vec![0; 2], abreast: 1, share: 100, in_order: true };
@@ -184,7 +185,7 @@ mod tests {
         assert!(fill.direct());
         // The queue, as far as the kernel lets it, holds the last quarter of a share.
         let listeners = fill.processes.iter().map(|one| vec![one.listeners[0].try_clone().unwrap()]).collect();
-        Fill::start(listeners, &[idle.id(); 2], 1, LEAST_SHARE).unwrap();
+        Fill::start(listeners, &[idle.pid(); 2], 1, LEAST_SHARE).unwrap();
         assert!(reuse_port::queue(&fill.processes[1].listeners[0]).unwrap().limit <= LEAST_SHARE as u32 / 4);
         let _clients: Vec<_> = std::iter::repeat_with(|| {
             let client = std::net::TcpStream::connect(address).unwrap();
@@ -194,7 +195,6 @@ mod tests {
         .take(150)
         .collect();
         let waiting: Vec<_> = fill.processes.iter().map(Process::connections).collect();
-        idle.kill().and_then(|()| idle.wait()).unwrap();
         assert_eq!(waiting, [75, 75]);
     }
 

@@ -76,7 +76,7 @@ pub fn serve(pieces: &[&[u8]], limits: &Limits) -> Seen {
 pub fn ask(address: SocketAddr, pieces: &[&[u8]]) -> Seen {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(brunt_testkit::LIMIT)).unwrap();
     for piece in pieces {
         // The server may have refused and closed already.
         if stream.write_all(piece).is_err() {

@@ -41,7 +41,7 @@ fn a_live_body_arrives_as_it_is_made_and_the_connection_goes_on() {
         });
         let address = common::start_plan(Plan::handler("live", factory, vec!["127.0.0.1:0".parse().unwrap()]), model);
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(brunt_testkit::LIMIT)).unwrap();
         let requests = "HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.0\r\n\r\n";
         let began = Instant::now();
         stream.write_all(requests.as_bytes()).unwrap();

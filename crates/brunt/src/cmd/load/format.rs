@@ -1,6 +1,6 @@
 //! Number formatting for people: fitting unit, three significant digits, `-` for absent figures.
 
-use brunt_lab::stats::supports_quantile;
+use brunt_statistics::supports_quantile;
 use brunt_results::{LatencySummary, latency::share_beyond};
 
 pub(super) fn time(us: f64) -> String {

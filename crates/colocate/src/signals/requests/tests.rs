@@ -1,13 +1,13 @@
 //! Sources against files, programs and servers whose requests are known.
 
 use super::*;
+use brunt_testkit::{home, until, until_some};
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Long enough that no pause of a machine makes a request slow.
 const OBJECTIVE: Objective = Objective { quantile: 0.99, limit_ms: 300.0 };
 
@@ -17,18 +17,18 @@ fn source(from: &From) -> Source {
 
 /// Windows of a source, each once, until they satisfy `enough`.
 fn windows(source: &mut Source, enough: impl Fn(&[Requests]) -> bool) -> Vec<Requests> {
-    let (begun, mut windows, mut end) = (Instant::now(), Vec::new(), f64::MIN);
-    while !enough(&windows) {
-        assert!(begun.elapsed() < PATIENCE, "{windows:?}, {:?}", source.warning());
+    let (mut windows, mut end) = (Vec::new(), f64::MIN);
+    until("the source has enough windows", || {
         source.poll(Instant::now());
         if let Some((at, value)) = source.newest
             && at > end
         {
             end = at;
+            println!("{value:?}");
             windows.push(value);
         }
-        thread::sleep(Duration::from_millis(2));
-    }
+        enough(&windows)
+    });
     windows
 }
 
@@ -44,17 +44,9 @@ fn line(count: u64) -> String {
     format!(r#"{{"seconds":0.1,"count":{count},"slow":1,"latency_ms":2,"offered":50}}"#)
 }
 
-fn until(mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE);
-        thread::sleep(Duration::from_millis(2));
-    }
-}
-
 #[test]
 fn a_file_is_followed_when_it_appears_is_truncated_and_is_replaced() {
-    let home = tempfile::tempdir().unwrap();
+    let home = home();
     let path = home.path().join("counts");
     let mut source = source(&From::File(path.clone()));
     assert_eq!(source.poll(Instant::now()), None);
@@ -67,15 +59,15 @@ fn a_file_is_followed_when_it_appears_is_truncated_and_is_replaced() {
     expect(10);
     append(&line(100)[20..]);
     append("\n");
-    until(|| source_has(&mut source, 100));
+    until("the torn line is whole", || source_has(&mut source, 100));
     let other = home.path().join("other");
     fs::write(&other, line(1000) + "\n").unwrap();
     fs::rename(&other, &path).unwrap();
-    until(|| source_has(&mut source, 1000));
+    until("the other file is read", || source_has(&mut source, 1000));
     append(&(line(1) + "\nno counts\n\u{1b}[31m\n" + &line(2000) + "\n"));
-    until(|| source_has(&mut source, 2000) || source_has(&mut source, 2001));
+    until("what was appended is read", || source_has(&mut source, 2000) || source_has(&mut source, 2001));
     fs::write(&path, line(3) + "\n").unwrap();
-    until(|| source_has(&mut source, 3));
+    until("the truncated file is read", || source_has(&mut source, 3));
     assert!(source.warning().unwrap().starts_with("'no counts' is not a line of counts"));
     assert_eq!((source.warning(), source.ended()), (None, None));
     let reading = source.poll(Instant::now()).unwrap();
@@ -88,7 +80,7 @@ fn source_has(source: &mut Source, count: u64) -> bool {
 
 #[test]
 fn what_a_file_has_before_the_start_is_of_the_past() {
-    let home = tempfile::tempdir().unwrap();
+    let home = home();
     let path = home.path().join("counts");
     fs::write(&path, line(10) + "\n").unwrap();
     let mut source = source(&From::File(path.clone()));
@@ -103,7 +95,7 @@ fn a_program_prints_counts_and_its_end_is_told_with_what_it_said() {
     let script = format!("for n in 1 2 3; do echo '{}'; sleep 0.05; done; echo 'no more' >&2; exit 3", line(7));
     let mut source = source(&From::Command(["sh", "-c", &script].map(str::to_owned).into()));
     assert_eq!(count(&windows(&mut source, |windows| count(windows) >= 21)), 21);
-    until(|| source.ended().is_some());
+    until("the program has ended", || source.ended().is_some());
     thread::sleep(Duration::from_millis(50));
     assert_eq!(source.ended().unwrap(), "sh, the source of the counts, has ended (exit code 3): no more");
     let missing = From::Command(vec!["/no/such/program".to_owned()]);
@@ -113,11 +105,11 @@ fn a_program_prints_counts_and_its_end_is_told_with_what_it_said() {
 
 #[test]
 fn a_program_and_its_children_end_with_the_source() {
-    let home = tempfile::tempdir().unwrap();
+    let home = home();
     let path = home.path().join("alive");
     let script = format!("trap '' TERM; while true; do date >> {}; sleep 0.02; done", path.display());
     let source = source(&From::Command(["sh", "-c", &script].map(str::to_owned).into()));
-    until(|| path.exists());
+    until("the program runs", || path.exists());
     drop(source);
     let length = fs::metadata(&path).unwrap().len();
     thread::sleep(Duration::from_millis(200));
@@ -212,16 +204,11 @@ fn metrics_become_counts_whatever_resets() {
     assert!(windows.iter().all(|requests| requests.load.is_some() && requests.latency_ms > 0.0), "{windows:?}");
     let other = Objective { limit_ms: 200.0, ..OBJECTIVE };
     let mut source = Source::start(&metrics("http_seconds"), other, None, Path::new("brunt")).unwrap();
-    until(|| source.ended().is_some());
-    let why = source.ended().unwrap();
+    let why = until_some("the source has ended", || source.ended());
     assert!(why.contains("the limit 200 ms is no bound") && why.contains("100 ms or 300 ms"), "{why}");
     let mut source = Source::start(&metrics("other"), OBJECTIVE, None, Path::new("brunt")).unwrap();
-    let mut warning = None;
-    until(|| {
-        warning = source.warning();
-        warning.is_some()
-    });
-    assert!(warning.unwrap().contains("no histogram other"));
+    let warning = until_some("a warning", || source.warning());
+    assert!(warning.contains("no histogram other"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::format;
 use crate::group::grouped;
 use crate::report::tables::columns::shown;
 use crate::report::{Figures, Row};
-use crate::stats::Spread;
+use brunt_statistics::Spread;
 use brunt_results::judge::RATE_TOLERANCE;
 
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use crate::report::tables::columns::varying;
 use crate::report::{Report, Row, Run, answers, charts, compared, notes};
 use crate::run_directory::RunDirectory;
 use crate::slices::LoadComparison;
-use crate::stats::Interval;
+use brunt_statistics::Interval;
 use brunt_results::{env::Env, verdict::Kind};
 use serde::{Serialize, Serializer, ser::Error};
 use serde_json::{Value, json};

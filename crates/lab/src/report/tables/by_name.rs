@@ -4,7 +4,7 @@ use super::RenderedTable;
 use super::columns::Column;
 use crate::format::{self, time};
 use crate::report::Report;
-use crate::stats::supported;
+use brunt_statistics::supported;
 use brunt_results::result::{Named, PartFigures};
 
 /// Figures by name of each row that has them.

@@ -6,7 +6,7 @@ use crate::report::colocation::Colocation;
 use crate::report::compared::{self, Compared};
 use crate::report::{Figures, Row};
 use crate::slices::Figure;
-use crate::stats::Spread;
+use brunt_statistics::Spread;
 use brunt_results::Percentile;
 use std::{borrow::Borrow, collections::BTreeSet};
 

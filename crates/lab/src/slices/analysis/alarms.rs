@@ -22,7 +22,7 @@ impl Strictness {
     /// For this many comparisons (Bonferroni).
     pub fn of(tests: usize) -> Self {
         let confidence = 1.0 - CHANCE / tests.max(1) as f64;
-        Self(crate::stats::student::two_sided_quantile(confidence, 1e6))
+        Self(brunt_statistics::student::two_sided_quantile(confidence, 1e6))
     }
 }
 

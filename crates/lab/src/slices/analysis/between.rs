@@ -3,9 +3,9 @@
 
 use super::within::Within;
 use crate::slices::comparison::{Figure, Ratio, StartSpread, Verdict};
-use crate::stats::hodges_lehmann::{normal_two_sided, p};
-use crate::stats::student::{two_sided, two_sided_quantile};
-use crate::stats::{CONFIDENCE, Interval, chi_square, f};
+use brunt_statistics::hodges_lehmann::{normal_two_sided, p};
+use brunt_statistics::student::{two_sided, two_sided_quantile};
+use brunt_statistics::{CONFIDENCE, Interval, chi_square, f};
 
 /// Fewer starts tell the spread to no better than a factor of three.
 const LEAST_STARTS: usize = 6;

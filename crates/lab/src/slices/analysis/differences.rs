@@ -4,7 +4,7 @@ use super::latencies::Latencies;
 use super::rounds::{Round, Rounds};
 use crate::slices::comparison::Figure;
 use crate::slices::record::Slice;
-use crate::stats::{supported, supports_quantile};
+use brunt_statistics::{supported, supports_quantile};
 
 /// The response times of every slice, by its index.
 pub struct Readings(Vec<Option<Latencies>>);

@@ -4,7 +4,7 @@ use super::differences::Readings;
 use super::latencies::Latencies;
 use super::rounds::Rounds;
 use crate::slices::comparison::{Merged, TargetComparison};
-use crate::stats::{below, supports_quantile};
+use brunt_statistics::{below, supports_quantile};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 const RESAMPLES: usize = 400;

@@ -2,7 +2,7 @@
 //! targets, so that leaving it out favours none.
 
 use crate::slices::record::Slice;
-use crate::stats::median;
+use brunt_statistics::median;
 
 /// Share of the rounds that may be left out.
 pub(crate) const MOST_VOID: f64 = 0.3;

@@ -1,7 +1,7 @@
 //! What the rounds of all starts together say, without the spread between starts.
 
-use crate::stats::hodges_lehmann::{centre, estimate};
-use crate::stats::{Interval, median};
+use brunt_statistics::hodges_lehmann::{centre, estimate};
+use brunt_statistics::{Interval, median};
 
 /// Standard errors of a 95 % interval.
 const Z: f64 = 1.96;

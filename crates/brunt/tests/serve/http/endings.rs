@@ -1,0 +1,59 @@
+//! SIGTERM: idle connections close at once, requests in progress are answered, slow ones are closed.
+
+use crate::http::on_every_model;
+use crate::shared::client::*;
+use crate::shared::server::Server;
+use brunt_testkit::Signal;
+use std::{thread, time::Duration};
+
+on_every_model! {
+    idle_connections_end_at_once
+    a_request_in_progress_is_the_last_one_answered
+    requests_longer_than_the_grace_period_are_closed
+}
+
+/// Timeout on a busy machine; grace periods that must not elapse are far longer.
+const SOON: Duration = Duration::from_secs(20);
+
+fn idle_connections_end_at_once(model: &str) {
+    let server = start(model, "--grace 10m");
+    let mut clients: Vec<_> = (0..20).map(|_| Client::connect(server.address())).collect();
+    clients.iter_mut().for_each(|client| assert_eq!(client.get("/").status, 200));
+    server.signal(Signal::TERM);
+    let (status, took, said) = server.end();
+    assert!(status.success() && took < SOON, "{took:?}");
+    assert!(said.contains("20 connections served, 0 failed, 0 closed at the end of the grace period"), "{said}");
+    clients.iter_mut().for_each(|client| assert_eq!(client.rest(), b""));
+}
+
+/// A client whose request for `target` has reached the server: it was sent in one piece with another that has been
+/// answered.
+fn asks(server: &Server, target: &str, more: &str) -> Client {
+    let mut client = Client::connect(server.address());
+    client.send(format!("GET /ip HTTP/1.1\r\nHost: a\r\n\r\nGET {target} HTTP/1.1\r\nHost: a\r\n\r\n{more}"));
+    assert_eq!(client.answer().status, 200);
+    thread::sleep(Duration::from_millis(300));
+    client
+}
+
+fn a_request_in_progress_is_the_last_one_answered(model: &str) {
+    let server = start(model, "--grace 10m --service httpbin");
+    let mut client = asks(&server, "/delay/2", "GET /status/201 HTTP/1.1\r\nHost: a\r\n\r\n");
+    server.signal(Signal::TERM);
+    assert_eq!(client.answer().status, 200);
+    client.rest();
+    let (status, took, said) = server.end();
+    assert!(status.success() && took < SOON, "{took:?}");
+    assert!(said.contains("1 connections served, 0 failed, 0 closed at the end of the grace period"), "{said}");
+}
+
+fn requests_longer_than_the_grace_period_are_closed(model: &str) {
+    let server = start(model, "--grace 300ms --service httpbin");
+    let mut client = asks(&server, "/delay/9", "");
+    server.signal(Signal::TERM);
+    let (status, _, said) = server.end();
+    assert!(status.success(), "{said}");
+    assert!(said.contains("1 closed at the end of the grace period"), "{said}");
+    let (_, received) = client.reset();
+    assert_eq!(received, b"");
+}

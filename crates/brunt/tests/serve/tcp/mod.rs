@@ -1,0 +1,10 @@
+//! `brunt serve echo` and `discard`.
+
+mod echo;
+mod endings;
+mod models;
+mod pieces;
+mod prefork;
+mod refusals;
+mod unix;
+mod work;

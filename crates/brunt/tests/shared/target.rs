@@ -1,0 +1,182 @@
+//! Test targets: an echo or web server in another process that can be stopped and killed; and the command under test.
+
+use brunt_testkit::{Role, Running, Signal, listener, read_head, text};
+use serde_json::Value;
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Output, Stdio};
+use std::sync::Once;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time after which a load counts as hung.
+pub use brunt_testkit::LIMIT as PATIENCE;
+
+const ROLE: Role = Role("shared::target::role");
+
+/// A server: the test program, started again. Killed at the end of the test.
+pub struct Target {
+    running: Running,
+    port: u16,
+}
+
+impl Target {
+    /// An echo server.
+    #[track_caller]
+    pub fn start() -> Self {
+        Self::play("echo")
+    }
+
+    /// A web server: replies with the method, the target, the header `X-Say` and the body; `/status/N` with that
+    /// status.
+    #[track_caller]
+    pub fn start_web() -> Self {
+        Self::play("web")
+    }
+
+    #[track_caller]
+    fn play(role: &str) -> Self {
+        let mut running = Running::start(ROLE.command(role).stdout(Stdio::piped()));
+        // The test harness prints on the same line first.
+        let port = running.line_after("LISTENS ").parse().unwrap();
+        Self { running, port }
+    }
+
+    /// Waits for the first message of a load.
+    #[track_caller]
+    pub fn until_asked(&mut self) {
+        self.running.line_after("ASKED");
+    }
+
+    #[track_caller]
+    pub fn signal(&self, signal: Signal) {
+        self.running.signal(signal);
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+    pub fn url(&self) -> String {
+        format!("tcp://127.0.0.1:{}", self.port)
+    }
+    pub fn http(&self, target: &str) -> String {
+        format!("http://127.0.0.1:{}{target}", self.port)
+    }
+}
+
+/// Serves until killed in the process of a [`Target`]; in the test run itself it returns at once.
+#[test]
+fn role() {
+    let Some(role) = brunt_testkit::role() else { return };
+    let serve = if role == "web" { web } else { echo };
+    let listener = listener();
+    println!("LISTENS {}", listener.local_addr().unwrap().port());
+    for stream in listener.incoming().flatten() {
+        thread::spawn(move || serve(stream));
+    }
+}
+
+/// Notes the first message of all connections.
+fn asked() {
+    static ASKED: Once = Once::new();
+    ASKED.call_once(|| println!("ASKED"));
+}
+
+fn echo(mut stream: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        asked();
+        if stream.write_all(&buffer[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+fn web(stream: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    let mut out = stream.try_clone().unwrap();
+    let mut input = BufReader::new(stream);
+    while let Some(head) = read_head(&mut input) {
+        asked();
+        let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let mut body = vec![0; field("Content-Length").map_or(0, |length| length.parse().unwrap())];
+        if input.read_exact(&mut body).is_err() {
+            return;
+        }
+        let mut words = head.split(' ');
+        let (method, target) = (words.next().unwrap(), words.next().unwrap());
+        let said = [field("X-Say").unwrap_or_default(), &String::from_utf8_lossy(&body)].concat();
+        let text = [method, target, &said].join(" ").trim_end().to_owned();
+        let status = target.strip_prefix("/status/").unwrap_or("200");
+        let connection = match (head.contains("HTTP/1.0"), field("Connection")) {
+            (true, Some("keep-alive")) => "keep-alive",
+            (false, None) => "keep-alive",
+            _ => "close",
+        };
+        let length = text.len();
+        let text = if method == "HEAD" { "" } else { &text };
+        let reply =
+            format!("HTTP/1.1 {status} Said\r\nConnection: {connection}\r\nContent-Length: {length}\r\n\r\n{text}");
+        if out.write_all(reply.as_bytes()).is_err() || connection == "close" {
+            return;
+        }
+    }
+}
+
+/// `brunt load URL FLAGS`, flags separated by blanks.
+pub fn load(url: &str, flags: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.arg("load").arg(url).args(flags.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+/// A load in the background.
+pub struct Run {
+    running: Running,
+    pub began: Instant,
+}
+
+impl Run {
+    #[track_caller]
+    pub fn start(mut command: Command) -> Self {
+        let running = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        Self { running, began: Instant::now() }
+    }
+    pub fn pid(&self) -> u32 {
+        self.running.pid()
+    }
+    #[track_caller]
+    pub fn signal(&self, signal: Signal) {
+        self.running.signal(signal);
+    }
+    /// True if it has exited.
+    pub fn is_over(&self) -> bool {
+        self.running.is_over()
+    }
+    #[track_caller]
+    pub fn end(self) -> Output {
+        self.running.output()
+    }
+}
+
+/// JSON on stdout of a run with `--json -`.
+#[track_caller]
+pub fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(output)))
+}
+
+/// A number in the result, by its path: `latency.response.p99_us`.
+#[track_caller]
+pub fn number(result: &Value, path: &str) -> f64 {
+    let pointer = format!("/{}", path.replace('.', "/"));
+    result.pointer(&pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} is no number in {result:#}"))
+}
+
+/// Sleeps for a duration that a test needs, with the reason.
+pub fn pass(time: Duration, _why: &str) {
+    thread::sleep(time);
+}

@@ -1,0 +1,118 @@
+//! A controller that is killed or stopped at any moment: its jobs are frozen, and nothing of them is left.
+
+use super::controller::{self, Controller, plan};
+use super::scene::{BRUNT, Scene, has_ended, knobs, until};
+use brunt_meter::cgroup::{Linux, is_frozen, members};
+use brunt_testkit::{Random, Signal, alone, signal, told};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+fn recover(home: &Path) -> Output {
+    let mut command = Command::new(BRUNT);
+    command.args(["colocate", "recover"]).env("BRUNT_STATE_DIR", home.join("state")).output().unwrap()
+}
+
+/// One process that ends with the controller, and one that no longer knows it.
+const JOB: &str = r#"
+[[job]]
+command = ["sh", "-c", "trap '' TERM; (setsid sh -c 'while sleep 0.01; do :; done' &); while sleep 0.01; do :; done"]
+"#;
+
+/// Without the idle class, so that a busy machine does not hold up the job.
+fn start(home: &Path) -> Controller {
+    controller::start(home, &plan(home, "none", JOB))
+}
+
+/// The job's processes once both run.
+fn running(controller: &Controller) -> Vec<u32> {
+    until("both processes of the job run", || members(&Linux, &controller.dirs).len() >= 2);
+    members(&Linux, &controller.dirs).into_iter().collect()
+}
+
+fn can_run() -> bool {
+    Scene::new().map(Scene::end).is_some()
+}
+
+fn gone(controller: &Controller, pids: &[u32]) {
+    until("the groups are removed", || controller.dirs.iter().all(|dir| !dir.exists()));
+    until("the journal is removed", || !controller.journal.exists());
+    until("the guardian has ended", || has_ended(controller.guardian));
+    assert!(pids.iter().all(|pid| has_ended(*pid)));
+}
+
+#[test]
+fn a_killed_or_stopped_controller_leaves_its_jobs_frozen_and_then_nothing() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let (before, mut random) = (knobs(), Random::from_environment());
+    let home = brunt_testkit::home();
+    let mut longest = Duration::ZERO;
+    for round in 0..20 {
+        let mut controller = start(home.path());
+        let pids = running(&controller);
+        thread::sleep(Duration::from_millis(random.below(250)));
+        let stopped = round % 2 == 1;
+        controller.running.signal(if stopped { Signal::STOP } else { Signal::KILL });
+        let frozen = || is_frozen(&Linux, &controller.dirs) || controller.dirs.iter().all(|dir| !dir.exists());
+        let took = until("its jobs are frozen", frozen);
+        longest = longest.max(took);
+        // A lost heartbeat is noticed after 0.3 s; the rest is for a busy machine.
+        assert!(took < Duration::from_secs(2), "round {round}: {took:?}");
+        if stopped {
+            controller.running.signal(Signal::CONT);
+            until("its jobs run again", || !is_frozen(&Linux, &controller.dirs));
+            controller.running.signal(Signal::KILL);
+        }
+        controller.end();
+        gone(&controller, &pids);
+    }
+    println!("frozen after at most {longest:?}");
+    assert_eq!(knobs(), before);
+}
+
+#[test]
+fn a_controller_that_ends_properly_needs_no_guardian() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let home = brunt_testkit::home();
+    let mut controller = start(home.path());
+    let pids = running(&controller);
+    let (stdout, _) = told(&recover(home.path()), 0);
+    assert!(stdout.contains(&format!("in use by process {}", controller.running.pid())), "{stdout}");
+    controller.running.signal(Signal::TERM);
+    assert!(controller.end().success());
+    gone(&controller, &pids);
+}
+
+#[test]
+fn recovery_undoes_what_a_killed_controller_and_guardian_left() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let before = knobs();
+    let home = brunt_testkit::home();
+    for round in 0..3 {
+        let mut controller = start(home.path());
+        let pids = running(&controller);
+        // Ctrl-C and the like do not end a guardian.
+        [Signal::INT, Signal::TERM, Signal::HUP].iter().for_each(|one| signal(controller.guardian, *one));
+        signal(controller.guardian, Signal::KILL);
+        controller.running.signal(Signal::KILL);
+        controller.end();
+        // The jobs may have ended with the thread that started them; their groups are left.
+        assert!(controller.journal.exists(), "round {round}: nothing was left to undo");
+        let (stdout, stderr) = told(&recover(home.path()), 0);
+        assert!(stdout.contains("changes undone") && stderr.is_empty(), "{stdout}{stderr}");
+        gone(&controller, &pids);
+        let (stdout, _) = told(&recover(home.path()), 0);
+        assert!(!stdout.contains("undone"), "{stdout}");
+    }
+    assert_eq!(knobs(), before);
+}

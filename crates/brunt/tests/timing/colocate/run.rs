@@ -1,0 +1,184 @@
+//! `brunt colocate run`: jobs run to their end, and what they may use follows the service.
+
+use super::controller::{count, finish, plan, run, start, status};
+use super::scene::{BRUNT, Scene, has_ended, knobs, until};
+use brunt_colocate::audit::Record;
+use brunt_colocate::policy::Reason;
+use brunt_meter::cgroup::{Linux, is_frozen};
+use brunt_results::colocation::Summary;
+use brunt_testkit::{Signal, alone, told};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+fn can_run() -> bool {
+    Scene::new().map(Scene::end).is_some()
+}
+
+fn summary(home: &Path) -> Summary {
+    serde_json::from_slice(&fs::read(home.join("out/summary.json")).unwrap()).unwrap()
+}
+
+/// Of the audit log, without repetitions.
+fn reasons(home: &Path) -> Vec<Reason> {
+    let log = fs::read_to_string(home.join("out/audit.jsonl")).unwrap();
+    let mut reasons: Vec<Reason> =
+        log.lines().skip(1).map(|line| serde_json::from_str::<Record>(line).unwrap().decision.reason).collect();
+    reasons.dedup();
+    reasons
+}
+
+#[test]
+fn jobs_run_to_their_end_and_the_summary_adds_up() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let (before, home) = (knobs(), brunt_testkit::home());
+    let jobs = r#"
+[[job]]
+command = ["sh", "-c", "echo done 3; sleep 0.2; echo done 7"]
+progress = 'done (\d+)'
+[[job]]
+command = ["sh", "-c", "echo done 5; exit 3"]
+progress = 'done (\d+)'
+retries = 1
+"#;
+    let plan = plan(home.path(), "none", jobs);
+    (0..30).for_each(|_| count(home.path(), 100, 0));
+    let (stdout, stderr) = told(&finish(home.path(), &plan, &[]), 0);
+    assert!(stderr.contains("job 2 failed: exit 3"), "{stderr}");
+    assert!(stdout.contains("3 attempts, 1 done, 1 failed, 0 preempted"), "{stdout}");
+    let summary = summary(home.path());
+    assert_eq!((summary.jobs.attempts, summary.jobs.progress), (3, Some(17.0)));
+    assert_eq!(fs::read_to_string(home.path().join("out/jobs/1-1.out")).unwrap(), "done 3\ndone 7\n");
+    let (replayed, _) = told(
+        &Command::new(BRUNT).args(["colocate", "replay"]).arg(home.path().join("out/audit.jsonl")).output().unwrap(),
+        0,
+    );
+    assert!(replayed.contains("none"), "{replayed}");
+    assert_eq!(knobs(), before);
+}
+
+#[test]
+fn figures_begin_after_the_warm_up() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let home = brunt_testkit::home();
+    let job = "[[job]]\ncommand = [\"sh\", \"-c\", \"n=1000; while sleep 0.02; do n=$((n+1)); echo n=$n; done\"]\nprogress = 'n=(\\d+)'\n";
+    let plan = plan(home.path(), "none", job);
+    let text = fs::read_to_string(&plan).unwrap();
+    fs::write(&plan, format!("warmup = \"1s\"\n{text}")).unwrap();
+    (0..5).for_each(|_| count(home.path(), 100, 50));
+    told(&finish(home.path(), &plan, &["--time", "2500ms"]), 0);
+    let Summary { seconds, jobs, service, .. } = summary(home.path());
+    assert!((0.5..2.4).contains(&seconds), "{seconds}");
+    // At most one line each 20 ms, from about 1040 on.
+    assert!(jobs.progress.is_some_and(|lines| lines > 0.0 && lines <= 125.0), "{jobs:?}");
+    assert_eq!((service.requests, service.slow), (0, 0));
+}
+
+/// Writes a window of 1000 requests each tenth of a second, until it is dropped.
+struct Feeder {
+    /// Slow requests of the next windows.
+    slow: Arc<AtomicU64>,
+    /// The sender is there to be dropped.
+    _end: Sender<()>,
+}
+
+impl Feeder {
+    fn start(home: &Path) -> Self {
+        let (slow, home) = (Arc::new(AtomicU64::new(0)), home.to_owned());
+        let (end, ended) = channel();
+        let fed = Arc::clone(&slow);
+        thread::spawn(move || {
+            while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+                count(&home, 1000, fed.load(Relaxed));
+            }
+        });
+        Self { slow, _end: end }
+    }
+}
+
+#[test]
+fn too_many_slow_requests_freeze_the_jobs_until_the_service_is_well_again() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let home = brunt_testkit::home();
+    let job = "[[job]]\ncommand = [\"sh\", \"-c\", \"while sleep 0.01; do :; done\"]\n";
+    let plan = plan(home.path(), "graded", job);
+    let home = home.path();
+    let mut controller = start(home, &plan);
+    let is_at = |reason| status(home).is_some_and(|status| status.decision.reason == reason);
+    let feeder = Feeder::start(home);
+    until("the jobs get more", || status(home).is_some_and(|status| status.decision.allotment.cores > 0.3));
+    feeder.slow.store(200, Relaxed);
+    until("the jobs are frozen", || is_frozen(&Linux, &controller.dirs));
+    feeder.slow.store(0, Relaxed);
+    until("the jobs run again", || !is_frozen(&Linux, &controller.dirs));
+    drop(feeder);
+    until("without counts they are frozen", || is_at(Reason::Lost) && is_frozen(&Linux, &controller.dirs));
+    controller.running.signal(Signal::TERM);
+    assert!(controller.end().success());
+    let reasons = reasons(home);
+    let mut reached = reasons.iter();
+    let order = [Reason::Stale, Reason::Grow, Reason::Emergency, Reason::Cooldown, Reason::Stale, Reason::Lost];
+    assert!(order.iter().all(|next| reached.any(|reason| reason == next)), "{reasons:?}");
+    let summary = summary(home);
+    assert!(summary.allotment.emergencies >= 1 && summary.service.bad_seconds >= 1, "{summary:?}");
+    assert!(summary.allotment.frozen_seconds > 0.4 && summary.jobs.preempted == 1, "{summary:?}");
+    assert!(controller.dirs.iter().all(|dir| !dir.exists()) && !controller.journal.exists());
+    assert!(status(home).is_none());
+}
+
+#[test]
+fn a_service_that_is_started_with_the_run_ends_with_it_and_ends_it() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let home = brunt_testkit::home();
+    let text = fs::read_to_string(plan(home.path(), "none", "[[job]]\ncommand = [\"sleep\", \"60\"]\n")).unwrap();
+    let with = |command: &str| {
+        let path = home.path().join("with-command.toml");
+        let pid = format!("pid = {}", std::process::id());
+        fs::write(&path, text.replace(&pid, &format!("command = [\"sh\", \"-c\", \"{command}\"]"))).unwrap();
+        path
+    };
+    let (_, stderr) = told(&finish(home.path(), &with("echo hello; sleep 0.3; exit 4"), &[]), 1);
+    assert!(stderr.contains("the service ended (exit status: 4); its output is in"), "{stderr}");
+    assert_eq!(fs::read_to_string(home.path().join("out/service.log")).unwrap(), "hello\n");
+    let noted = home.path().join("pid");
+    let service = format!("echo $$ >{}; exec sleep 1000", noted.display());
+    let (stdout, _) = told(&finish(home.path(), &with(&service), &["--time", "1s"]), 0);
+    assert!(stdout.contains("1 attempts, 0 done, 0 failed, 1 preempted"), "{stdout}");
+    assert!(has_ended(fs::read_to_string(noted).unwrap().trim().parse().unwrap()));
+}
+
+#[test]
+fn plans_that_cannot_be_used_are_refused_in_one_line() {
+    let _alone = alone();
+    let home = brunt_testkit::home();
+    let good = fs::read_to_string(plan(home.path(), "none", "[[job]]\ncommand = [\"true\"]\n")).unwrap();
+    let path = home.path().join("bad.toml");
+    for (from, to, code, said) in [
+        ("p99<6ms", "fast", 2, "bad.toml:7: 'fast' has no < or >"),
+        ("cores = \"", "cores = \"4000,", 2, "there is no core 4000 for this process"),
+        ("[[job]]", "[[jobs]]", 2, "unknown field `jobs`"),
+    ] {
+        fs::write(&path, good.replacen(from, to, 1)).unwrap();
+        let (_, stderr) = told(&run(home.path(), &path, &[]).output().unwrap(), code);
+        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{stderr}");
+    }
+    let (_, stderr) = told(&run(home.path(), Path::new("no-such.toml"), &[]).output().unwrap(), 2);
+    assert!(stderr.contains("no-such.toml: No such file"), "{stderr}");
+}

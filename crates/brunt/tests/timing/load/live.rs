@@ -1,0 +1,194 @@
+//! `brunt watch`, `brunt load --live` and SIGUSR1, as typed: in pipes, and on a screen of 80x24 in tmux.
+
+use super::screen::Screen;
+use crate::shared::target::{Run, Target, load, pass};
+use brunt_testkit::{Signal, alone, assert_code, text, told, until};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+fn watch(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.arg("watch").arg(directory).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn a_finished_load_in_a_pipe_is_its_last_second_and_its_page() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), brunt_testkit::home());
+    let mut command = load(&target.url(), "-R 2k -d 2s --warmup 300ms -c 4 --quiet --out");
+    assert_code(&command.arg(home.path()).output().unwrap(), &[0, 1, 3]);
+    let output = watch(home.path()).output().unwrap();
+    let (page, _) = told(&output, 0);
+    let lines: Vec<&str> = page.lines().collect();
+    assert!(lines[0].contains("requests/s  p50") && lines[0].contains("4 connections"), "{page}");
+    let rate: f64 = lines[0].split("  ").find_map(|part| part.strip_suffix(" requests/s")?.parse().ok()).unwrap();
+    assert!((1300.0..3000.0).contains(&rate), "{page}");
+    assert_eq!(lines[1], format!("{}, 4 connections, open loop 2000/s", target.url()));
+    assert!(lines[2].starts_with("ended after 0:02") && page.contains("\n  verdict: "), "{page}");
+    // The same without a result: the load was killed.
+    fs::remove_file(home.path().join("result.json")).unwrap();
+    let output = watch(home.path()).output().unwrap();
+    let (page, error) = told(&output, 1);
+    assert!(page.contains("verdict so far: ") && error.contains("ended without a result"), "{}", text(&output));
+}
+
+#[test]
+fn a_running_load_in_a_pipe_is_a_line_a_second_until_it_ends_or_is_killed() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), brunt_testkit::home());
+    for is_killed in [false, true] {
+        // The directory does not exist yet.
+        let out = home.path().join(is_killed.to_string());
+        let watching = Run::start(watch(&out));
+        let mut command = load(&target.url(), "-R 1k -d 4s --warmup 1s -c 2 --quiet --out");
+        command.arg(&out);
+        let running = Run::start(command);
+        if is_killed {
+            pass(Duration::from_millis(3500), "some seconds are written");
+            running.signal(Signal::KILL);
+        }
+        drop(running.end());
+        let output = watching.end();
+        let (page, _) = told(&output, if is_killed { 1 } else { 0 });
+        let seconds = page.lines().filter(|line| line.contains("/5 s ")).count();
+        assert!((2..=6).contains(&seconds), "{page}");
+        assert!(page.contains("1/5 s  warm-up") && page.contains("verdict so far: ") == is_killed, "{page}");
+    }
+}
+
+#[test]
+fn directories_without_a_load_are_usage_errors() {
+    let _alone = alone();
+    let home = brunt_testkit::home();
+    let file = home.path().join("file");
+    fs::write(&file, "").unwrap();
+    for (directory, words) in
+        [(home.path().join("missing"), "No such file"), (home.path().to_owned(), "holds no load"), (file, "is a file")]
+    {
+        let output = watch(&directory).output().unwrap();
+        let (_, error) = told(&output, 2);
+        assert!(error.contains(words) && error.contains("brunt load --out") && error.lines().count() == 1, "{error}");
+    }
+}
+
+#[test]
+fn sigusr1_prints_the_page_so_far_and_the_load_goes_on() {
+    let _alone = alone();
+    let mut target = Target::start();
+    let run = Run::start(load(&target.url(), "-R 1k -d 4s --warmup 500ms -c 4 --quiet --allow-untrusted"));
+    target.until_asked();
+    pass(Duration::from_millis(2700), "a second of the window is over");
+    run.signal(Signal::USR1);
+    let output = run.end();
+    let (page, so_far) = told(&output, 0);
+    assert!(so_far.starts_with(&format!("{}, 4 connections, open loop 1000/s\n", target.url())), "{so_far}");
+    for words in
+        [" of 0:05 left\n", "  response    p50 ", "  server      CPU ", "  errors      none\n", "  verdict so far: "]
+    {
+        assert!(so_far.contains(words), "{words}: {so_far}");
+    }
+    assert!(page.contains("measured 4.00 s") && !page.contains("INTERRUPTED"), "{page}");
+}
+
+#[test]
+fn without_a_terminal_live_has_lines() {
+    let _alone = alone();
+    let target = Target::start();
+    let output = load(&target.url(), "--live -n 2k -c 2 --warmup 100ms --allow-untrusted").output().unwrap();
+    let (_, progress) = told(&output, 0);
+    assert!(progress.starts_with("127.0.0.1:") && !progress.contains('\u{1b}'), "{progress}");
+}
+
+#[test]
+fn the_live_view_ends_with_q_and_leaves_the_result_on_the_screen() {
+    let _alone = alone();
+    let target = Target::start();
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let command = format!("{brunt} load {} --live -R 1k -d 60s --warmup 1s -c 4 --allow-untrusted", target.url());
+    let Some(screen) = Screen::start(&command) else { return };
+    let seen = screen.until(&["verdict so far: ", "response time: . p50", " of 1:01 left", "q stop the load"]);
+    assert!(seen.lines().count() <= 24, "{seen}");
+    screen.keys("?");
+    screen.until(&["keep this screen; printed when the view closes"]);
+    screen.keys("x");
+    screen.keys("s");
+    screen.until(&["1 kept"]);
+    screen.keys("q");
+    let seen = screen.until(&["EXIT 0 icanon"]);
+    assert!(seen.contains("INTERRUPTED") && seen.contains("  verdict     "), "{seen}");
+    assert!(seen.contains("q stop the load, keep its results   s keep this screen"), "the kept screen: {seen}");
+}
+
+#[test]
+fn the_terminal_is_restored_by_errors_and_signals() {
+    let _alone = alone();
+    let mut target = Target::start();
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let home = brunt_testkit::home();
+    let variables = format!("TMPDIR={}", home.path().display());
+    let command = format!("{variables} {brunt} load {} --live -d 60s -T 30s -c 2", target.url());
+    // Whether the second signal came before the load ended by the first.
+    let mut is_killed = || {
+        let screen = Screen::start(&command)?;
+        target.until_asked();
+        screen.until(&["response time: . p50"]);
+        target.signal(Signal::STOP);
+        // The first stops, which waits for replies; the second ends the process.
+        screen.keys("C-c");
+        screen.until(&["stopping"]);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+        screen.keys("C-c");
+        let seen = screen.until(&["EXIT ", " icanon"]);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "the temporary directory is left");
+        target.signal(Signal::CONT);
+        Some(seen.contains("EXIT 130 icanon"))
+    };
+    assert!((0..5).any(|_| is_killed() != Some(false)), "the load always ends by the first signal");
+
+    let refused = format!("{brunt} load tcp://127.0.0.1:1 --live");
+    let Some(screen) = Screen::start(&refused) else { return };
+    let seen = screen.until(&["EXIT 1 icanon"]);
+    assert!(seen.contains("error: "), "{seen}");
+}
+
+#[test]
+fn a_load_elsewhere_is_watched_until_it_has_ended_and_colours_can_be_left_out() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), brunt_testkit::home());
+    let directory = home.path().display();
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let mut command = load(&target.url(), "-d 3s --warmup 500ms -c 4 --quiet --out");
+    command.arg(home.path());
+    let running = Run::start(command);
+    for (variables, has_colours) in [("", true), ("NO_COLOR=1", false)] {
+        let Some(screen) = Screen::start(&format!("{variables} {brunt} watch {directory}")) else { return };
+        screen.until(&["ended after 0:04", "verdict: ", "q quit"]);
+        let colours = screen.tmux(&["capture-pane", "-p", "-e"]);
+        assert_eq!(colours.contains("\u{1b}[38;5;"), has_colours, "{colours:?}");
+        screen.keys("q");
+        let seen = screen.until(&["EXIT 0 icanon"]);
+        assert!(seen.contains("closed loop") && !seen.contains("q quit"), "{seen}");
+    }
+    drop(running.end());
+}
+
+#[test]
+fn a_view_ends_with_its_terminal() {
+    let _alone = alone();
+    let (target, home) = (Target::start(), brunt_testkit::home());
+    let (directory, noted) = (home.path().join("load"), home.path().join("pid"));
+    let output =
+        load(&target.url(), "-n 100 -c 2 --warmup 0s --quiet --allow-untrusted --out").arg(&directory).output();
+    assert_code(&output.unwrap(), &[0]);
+    let brunt = env!("CARGO_BIN_EXE_brunt");
+    let watch = format!("sh -c 'echo $$ > {}; exec {brunt} watch {}'", noted.display(), directory.display());
+    let Some(screen) = Screen::start(&watch) else { return };
+    screen.until(&["q quit"]);
+    let process = format!("/proc/{}", fs::read_to_string(noted).unwrap().trim());
+    assert!(fs::exists(&process).unwrap());
+    drop(screen);
+    until("it ends without a terminal", || !fs::exists(&process).unwrap());
+}

@@ -1,0 +1,30 @@
+//! Tests that judge measured times, CPU time or memory, or that look at all processes of the machine. Each holds `alone()`, so
+//! that they run one at a time; cargo runs no other test program meanwhile.
+
+mod ci;
+mod colocate;
+mod dose;
+mod example;
+mod exports;
+mod find;
+mod load;
+mod load_step;
+mod many;
+mod serve;
+mod truth;
+
+#[path = "../shared"]
+#[allow(dead_code, reason = "each test program uses a part of it")]
+mod shared {
+    pub mod band;
+    pub mod client;
+    pub mod consumers;
+    pub mod find;
+    pub mod proxy;
+    pub mod recorder;
+    pub mod repository;
+    pub mod runner;
+    pub mod server;
+    pub mod target;
+    pub mod web_load;
+}

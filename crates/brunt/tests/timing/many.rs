@@ -1,0 +1,93 @@
+//! Several processes as one server or load: how they share connections and cores.
+
+use crate::shared::band::{Load, brunt, children, json, number};
+use crate::shared::server::{Server, cores, free_port, with_descriptors};
+use brunt_testkit::{Role, Signal, alone, text, until};
+use std::process::Command;
+use std::time::Duration;
+
+#[test]
+fn connections_fill_one_process_after_the_other() {
+    let _alone = alone();
+    if !with_descriptors(13_000, Role("many::connections_fill_one_process_after_the_other")) {
+        return;
+    }
+    let core = cores(1)[0];
+    let mut command = Command::new("sh");
+    // For 13,333 connections each.
+    let flags = format!("--listen 127.0.0.1:{} --connections 40k --cores {core}", free_port());
+    let limited = format!("ulimit -n 16000 && exec {} serve echo {flags}", env!("CARGO_BIN_EXE_brunt"));
+    command.args(["-c", &limited]);
+    let server = Server::start(command);
+    let serving = children(server.pid());
+    assert_eq!(serving.len(), 3, "{}", server.backend);
+    let files = || -> Vec<u64> {
+        serving.iter().map(|pid| std::fs::metadata(format!("/proc/{pid}/fd")).unwrap().len()).collect()
+    };
+    let mut before = files();
+    // A worker reads its memory map once it has reported.
+    until("the server has settled", || {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = files();
+        std::mem::replace(&mut before, now.clone()) == now
+    });
+    if before[0] == 0 {
+        return println!("this kernel tells no number of open files: connections are distributed by hash");
+    }
+    let used = || files().iter().zip(&before).filter(|(now, before)| now > before).count();
+    let connect = || std::net::TcpStream::connect(server.address()).unwrap();
+    let mut open: Vec<_> = (0..9_000).map(|_| connect()).collect();
+    let sum = || files().iter().sum::<u64>() - before.iter().sum::<u64>();
+    until("the server has accepted all connections", || sum() == 9_000);
+    assert_eq!(used(), 1, "{:?}", files());
+    // The server looks how full its processes are every 50 ms at least, and the first has room for 13,333.
+    while used() == 1 && open.len() < 13_000 {
+        open.push(connect());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(used(), 2, "{} connections: {:?}", open.len(), files());
+}
+
+#[test]
+fn processes_share_the_named_cores_and_exclusively_bind_the_address() {
+    let _alone = alone();
+    let core = cores(1)[0];
+    let port = free_port();
+    let listen = format!("serve echo --listen 127.0.0.1:{port} --cores {core}");
+    let server = Server::start(brunt(&format!("{listen} --connections 300")));
+    for flags in ["", " --connections 300"] {
+        let second = brunt(&format!("{listen}{flags}")).output().unwrap();
+        assert_eq!(second.status.code(), Some(1), "{}", text(&second));
+        assert!(String::from_utf8_lossy(&second.stderr).contains("another process has it"), "{}", text(&second));
+    }
+    let flags = "-c 300 -d 1s --warmup 200ms -T 30s --json - --quiet --allow-untrusted";
+    let output = Load::start(&format!("tcp://{} {flags} --cores {core}", server.address())).end();
+    let result = json(&output);
+    // One core, so one sum over all its threads, and many threads on each side that waited for each other.
+    assert_eq!(result["generator"]["cores"], serde_json::json!([core]));
+    assert_eq!(result["generator"]["thread_cpu_percent"].as_array().unwrap().len(), 1);
+    assert!(result["generator"]["run_queue_wait_percent"].is_null(), "{}", result["generator"]);
+    assert_eq!(result["server"]["cores"], serde_json::json!([core]));
+    assert!(number(&result, "requests.completed") > 300.0, "{}", text(&output));
+}
+
+#[test]
+fn processes_share_connections_that_change() {
+    let _alone = alone();
+    let server =
+        Server::start(brunt(&format!("serve echo --listen 127.0.0.1:{} --connections 400 --grace 10s", free_port())));
+    let flags =
+        "--stages c=7@500ms,c=7:300@2s,c=300@500ms,c=40@1s --warmup 300ms -T 30s --json - --quiet --allow-untrusted";
+    let output = Load::start(&format!("tcp://{} {flags}", server.address())).end();
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!((number(&result, "connections.opened"), number(&result, "connections.peak")), (300.0, 300.0));
+    assert!(result["errors"].as_object().unwrap().values().all(|count| count == 0), "{}", result["errors"]);
+    let steps = result["steps"].as_array().unwrap();
+    let connections: Vec<f64> = steps.iter().map(|step| step["connections"].as_f64().unwrap()).collect();
+    assert_eq!((connections.len(), connections[0], connections[11], connections[12]), (13, 7.0, 300.0, 40.0));
+    assert!(steps.iter().all(|step| step["completed"].as_u64() > Some(0)), "{steps:#?}");
+    server.signal(Signal::TERM);
+    let (_, _, said) = server.end();
+    assert!(said.contains("stopped; 300 connections served, 0 failed"), "{said}");
+}

@@ -1,0 +1,7 @@
+//! `brunt serve`: CPU time and memory.
+
+mod crowds;
+mod exhaustion;
+mod gone;
+mod memory;
+mod work;

@@ -1,0 +1,3 @@
+//! Tests that others may run beside.
+
+mod jobs;

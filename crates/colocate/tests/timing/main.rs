@@ -1,0 +1,3 @@
+//! Tests that measure the machine, one at a time.
+
+mod signals;

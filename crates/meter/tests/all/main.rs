@@ -1,0 +1,7 @@
+//! What the meters read, as far as tests beside do not change it.
+
+mod counters;
+mod listener;
+#[path = "../shared/mod.rs"]
+mod shared;
+mod tree;

@@ -1,0 +1,27 @@
+//! What the tests of all crates share: processes that end with their test, ports, temporary homes, waiting for a state.
+//!
+//! A dependency of tests only; it knows no other crate of this workspace, so that every crate can use it.
+//!
+//! Time decides nothing here: a state is waited for by looking again and again, and [`LIMIT`] is the point at which a test
+//! counts as hung, far from what any machine needs.
+
+mod alone;
+mod home;
+mod http;
+mod ports;
+mod process;
+mod random;
+mod role;
+mod text;
+mod wait;
+
+pub use alone::alone;
+pub use home::{Home, home};
+pub use http::{Reply, exchange, get, read_head};
+pub use ports::{free_port, listener};
+pub use process::{Running, is_running, signal};
+pub use random::Random;
+pub use role::{Role, role};
+pub use rustix::process::Signal;
+pub use text::{assert_code, text, told};
+pub use wait::{LIMIT, until, until_some};
