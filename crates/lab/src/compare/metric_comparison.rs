@@ -1,8 +1,8 @@
 //! Comparison of one figure: effect, interval, p values, conclusion.
 
+use brunt_results::RunResult;
 use brunt_statistics::ratio::{Effect, holm, paired, ratio};
 use brunt_statistics::{CONFIDENCE, median, percentile_median, permutation, supported};
-use brunt_results::RunResult;
 use serde::Serialize;
 
 /// Default margin: smaller differences do not matter.

@@ -1,8 +1,8 @@
 //! One figure of a cell over its repeats.
 
 use super::trials::Group;
-use brunt_statistics::{CONFIDENCE, median_interval, spread};
 use brunt_results::RunResult;
+use brunt_statistics::{CONFIDENCE, median_interval, spread};
 
 pub(super) struct Estimate {
     pub median: f64,

@@ -3,8 +3,8 @@
 
 use super::estimate;
 use super::trials::{Group, Trial, Trials};
-use brunt_statistics::median;
 use brunt_results::RunResult;
+use brunt_statistics::median;
 use serde_json::{Map, Value, json};
 
 /// `None` if no trial has that figure.

@@ -3,9 +3,9 @@
 use crate::plan::colocation::Objective;
 use crate::plan::policy::{ALONE, NONE, shown};
 use crate::run_directory::{Colocated, Seconds, TrialOutcome};
-use brunt_statistics::{CONFIDENCE, Interval, median_interval, percentile_median, spread, supported};
 use brunt_results::RunResult;
 use brunt_results::colocation::Summary;
+use brunt_statistics::{CONFIDENCE, Interval, median_interval, percentile_median, spread, supported};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Colocation {

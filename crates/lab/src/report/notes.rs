@@ -6,8 +6,8 @@ use super::{Figures, Report, Row, alarms, answers};
 use crate::format::{self, date, plural};
 use crate::run_directory::Experiment;
 use crate::schedule::skipped_lines;
-use brunt_statistics::{CONFIDENCE, permutation};
 use brunt_results::{env::Env, verdict::Kind};
+use brunt_statistics::{CONFIDENCE, permutation};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn common(report: &Report) -> String {

@@ -2,9 +2,9 @@
 
 use super::Row;
 use crate::run_directory::RunDirectory;
+use brunt_results::hlog;
 use brunt_statistics::batch_means::{Batch, ranks, share};
 use brunt_statistics::{CONFIDENCE, Interval, median_interval, spread};
-use brunt_results::hlog;
 use std::fs;
 
 const QUANTILE: f64 = 0.99;

@@ -3,10 +3,10 @@
 
 use super::charts::{KNEE_FACTOR, KneePoint, Mark};
 use crate::format;
-use brunt_statistics::median;
 use brunt_results::RunResult;
 use brunt_results::judge::RATE_TOLERANCE;
 use brunt_results::result::{Named, Step};
+use brunt_statistics::median;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {

@@ -1,7 +1,7 @@
 //! Percentiles over repeats that a plan asks for beside the usual ones.
 
-use brunt_statistics::{percentile_median, supported};
 use brunt_results::{Percentile, RunResult};
+use brunt_statistics::{percentile_median, supported};
 use std::collections::BTreeMap;
 
 /// In microseconds; `None` where too few requests support it.

@@ -8,9 +8,9 @@ use crate::format;
 use crate::group::distinct;
 use crate::run_directory::{Failure, TrialOutcome};
 use crate::schedule::Cell;
+use brunt_results::{LatencySummary, RunResult, Verdict, env::Idle, verdict::Kind};
 use brunt_statistics::median_interval;
 use brunt_statistics::{CONFIDENCE, Interval, Spread, median, outliers, percentile_median, spread, supported};
-use brunt_results::{LatencySummary, RunResult, Verdict, env::Idle, verdict::Kind};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone)]

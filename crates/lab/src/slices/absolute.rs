@@ -4,11 +4,11 @@
 //! chance. So the figures are those of the machine's better moments, equally for all targets.
 
 use super::Slice;
-use brunt_statistics::median;
 use brunt_results::LatencySummary;
 use brunt_results::hlog::decode;
 use brunt_results::latency::new_histogram;
 use brunt_results::result::{Bytes, Generator, Latency, Load, Requests, Responses, RunResult, Server};
+use brunt_statistics::median;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 

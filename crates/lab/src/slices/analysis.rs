@@ -24,9 +24,9 @@ pub use sentence::sentence;
 
 use super::comparison::{Figure, LoadComparison, Ratio};
 use super::record::Slice;
-use brunt_statistics::ratio::benjamini_hochberg;
 use alarms::Strictness;
 use between::Between;
+use brunt_statistics::ratio::benjamini_hochberg;
 use differences::{Readings, Series};
 use rounds::Rounds;
 use within::Within;

@@ -4,8 +4,8 @@ use super::analysis::{Progress, RunningRatio, sentence};
 use super::comparison::{Alarm, Figure, LoadComparison, Ratio, TargetComparison};
 use super::record::Slice;
 use crate::format::{self, ABSENT, plural, time};
-use brunt_statistics::median;
 use brunt_results::env::Idle;
+use brunt_statistics::median;
 use std::fmt::Write;
 
 const HEADER: [&str; 6] = ["", "rate", "CPU a request", "p50", "p99", "verdict"];

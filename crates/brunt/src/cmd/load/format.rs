@@ -1,7 +1,7 @@
 //! Number formatting for people: fitting unit, three significant digits, `-` for absent figures.
 
-use brunt_statistics::supports_quantile;
 use brunt_results::{LatencySummary, latency::share_beyond};
+use brunt_statistics::supports_quantile;
 
 pub(super) fn time(us: f64) -> String {
     scaled(us * 1e3, 1e3, [" ns", " us", " ms", " s"])

@@ -9,8 +9,8 @@ use crate::format;
 use crate::group::grouped;
 use crate::report::tables::columns::shown;
 use crate::report::{Figures, Row};
-use brunt_statistics::Spread;
 use brunt_results::judge::RATE_TOLERANCE;
+use brunt_statistics::Spread;
 
 #[derive(Debug, Clone)]
 pub struct ChartSelection<'a> {

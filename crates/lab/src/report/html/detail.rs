@@ -4,8 +4,8 @@
 use super::heat::{Heat, HeatMap};
 use crate::format::significant;
 use crate::{report::Row, run_directory::RunDirectory};
-use brunt_statistics::supports_quantile;
 use brunt_results::{hlog, latency::new_histogram};
+use brunt_statistics::supports_quantile;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{BufRead, BufReader};

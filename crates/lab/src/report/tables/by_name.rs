@@ -4,8 +4,8 @@ use super::RenderedTable;
 use super::columns::Column;
 use crate::format::{self, time};
 use crate::report::Report;
-use brunt_statistics::supported;
 use brunt_results::result::{Named, PartFigures};
+use brunt_statistics::supported;
 
 /// Figures by name of each row that has them.
 pub fn by_name(report: &Report) -> impl Iterator<Item = RenderedTable> {

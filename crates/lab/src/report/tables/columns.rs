@@ -6,8 +6,8 @@ use crate::report::colocation::Colocation;
 use crate::report::compared::{self, Compared};
 use crate::report::{Figures, Row};
 use crate::slices::Figure;
-use brunt_statistics::Spread;
 use brunt_results::Percentile;
+use brunt_statistics::Spread;
 use std::{borrow::Borrow, collections::BTreeSet};
 
 pub struct Column {

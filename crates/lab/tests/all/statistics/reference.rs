@@ -1,9 +1,9 @@
 //! The statistics against SciPy's results, which `tests/reference/generate.py` writes.
 
+use brunt_results::drift::trend;
 use brunt_statistics::outliers;
 use brunt_statistics::ratio::{paired, ratio};
 use brunt_statistics::{permutation, student};
-use brunt_results::drift::trend;
 use serde_json::Value;
 
 fn cases(name: &str) -> Vec<Value> {
