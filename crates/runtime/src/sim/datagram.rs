@@ -2,6 +2,7 @@
 
 use super::clock::nanos;
 use super::machine::{Event, State};
+use super::random::sum;
 use super::socket::{self, Name, destination, source};
 use crate::slab::Key;
 use std::net::SocketAddr;
@@ -35,7 +36,7 @@ impl State {
         let ip = if local.ip().is_unspecified() { source(to).ip() } else { local.ip() };
         let from = SocketAddr::new(ip, local.port());
         self.trace.note(at, "datagram", number, bytes.len() as i64);
-        self.trace.note_bytes(bytes);
+        self.trace.note_sum(sum(bytes));
         let (faults, link) = (self.settings.faults, self.links[0].1.to_server);
         let copies = if self.random.happens(faults.duplicated) { 2 } else { 1 };
         for _ in 0..copies {

@@ -32,3 +32,17 @@ pub(crate) fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
+
+/// A sum of bytes, by which memory is compared with itself and one run with another. Long memory is sampled: each of its words
+/// would cost as much as a request.
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
+    let add = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let step = (words.len() / 64).max(1);
+    let (mut sum, mut nth) = (bytes.len() as u64, 0);
+    while let Some(word) = words.get(nth) {
+        sum = add(sum, u64::from_le_bytes(*word));
+        nth += step;
+    }
+    mix(rest.iter().fold(sum, |sum, byte| add(sum, (*byte).into())))
+}

@@ -8,7 +8,7 @@
 
 use super::completion::*;
 use super::machine::State;
-use super::{clock::Clock, clock::nanos, random::mix};
+use super::{clock::Clock, clock::nanos};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
 use crate::{driver::user_data::OpKind, slab::Key};
 use io_uring::cqueue;
@@ -18,6 +18,7 @@ use std::{mem::MaybeUninit, net::SocketAddr, ptr::NonNull, slice};
 
 /// Fills a buffer while the kernel has it, to detect writes.
 static POISON: [u8; LARGE_SIZE] = [0xd5; LARGE_SIZE];
+static ZEROES: [u8; LARGE_SIZE] = [0; LARGE_SIZE];
 /// Bytes of a buffer that are checked unless whole buffers are.
 const CHECKED: usize = 64;
 
@@ -60,6 +61,27 @@ pub(super) struct RealPoll {
     pub key: Key,
 }
 
+/// A buffer as the kernel sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Hold {
+    /// Never lent.
+    #[default]
+    New,
+    /// Lent for the first time: zeroes, not touched, as memory of this process it takes no page.
+    Zero,
+    /// Lent, and filled with [`POISON`].
+    Poisoned,
+    /// The runtime has it.
+    Returned,
+}
+
+impl Hold {
+    /// Returns whether it was lent.
+    fn give_back(&mut self) -> bool {
+        matches!(std::mem::replace(self, Self::Returned), Self::Zero | Self::Poisoned)
+    }
+}
+
 /// What a worker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
@@ -76,7 +98,7 @@ pub(super) struct RingState {
     sockets: [Vec<Key>; 3],
     completions: VecDeque<Completion>,
     lent: [VecDeque<(u16, NonNull<u8>)>; 2],
-    held: Vec<bool>,
+    held: Vec<Hold>,
     /// Memory of sends in flight: key, address, length.
     sends: Vec<(Key, usize, usize)>,
     pub in_flight: u32,
@@ -160,12 +182,6 @@ fn checked(large: bool, whole: bool) -> usize {
     if whole { size } else { CHECKED }
 }
 
-/// A sum of memory that must not change. Long memory is sampled.
-pub(super) fn sum(bytes: &[u8]) -> u64 {
-    let step = (bytes.len() / 64).max(1);
-    bytes.iter().step_by(step).fold(bytes.len() as u64, |sum, byte| mix(sum ^ u64::from(*byte)))
-}
-
 impl State {
     /// # Safety
     /// See `Uring::provide`.
@@ -173,16 +189,20 @@ impl State {
         let whole = self.settings.check_whole_buffers;
         let state = &mut self.rings[ring];
         if usize::from(buffer) >= state.held.len() {
-            state.held.resize(usize::from(buffer) + 1, false);
+            state.held.resize(usize::from(buffer) + 1, Hold::New);
         }
-        let twice = std::mem::replace(&mut state.held[usize::from(buffer)], true);
+        let hold = &mut state.held[usize::from(buffer)];
+        let (twice, new) = (matches!(hold, Hold::Zero | Hold::Poisoned), *hold == Hold::New);
+        *hold = if new { Hold::Zero } else { Hold::Poisoned };
         let group = &mut state.lent[usize::from(large)];
         let full = group.len() >= usize::from(if large { LARGE_RING } else { RING });
         group.push_back((buffer, start));
         let (from, to) = (start.as_ptr() as usize, start.as_ptr() as usize + BUFFER_SIZE);
         let in_use = state.sends.len() <= 64 && state.sends.iter().any(|(_, at, len)| from < at + len && *at < to);
-        // SAFETY: the caller lends a buffer of that size.
-        unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
+        if !new {
+            // SAFETY: the caller lends a buffer of that size.
+            unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
+        }
         for (wrong, what) in [
             (twice, "was provided twice"),
             (full, "is one more than the ring holds"),
@@ -195,10 +215,11 @@ impl State {
     }
 
     /// A lent buffer must be as it was when it was lent.
-    pub fn check_poison(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
+    pub fn check_poison(&mut self, ring: usize, buffer: u16, start: NonNull<u8>, large: bool) {
         let len = checked(large, self.settings.check_whole_buffers);
+        let expected = if self.rings[ring].held[usize::from(buffer)] == Hold::Zero { &ZEROES } else { &POISON };
         // SAFETY: the runtime has lent this buffer, of at least that size, to the kernel.
-        if unsafe { slice::from_raw_parts(start.as_ptr(), len) } != &POISON[..len] {
+        if unsafe { slice::from_raw_parts(start.as_ptr(), len) } != &expected[..len] {
             self.report(format!("buffer {buffer} was written to while the kernel had it"));
         }
     }
@@ -364,7 +385,7 @@ impl State {
         );
         let state = &mut self.rings[ring];
         if let Some(buffer) = cqueue::buffer_select(completion.flags)
-            && !state.held.get_mut(usize::from(buffer)).is_some_and(std::mem::take)
+            && !state.held.get_mut(usize::from(buffer)).is_some_and(Hold::give_back)
         {
             self.report(format!("buffer {buffer} is returned and was not provided"));
         } else if kind == OpKind::Send as u32 {

@@ -11,7 +11,8 @@ use super::clock::nanos;
 use super::completion::{F_MORE, F_SOCK_NONEMPTY, buffer_flags};
 use super::machine::{Event, State};
 use super::pipe::End;
-use super::ring::{Request, What, part, sum};
+use super::random::sum;
+use super::ring::{Request, What, part};
 use super::settings::Direction;
 use super::socket::{self, Socket};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
@@ -123,7 +124,7 @@ impl State {
                 return of.read_end().map(|errno| -errno);
             }
             let Some((buffer, start)) = self.rings[ring].take_buffer(large) else { return Some(-libc::ENOBUFS) };
-            self.check_poison(buffer, start, large);
+            self.check_poison(ring, buffer, start, large);
             let mut len = unread.min(if large { LARGE_SIZE } else { BUFFER_SIZE });
             if self.random.happens(self.settings.faults.short_read) {
                 len = 1 + self.random.below(len as u64) as usize;
@@ -180,7 +181,7 @@ impl State {
         }
         to.inbound.push(&bytes[..count]);
         self.trace.note(at, "send", number, count as i64);
-        self.trace.note_bytes(&bytes[..count]);
+        self.trace.note_sum(before);
         self.pump(peer, at);
         if short || done + count == len {
             return Some((done + count) as i32);

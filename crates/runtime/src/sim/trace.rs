@@ -49,16 +49,8 @@ impl Trace {
         self.entries.push_back(Entry { at, what, who, value });
     }
 
-    /// Adds bytes to the digest.
-    pub fn note_bytes(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        let mut sum = bytes.len() as u64;
-        for word in words {
-            sum = (sum.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-        for byte in rest {
-            sum = (sum.rotate_left(5) ^ u64::from(*byte)).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
+    /// Adds a sum of bytes to the digest.
+    pub fn note_sum(&mut self, sum: u64) {
         self.digest = mix(self.digest ^ sum);
     }
 

@@ -2,7 +2,8 @@
 
 use super::clock::nanos;
 use super::machine::Machine;
-use super::ring::{RealPoll, RingState, What, sum};
+use super::random::sum;
+use super::ring::{RealPoll, RingState, What};
 use crate::driver::uring::RingFeature;
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use io_uring::cqueue;
