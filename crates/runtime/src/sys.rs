@@ -4,7 +4,9 @@
 use rustix::net::RecvFlags;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::net::{self, Shutdown, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+#[cfg(any(test, feature = "sim"))]
+use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{io, path::Path};
 
 /// Returns the answer of the active world, if there is one.

@@ -54,7 +54,7 @@ pub(crate) fn local_addr(fd: RawFd) -> Answer<SockAddr> {
     call(|state, _| {
         let socket = state.by_descriptor(fd).ok_or_else(unsupported)?;
         let of = state.sockets.get(socket).ok_or_else(unsupported)?;
-        let any = || if of.is_unix { Name::UNNAMED } else { Name::Inet(([0, 0, 0, 0], 0).into()) };
+        let any = || if of.is_unix { Name::unnamed() } else { Name::Inet(([0, 0, 0, 0], 0).into()) };
         of.local.clone().unwrap_or_else(any).address()
     })
 }

@@ -116,7 +116,7 @@ impl State {
             state: socket::State::Connected,
             is_unix: of.is_unix,
             local: of.remote.clone(),
-            remote: of.local.clone().or(of.is_unix.then_some(Name::UNNAMED)),
+            remote: of.local.clone().or(of.is_unix.then(Name::unnamed)),
             peer: client,
             link: of.link,
             inbound: far,
@@ -233,7 +233,7 @@ impl State {
     pub fn pair(&mut self, one: RawFd, other: RawFd, at: u64) {
         let client = self.socket_of(one, true, at);
         if let Some(of) = self.sockets.get(client) {
-            (of.state, of.remote) = (socket::State::Connected, Some(Name::UNNAMED));
+            (of.state, of.remote) = (socket::State::Connected, Some(Name::unnamed()));
         }
         let server = self.join(client);
         self.describe(other, server, at);

@@ -178,7 +178,8 @@ impl Drive<'_> {
     fn poll_real(&self) -> bool {
         let now = self.machine.clock.elapsed();
         let mut state = self.machine.state.borrow_mut();
-        self.rings.iter().fold(false, |any, ring| state.poll_real(*ring, now) || any)
+        let ready = self.rings.iter().filter(|ring| state.poll_real(**ring, now)).count();
+        ready > 0
     }
 
     fn deadlock(&self) -> Stopped {

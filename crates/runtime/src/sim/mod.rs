@@ -27,6 +27,7 @@ mod connection;
 mod datagram;
 mod drive;
 mod happen;
+mod lent;
 mod machine;
 mod pipe;
 mod random;

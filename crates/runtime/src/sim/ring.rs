@@ -1,26 +1,18 @@
-//! The rings of a world: requests in, completions out, and the account of the memory lent to the kernel.
+//! The rings of a world: requests in, completions out.
 //!
 //! Invariants:
 //! - A request acts when the kernel would run it: as it is submitted, or in the worker's next call after an event made it
 //!   ready. Until then data piles up in the socket.
 //! - Each request posts one last completion, also when it is cancelled.
-//! - Lent memory is read and written only between a request and its last completion, and found as it was left.
 
 use super::completion::*;
 use super::machine::State;
-use super::{clock::Clock, clock::nanos};
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
+use super::{clock::Clock, clock::nanos, lent::Lent};
 use crate::{driver::user_data::OpKind, slab::Key};
 use io_uring::cqueue;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::{mem::MaybeUninit, net::SocketAddr, ptr::NonNull, slice};
-
-/// Fills a buffer while the kernel has it, to detect writes.
-static POISON: [u8; LARGE_SIZE] = [0xd5; LARGE_SIZE];
-static ZEROES: [u8; LARGE_SIZE] = [0; LARGE_SIZE];
-/// Bytes of a buffer that are checked unless whole buffers are.
-const CHECKED: usize = 64;
 
 pub(super) enum What {
     Receive {
@@ -61,27 +53,6 @@ pub(super) struct RealPoll {
     pub key: Key,
 }
 
-/// A buffer as the kernel sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Hold {
-    /// Never lent.
-    #[default]
-    New,
-    /// Lent for the first time: zeroes, not touched, as memory of this process it takes no page.
-    Zero,
-    /// Lent, and filled with [`POISON`].
-    Poisoned,
-    /// The runtime has it.
-    Returned,
-}
-
-impl Hold {
-    /// Returns whether it was lent.
-    fn give_back(&mut self) -> bool {
-        matches!(std::mem::replace(self, Self::Returned), Self::Zero | Self::Poisoned)
-    }
-}
-
 /// What a worker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
@@ -97,10 +68,7 @@ pub(super) struct RingState {
     ready: VecDeque<Key>,
     sockets: [Vec<Key>; 3],
     completions: VecDeque<Completion>,
-    lent: [VecDeque<(u16, NonNull<u8>)>; 2],
-    held: Vec<Hold>,
-    /// Memory of sends in flight: key, address, length.
-    sends: Vec<(Key, usize, usize)>,
+    pub lent: Lent,
     pub in_flight: u32,
     /// Requests taken since the worker's last turn, for its counters.
     pub submitted: u64,
@@ -119,9 +87,7 @@ impl RingState {
             ready: VecDeque::new(),
             sockets: Default::default(),
             completions: VecDeque::new(),
-            lent: Default::default(),
-            held: Vec::new(),
-            sends: Vec::new(),
+            lent: Lent::default(),
             in_flight: 0,
             submitted: 0,
             real: Vec::new(),
@@ -170,60 +136,9 @@ impl RingState {
     pub fn push_cancel(&mut self, kind: OpKind, key: Key) {
         self.queue.push_back(Entry::Cancel(kind, key));
     }
-
-    /// The next buffer of a group.
-    pub fn take_buffer(&mut self, large: bool) -> Option<(u16, NonNull<u8>)> {
-        self.lent[usize::from(large)].pop_front()
-    }
-}
-
-fn checked(large: bool, whole: bool) -> usize {
-    let size = if large { LARGE_SIZE } else { BUFFER_SIZE };
-    if whole { size } else { CHECKED }
 }
 
 impl State {
-    /// # Safety
-    /// See `Uring::provide`.
-    pub unsafe fn provide(&mut self, ring: usize, start: NonNull<u8>, buffer: u16, large: bool) {
-        let whole = self.settings.check_whole_buffers;
-        let state = &mut self.rings[ring];
-        if usize::from(buffer) >= state.held.len() {
-            state.held.resize(usize::from(buffer) + 1, Hold::New);
-        }
-        let hold = &mut state.held[usize::from(buffer)];
-        let (twice, new) = (matches!(hold, Hold::Zero | Hold::Poisoned), *hold == Hold::New);
-        *hold = if new { Hold::Zero } else { Hold::Poisoned };
-        let group = &mut state.lent[usize::from(large)];
-        let full = group.len() >= usize::from(if large { LARGE_RING } else { RING });
-        group.push_back((buffer, start));
-        let (from, to) = (start.as_ptr() as usize, start.as_ptr() as usize + BUFFER_SIZE);
-        let in_use = state.sends.len() <= 64 && state.sends.iter().any(|(_, at, len)| from < at + len && *at < to);
-        if !new {
-            // SAFETY: the caller lends a buffer of that size.
-            unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
-        }
-        for (wrong, what) in [
-            (twice, "was provided twice"),
-            (full, "is one more than the ring holds"),
-            (in_use, "is the memory of a send in flight"),
-        ] {
-            if wrong {
-                self.report(format!("buffer {buffer} {what}"));
-            }
-        }
-    }
-
-    /// A lent buffer must be as it was when it was lent.
-    pub fn check_poison(&mut self, ring: usize, buffer: u16, start: NonNull<u8>, large: bool) {
-        let len = checked(large, self.settings.check_whole_buffers);
-        let expected = if self.rings[ring].held[usize::from(buffer)] == Hold::Zero { &ZEROES } else { &POISON };
-        // SAFETY: the runtime has lent this buffer, of at least that size, to the kernel.
-        if unsafe { slice::from_raw_parts(start.as_ptr(), len) } != &expected[..len] {
-            self.report(format!("buffer {buffer} was written to while the kernel had it"));
-        }
-    }
-
     /// Takes the requests of a ring and executes what can be executed at once.
     pub fn submit(&mut self, ring: usize, clock: &Clock) {
         while let Some(entry) = self.rings[ring].queue.pop_front() {
@@ -264,7 +179,7 @@ impl State {
             return self.post(ring, kind, key, -libc::EOPNOTSUPP, 0, at);
         };
         if let What::Send { from, len, .. } = &what {
-            self.rings[ring].sends.push((key, from.as_ptr() as usize, *len));
+            self.rings[ring].lent.sends.push((key, from.as_ptr() as usize, *len));
         }
         *self.rings[ring].slot(kind, key) = socket;
         let nth = self.add_request(socket, ring, kind, key, what);
@@ -383,16 +298,13 @@ impl State {
             kind,
             if kind == OpKind::Accept as u32 { 0 } else { completion.result.into() },
         );
-        let state = &mut self.rings[ring];
+        let lent = &mut self.rings[ring].lent;
         if let Some(buffer) = cqueue::buffer_select(completion.flags)
-            && !state.held.get_mut(usize::from(buffer)).is_some_and(Hold::give_back)
+            && !lent.give_back(buffer)
         {
             self.report(format!("buffer {buffer} is returned and was not provided"));
         } else if kind == OpKind::Send as u32 {
-            let (_, key) = OpKind::untag(completion.data);
-            if let Some(nth) = state.sends.iter().position(|(of, ..)| *of == key) {
-                state.sends.swap_remove(nth);
-            }
+            lent.end_send(OpKind::untag(completion.data).1);
         }
     }
 

@@ -17,7 +17,9 @@ pub(super) enum Name {
 }
 
 impl Name {
-    pub const UNNAMED: Self = Self::Unix(PathBuf::new());
+    pub fn unnamed() -> Self {
+        Self::Unix(PathBuf::new())
+    }
 
     pub fn of(address: &SockAddr) -> Option<Self> {
         let unix = || {

@@ -123,7 +123,7 @@ impl State {
             if unread == 0 {
                 return of.read_end().map(|errno| -errno);
             }
-            let Some((buffer, start)) = self.rings[ring].take_buffer(large) else { return Some(-libc::ENOBUFS) };
+            let Some((buffer, start)) = self.rings[ring].lent.take_buffer(large) else { return Some(-libc::ENOBUFS) };
             self.check_poison(ring, buffer, start, large);
             let mut len = unread.min(if large { LARGE_SIZE } else { BUFFER_SIZE });
             if self.random.happens(self.settings.faults.short_read) {

@@ -1,6 +1,6 @@
 //! Time, connections, workers, and what a run reports when it cannot go on.
 
-use super::super::{Settings, World};
+use super::super::{Settings, Stopped, World};
 use super::{listener, pair, serve};
 use crate::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use crate::time::{self, sleep, timeout};
@@ -160,12 +160,12 @@ fn a_deadlock_is_an_error_that_names_what_each_task_waits_for() {
 #[test]
 fn a_run_without_an_end_ends_at_the_limit_of_turns() {
     let world = World::with_settings(1, Settings { most_turns: 1000, ..Settings::default() });
-    let stopped = world.run(async {
+    let stopped: Result<(), Stopped> = world.run(async {
         loop {
             sleep(Duration::from_secs(1)).await;
         }
     });
-    assert!(stopped.map(|()| ()).unwrap_err().to_string().contains("1001 turns"));
+    assert!(stopped.unwrap_err().to_string().contains("1001 turns"));
 }
 
 #[test]
