@@ -258,14 +258,14 @@ impl State {
         if socket.reset {
             return;
         }
-        socket.inbound.arrive(len);
-        let (number, answers) = (socket.number, socket.is_unix || !(socket.read_shut && socket.write_shut));
+        let number = socket.number;
         self.trace.note(at, "arrive", number, len as i64);
-        if !answers {
+        if socket.read_shut && socket.write_shut && !socket.is_unix {
             let back = self.delay_to(from);
             self.reset(to, at);
             return self.schedule(at + back, Event::Reset { to: from });
         }
+        socket.inbound.arrive(len);
         if self.random.happens(self.settings.faults.reset) {
             self.reset(to, at);
             return self.reset(from, at);
