@@ -14,11 +14,15 @@
 //!
 //! # Programs of several threads
 //!
-//! [`World::spawn_worker`] is a thread with a runtime: its future is what the thread's `block_on` would run. Workers share the
-//! machine, wake each other through their mailboxes ([`Handle`](crate::Handle), channels), and each has a core: what one
-//! costs delays no other. A program whose threads are `thread::spawn(|| runtime.block_on(main))` becomes a simulated one by
-//! handing `main` to `spawn_worker`. Threads of its own it must not have: nothing orders them with virtual time.
-//! [`spawn_blocking`](crate::spawn_blocking) runs its work at once, on the worker.
+//! A thread with a runtime is a worker of the world. [`group::spawn`](crate::group::spawn) starts one in either case: a thread
+//! without a world, a worker within one; [`World::spawn_worker`] is its form for tests. Workers wake each other through their
+//! mailboxes ([`Handle`](crate::Handle), channels, join handles), and each has a core: what one costs delays no other. So
+//! code that says "a thread for each core" is simulated as it is, with its counters, buffers and `drain` apart from those of
+//! the program's other half, which tasks of one worker would share.
+//!
+//! It must await what it would block on: a coordinator that waits for its threads is a future too. Threads without a runtime it
+//! must not have, for nothing orders them with virtual time; [`spawn_blocking`](crate::spawn_blocking) runs its work at once,
+//! on the worker. [`group::run`](crate::group::run), which blocks its caller, starts threads and is not simulated.
 
 pub(crate) mod calls;
 mod clock;
@@ -48,7 +52,7 @@ pub use trace::Entry;
 pub use world::{Stopped, World};
 
 pub(crate) use machine::Machine;
-pub(crate) use world::{active, block_on, now};
+pub(crate) use world::{active, block_on, now, spawn_worker};
 
 use crate::driver::uring::{Features, RingFeature, Uring};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};

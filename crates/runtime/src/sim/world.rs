@@ -43,6 +43,17 @@ fn run<F: Future>(worker: &Worker, machine: &Machine, future: F) -> Result<F::Ou
     Ok(output.expect("the future is done"))
 }
 
+/// See [`World::spawn_worker`].
+pub(crate) fn spawn_worker(
+    machine: &Machine,
+    builder: &Builder,
+    future: impl Future<Output = ()> + 'static,
+) -> io::Result<()> {
+    let root = Root::new(builder.clone().build()?, future);
+    machine.roots.borrow_mut().push(Rc::new(root));
+    Ok(())
+}
+
 /// Why a run ended before its future.
 #[derive(Clone)]
 pub struct Stopped {
@@ -166,10 +177,7 @@ impl World {
     /// # Errors
     /// Memory or descriptors have run out.
     pub fn spawn_worker(&self, builder: &Builder, future: impl Future<Output = ()> + 'static) -> io::Result<()> {
-        let runtime = builder.clone().build()?;
-        let root = Root::new(runtime, future);
-        self.machine.roots.borrow_mut().push(Rc::new(root));
-        Ok(())
+        spawn_worker(&self.machine, builder, future)
     }
 
     /// Time since the start of the world.

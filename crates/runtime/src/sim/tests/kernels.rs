@@ -9,7 +9,7 @@
 
 use super::super::World;
 use super::super::random::Random;
-use crate::net::{Address, Any, Family, Listener, Stream, TcpListener, TcpStream, UnixStream};
+use crate::net::{Address, Any, Family, Listener, Stream, TcpListener, TcpStream, UdpSocket, UnixStream};
 use crate::time::{sleep, timeout};
 use crate::{BackendKind, JoinSet, Runtime, testing};
 use std::collections::BTreeMap;
@@ -231,6 +231,37 @@ async fn flowing() -> Vec<String> {
     log
 }
 
+/// What datagrams return.
+async fn datagrams() -> Vec<String> {
+    let mut log = Vec::new();
+    let bind = || UdpSocket::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let (one, other) = (bind(), bind());
+    let to = other.local_addr().unwrap();
+    let mut into = [0; 5];
+    log.push(format!("sent {}", result(one.send_to(b"datagram", to).await)));
+    log.push(format!("empty {}", result(one.send_to(b"", to).await)));
+    log.push(format!("unconnected {}", result(one.send(b"x").await)));
+    log.push(format!("long {}", result(one.send_to(&[0; 66_000], to).await)));
+    settle().await;
+    for _ in 0..2 {
+        let got = other.recv_from(&mut into).await.unwrap();
+        log.push(format!("{} of {} from it: {}", got.len, got.sent_len, got.from == one.local_addr().unwrap()));
+    }
+    log.push(format!("nothing {:?}", timeout(SETTLE, other.recv_from(&mut into)).await.map(|_| "something")));
+    other.connect(bind().local_addr().unwrap()).unwrap();
+    one.send_to(b"from another", to).await.unwrap();
+    settle().await;
+    log.push(format!("not its peer {:?}", timeout(SETTLE, other.recv(&mut into)).await.map(|_| "something")));
+    for word in ["refused later", "refused now", "refused later"] {
+        log.push(format!("{word} {}", result(other.send(b"x").await)));
+        settle().await;
+    }
+    log.push(format!("pending {}", result(other.recv(&mut into).await)));
+    log.push(format!("taken {}", result(TcpListener::bind(to).map(|_| "TCP has ports of its own"))));
+    log.push(format!("taken {}", result(UdpSocket::bind(to).map(|_| "bound"))));
+    log
+}
+
 /// The kernels of this machine. Each thread has at most one world.
 fn kernels() -> impl Iterator<Item = (Kernel, Option<World>, Runtime)> {
     [Kernel::World, Kernel::Uring, Kernel::Epoll].into_iter().filter_map(|kernel| {
@@ -275,6 +306,14 @@ fn unix_scripts_return_the_same_on_every_kernel() {
 #[test]
 fn listeners_return_the_same_on_every_kernel() {
     let logs: Vec<_> = kernels().map(|(kernel, _world, runtime)| (kernel, runtime.block_on(listening()))).collect();
+    for (kernel, log) in &logs {
+        assert_eq!(log, &logs[0].1, "{kernel:?}");
+    }
+}
+
+#[test]
+fn datagrams_return_the_same_on_every_kernel() {
+    let logs: Vec<_> = kernels().map(|(kernel, _world, runtime)| (kernel, runtime.block_on(datagrams()))).collect();
     for (kernel, log) in &logs {
         assert_eq!(log, &logs[0].1, "{kernel:?}");
     }
