@@ -22,6 +22,11 @@ fn call<T>(f: impl FnOnce(&mut State, u64) -> T) -> Option<T> {
     Some(f(&mut state, at))
 }
 
+/// Whether a descriptor is one of the active world; others are left to the real kernel.
+fn known(fd: RawFd) -> Option<()> {
+    active()?.state.borrow().by_descriptor(fd).map(|_| ())
+}
+
 fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "a simulated world has no such socket")
 }
@@ -51,6 +56,7 @@ pub(crate) fn pair(one: RawFd, other: RawFd) -> Option<()> {
 }
 
 pub(crate) fn local_addr(fd: RawFd) -> Answer<SockAddr> {
+    known(fd)?;
     call(|state, _| {
         let socket = state.by_descriptor(fd).ok_or_else(unsupported)?;
         let of = state.sockets.get(socket).ok_or_else(unsupported)?;
@@ -60,6 +66,7 @@ pub(crate) fn local_addr(fd: RawFd) -> Answer<SockAddr> {
 }
 
 pub(crate) fn peer_addr(fd: RawFd) -> Answer<SockAddr> {
+    known(fd)?;
     call(|state, _| {
         let socket = state.by_descriptor(fd).ok_or_else(unsupported)?;
         let of = state.sockets.get(socket).ok_or_else(unsupported)?;
@@ -70,6 +77,7 @@ pub(crate) fn peer_addr(fd: RawFd) -> Answer<SockAddr> {
 }
 
 pub(crate) fn shutdown(fd: RawFd, how: Shutdown) -> Answer<()> {
+    known(fd)?;
     let (read, write) = (how != Shutdown::Write, how != Shutdown::Read);
     call(|state, at| {
         let socket = state.by_descriptor(fd).ok_or_else(unsupported)?;
@@ -124,6 +132,7 @@ pub(crate) fn buffers_changed(fd: BorrowedFd<'_>) {
 
 /// How many connections wait at a listener, and the limit.
 pub(crate) fn queue(fd: RawFd) -> Answer<(u32, u32)> {
+    known(fd)?;
     call(|state, _| {
         let of = state.by_descriptor(fd).and_then(|socket| state.sockets.get(socket));
         let of = of.filter(|of| of.state == socket::State::Listening).ok_or_else(unsupported)?;

@@ -1,4 +1,6 @@
 //! Equal seeds give equal runs, whatever the world does to the program; unequal ones, unequal runs.
+//!
+//! Soak: `SIM_SEEDS=10000 cargo test -p brunt-runtime --lib determinism`
 
 use super::super::{Faults, Settings, World};
 use super::{listener, serve};
@@ -77,14 +79,15 @@ fn hostile() -> Settings {
 fn equal_seeds_give_equal_runs_and_other_seeds_others() {
     let mut digests = std::collections::BTreeSet::new();
     let mut replies = 0;
-    for seed in 0..300 {
+    let seeds = std::env::var("SIM_SEEDS").map_or(300, |seeds| seeds.parse().unwrap());
+    for seed in 0..seeds {
         let first = program(seed, hostile());
         assert_eq!(first, program(seed, hostile()), "seed {seed}");
         digests.insert(first.0);
         replies += first.2;
     }
-    assert_eq!(digests.len(), 300);
-    assert!(replies > 300 * 30, "{replies} replies: the faults leave nothing");
+    assert_eq!(digests.len(), seeds as usize);
+    assert!(replies as u64 > seeds * 30, "{replies} replies: the faults leave nothing");
 }
 
 #[test]

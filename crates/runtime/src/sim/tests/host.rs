@@ -1,6 +1,6 @@
 //! A host that pauses and slows down, and faults.
 
-use super::super::{Faults, Settings, World};
+use super::super::{Faults, Link, Settings, World};
 use super::{listener, pair, serve};
 use crate::net::{TcpListener, TcpStream};
 use crate::time::{self, sleep, timeout};
@@ -37,31 +37,44 @@ fn in_a_pause_timers_are_late_and_data_piles_up() {
 
 #[test]
 fn what_arrives_in_a_pause_is_read_at_once_after_it() {
-    let world = World::new(1);
-    let at = world.clone();
-    let (sender, receiver) = async_channel::bounded(1);
-    // The peer is another machine: its packets arrive while this one stands still.
-    let run = world.run(async move {
-        let (listener, address) = listener();
-        let client = spawn(async move {
-            let mut client = TcpStream::connect(address).await.unwrap();
-            at.pause(at.elapsed() + MS, 50 * MS);
-            let link = super::super::Link::with_latency(2 * MS);
-            at.set_link(address, link);
+    let world = World::with_settings(1, Settings { link: Link::with_latency(2 * MS), ..Settings::default() });
+    let host = world.clone();
+    let (len, waited) = world
+        .run(async move {
+            let (mut client, mut server) = pair().await;
+            let start = time::now();
+            host.pause(host.elapsed() + MS, 50 * MS);
+            // All leave before the pause and arrive, one by one, within it.
             for _ in 0..10 {
                 client.write_all(&[7; 10]).await.unwrap();
                 client.flush().await.unwrap();
             }
-            sender.send(()).await.unwrap();
-            client
-        });
-        let mut server = listener.accept().await.unwrap();
-        receiver.recv().await.unwrap();
-        let len = server.recv().await.unwrap().len();
-        drop(client.await.unwrap());
-        len
-    });
-    assert!(run.unwrap() > 0);
+            (server.recv().await.unwrap().len(), time::now() - start)
+        })
+        .unwrap();
+    assert_eq!(len, 100);
+    assert!((51 * MS..52 * MS).contains(&waited), "{waited:?}");
+}
+
+#[test]
+fn a_stream_dropped_with_bytes_that_nobody_reads_is_closed_after_its_limit() {
+    World::new(1)
+        .run(async {
+            let (mut client, mut server) = pair().await;
+            let never = timeout(MS, client.write_all(&[7; 4 << 20])).await;
+            assert!(never.is_err());
+            drop(client);
+            sleep(Duration::from_millis(4900)).await;
+            assert_eq!(crate::metrics().connections, 2, "its send is still in flight");
+            sleep(Duration::from_millis(200)).await;
+            assert_eq!(crate::metrics().connections, 1);
+            let mut got = 0;
+            while let Ok(part @ 1..) = server.read(&mut [0; 9999]).await {
+                got += part;
+            }
+            assert!((128 << 10..1 << 20).contains(&got), "what the buffers held: {got}");
+        })
+        .unwrap();
 }
 
 #[test]
