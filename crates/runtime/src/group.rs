@@ -2,7 +2,7 @@
 
 pub use crate::affinity::pin_to_core;
 use crate::executor::handle::catch_panics;
-use crate::{Builder, RemoteJoinHandle, sync::lock};
+use crate::{Builder, RemoteJoinHandle, sync::lock, sys};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::{future::Future, io, thread};
 
@@ -10,13 +10,19 @@ use std::{future::Future, io, thread};
 /// core; waits for all and returns their results in order. All or none: if one thread cannot be set up, `body` does not
 /// run and every result is that error. A panic continues in the caller.
 ///
-/// `body` is called on the new thread, inside `block_on`, with the index of the worker.
+/// `body` is called on the new thread, inside `block_on`, with the index of the worker. In a simulated world (feature `sim`)
+/// this is an error: [`spawn`] is simulated.
 pub fn run<T, F, B>(builder: &Builder, cores: &[Option<usize>], body: B) -> Vec<io::Result<T>>
 where
     T: Send,
     F: Future<Output = T>,
     B: Fn(usize) -> F + Sync,
 {
+    if sys::is_simulated() {
+        let refused =
+            || io::Error::new(io::ErrorKind::Unsupported, "a simulated world has no threads: use group::spawn");
+        return cores.iter().map(|_| Err(refused())).collect();
+    }
     let (body, gate) = (&body, &Gate { state: Mutex::new(Ok(0)), changed: Condvar::new() });
     let one = |index: usize, core: Option<usize>| -> io::Result<T> {
         let runtime = core.map_or(Ok(()), pin_to_core).and_then(|()| builder.clone().build());
@@ -134,6 +140,8 @@ mod tests {
     fn a_worker_returns_its_output_or_its_panic_on_a_thread_and_in_a_world() {
         Runtime::new().unwrap().block_on(workers());
         assert!(spawn(&Builder::default(), "nowhere", Some(100_000), || async {}).is_err());
-        World::new(1).run(workers()).unwrap();
+        let world = World::new(1);
+        world.run(workers()).unwrap();
+        assert!(run(&Builder::default(), &[None], async |_| ())[0].is_err());
     }
 }

@@ -9,7 +9,7 @@
 use super::completion::F_MORE;
 use super::machine::{Event, State};
 use super::pipe::Pipe;
-use super::ring::Request;
+use super::ring_state::Request;
 use super::socket::{self, Name, Socket, destination, source};
 use crate::{driver::user_data::OpKind, slab::Key};
 use socket2::{Domain, SockRef, Type};

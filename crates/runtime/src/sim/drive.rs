@@ -6,30 +6,15 @@
 //!   time: what one costs delays no other.
 //! - Never waits in real time.
 
+use super::clock::nanos;
 use super::machine::Machine;
-use super::ring::Pace;
-use super::{clock::nanos, world::Stopped};
-use crate::Runtime;
+use super::ring_state::Pace;
+use super::root::Root;
+use super::stopped::Stopped;
 use crate::executor::Worker;
 use crate::executor::worker::Rest;
 use crate::task::OnDrop;
-use std::cell::{Cell, RefCell};
 use std::{future::Future, pin::Pin, rc::Rc, time::Duration};
-
-/// A worker that runs beside the future of `block_on`.
-pub(super) struct Root {
-    /// Dropped before its runtime.
-    future: RefCell<Pin<Box<dyn Future<Output = ()>>>>,
-    done: Cell<bool>,
-    rest: Cell<Option<Rest>>,
-    runtime: Runtime,
-}
-
-impl Root {
-    pub fn new(runtime: Runtime, future: impl Future<Output = ()> + 'static) -> Self {
-        Self { future: RefCell::new(Box::pin(future)), done: Cell::new(false), rest: Cell::new(None), runtime }
-    }
-}
 
 /// Whose turn it is.
 enum Next {

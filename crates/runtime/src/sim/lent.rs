@@ -2,7 +2,6 @@
 //!
 //! Invariant: lent memory is read and written only between a request and its last completion, and found as it was left.
 
-use super::machine::State;
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
 use crate::slab::Key;
 use std::{collections::VecDeque, ptr::NonNull, slice};
@@ -45,6 +44,45 @@ pub(super) struct Lent {
 }
 
 impl Lent {
+    /// Lends a buffer. Returns what is wrong, if anything.
+    ///
+    /// # Safety
+    /// See `Uring::provide`.
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool, whole: bool) -> Option<String> {
+        if usize::from(buffer) >= self.held.len() {
+            self.held.resize(usize::from(buffer) + 1, Hold::New);
+        }
+        let hold = &mut self.held[usize::from(buffer)];
+        let (twice, new) = (matches!(hold, Hold::Zero | Hold::Poisoned), *hold == Hold::New);
+        *hold = if new { Hold::Zero } else { Hold::Poisoned };
+        let group = &mut self.groups[usize::from(large)];
+        let full = group.len() >= usize::from(if large { LARGE_RING } else { RING });
+        group.push_back((buffer, start));
+        let (from, to) = (start.as_ptr() as usize, start.as_ptr() as usize + BUFFER_SIZE);
+        let in_use = self.sends.len() <= 64 && self.sends.iter().any(|(_, at, len)| from < at + len && *at < to);
+        if !new {
+            // SAFETY: the caller lends a buffer of that size.
+            unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
+        }
+        let found = [
+            (twice, "was provided twice"),
+            (full, "is one more than the ring holds"),
+            (in_use, "is the memory of a send in flight"),
+        ];
+        found.iter().find(|(wrong, _)| *wrong).map(|(_, what)| format!("buffer {buffer} {what}"))
+    }
+
+    /// Whether a lent buffer is as it was when it was lent.
+    ///
+    /// # Safety
+    /// The buffer was provided at that address, and not given back.
+    pub unsafe fn is_untouched(&self, buffer: u16, start: NonNull<u8>, large: bool, whole: bool) -> bool {
+        let expected = if self.held[usize::from(buffer)] == Hold::Zero { &ZEROES } else { &POISON };
+        let len = checked(large, whole);
+        // SAFETY: a provided buffer has at least that size.
+        unsafe { slice::from_raw_parts(start.as_ptr(), len) == &expected[..len] }
+    }
+
     /// The next buffer of a group.
     pub fn take_buffer(&mut self, large: bool) -> Option<(u16, NonNull<u8>)> {
         self.groups[usize::from(large)].pop_front()
@@ -67,79 +105,28 @@ fn checked(large: bool, whole: bool) -> usize {
     if whole { size } else { CHECKED }
 }
 
-impl State {
-    /// # Safety
-    /// See `Uring::provide`.
-    pub unsafe fn provide(&mut self, ring: usize, start: NonNull<u8>, buffer: u16, large: bool) {
-        let whole = self.settings.check_whole_buffers;
-        let lent = &mut self.rings[ring].lent;
-        if usize::from(buffer) >= lent.held.len() {
-            lent.held.resize(usize::from(buffer) + 1, Hold::New);
-        }
-        let hold = &mut lent.held[usize::from(buffer)];
-        let (twice, new) = (matches!(hold, Hold::Zero | Hold::Poisoned), *hold == Hold::New);
-        *hold = if new { Hold::Zero } else { Hold::Poisoned };
-        let group = &mut lent.groups[usize::from(large)];
-        let full = group.len() >= usize::from(if large { LARGE_RING } else { RING });
-        group.push_back((buffer, start));
-        let (from, to) = (start.as_ptr() as usize, start.as_ptr() as usize + BUFFER_SIZE);
-        let in_use = lent.sends.len() <= 64 && lent.sends.iter().any(|(_, at, len)| from < at + len && *at < to);
-        if !new {
-            // SAFETY: the caller lends a buffer of that size.
-            unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
-        }
-        for (wrong, what) in [
-            (twice, "was provided twice"),
-            (full, "is one more than the ring holds"),
-            (in_use, "is the memory of a send in flight"),
-        ] {
-            if wrong {
-                self.report(format!("buffer {buffer} {what}"));
-            }
-        }
-    }
-
-    /// A lent buffer must be as it was when it was lent.
-    pub fn check_poison(&mut self, ring: usize, buffer: u16, start: NonNull<u8>, large: bool) {
-        let len = checked(large, self.settings.check_whole_buffers);
-        let expected = if self.rings[ring].lent.held[usize::from(buffer)] == Hold::Zero { &ZEROES } else { &POISON };
-        // SAFETY: the runtime has lent this buffer, of at least that size, to the kernel.
-        if unsafe { slice::from_raw_parts(start.as_ptr(), len) } != &expected[..len] {
-            self.report(format!("buffer {buffer} was written to while the kernel had it"));
-        }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
-    use super::super::machine::Machine;
-    use super::super::{Settings, ring::RingState};
     use super::*;
 
     #[test]
     fn a_buffer_lent_twice_or_written_to_while_it_is_lent_is_a_violation() {
-        let machine = Machine::new(1, Settings::default());
-        let state = &mut *machine.state.borrow_mut();
-        state.rings.push(RingState::new(0));
-        let mut memory = vec![0u8; BUFFER_SIZE];
+        let (mut lent, mut memory) = (Lent::default(), vec![0u8; BUFFER_SIZE]);
         let start = NonNull::new(memory.as_mut_ptr()).unwrap();
-        let lend = |state: &mut State| {
-            // SAFETY: the buffer outlives the state, and nothing else refers to it meanwhile.
-            unsafe { state.provide(0, start, 7, false) };
-        };
-        for poisoned in [false, true] {
-            lend(state);
-            state.check_poison(0, 7, start, false);
-            assert!(state.violations.is_empty(), "{:?}", state.violations);
+        // SAFETY: the buffer outlives its use, and nothing else refers to it.
+        let lend = |lent: &mut Lent| unsafe { lent.provide(start, 7, false, true) };
+        // SAFETY: as above.
+        let is_untouched = |lent: &Lent| unsafe { lent.is_untouched(7, start, false, true) };
+        for _ in 0..2 {
+            assert_eq!(lend(&mut lent), None);
+            assert!(is_untouched(&lent));
             // SAFETY: as above.
-            unsafe { start.add(3).write(1) };
-            state.check_poison(0, 7, start, false);
-            assert!(state.violations.pop().unwrap().contains("written to"), "{poisoned}");
-            assert!(state.rings[0].lent.give_back(7) && !state.rings[0].lent.give_back(7));
+            unsafe { start.add(3000).write(1) };
+            assert!(!is_untouched(&lent));
+            assert!(lent.give_back(7) && !lent.give_back(7));
         }
-        lend(state);
-        lend(state);
-        assert!(state.violations.pop().unwrap().contains("provided twice"));
+        lend(&mut lent);
+        assert!(lend(&mut lent).unwrap().contains("provided twice"));
         drop(memory);
     }
 }

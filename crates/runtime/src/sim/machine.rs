@@ -4,8 +4,8 @@
 //! - An event changes sockets and makes requests ready; it never runs a worker or user code.
 //! - What a worker does at its own time `at` has effects from `at` on: nothing travels back in time.
 
-use super::drive::Root;
-use super::ring::RingState;
+use super::ring_state::RingState;
+use super::root::Root;
 use super::socket::{Names, Socket};
 use super::trace::Trace;
 use super::{clock::Clock, random::Random, settings::*};

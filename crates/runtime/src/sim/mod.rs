@@ -36,10 +36,13 @@ mod machine;
 mod pipe;
 mod random;
 mod ring;
+mod ring_state;
+mod root;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod settings;
 mod socket;
+mod stopped;
 mod stream;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -48,8 +51,9 @@ mod world;
 mod world_ring;
 
 pub use settings::{Costs, Direction, Faults, Link, Settings};
+pub use stopped::Stopped;
 pub use trace::Entry;
-pub use world::{Stopped, World};
+pub use world::World;
 
 pub(crate) use machine::Machine;
 pub(crate) use world::{active, block_on, now, spawn_worker};

@@ -1,7 +1,7 @@
 //! A socket of a world, and the names by which sockets are found.
 
 use super::pipe::Pipe;
-use super::ring::Request;
+use super::ring_state::Request;
 use crate::slab::Key;
 use socket2::SockAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -12,7 +12,7 @@ use super::completion::{F_MORE, F_SOCK_NONEMPTY, buffer_flags};
 use super::machine::{Event, State};
 use super::pipe::End;
 use super::random::sum;
-use super::ring::{Request, What, part};
+use super::ring_state::{Request, What, part};
 use super::settings::Direction;
 use super::socket::{self, Socket};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
@@ -124,7 +124,11 @@ impl State {
                 return of.read_end().map(|errno| -errno);
             }
             let Some((buffer, start)) = self.rings[ring].lent.take_buffer(large) else { return Some(-libc::ENOBUFS) };
-            self.check_poison(ring, buffer, start, large);
+            let whole = self.settings.check_whole_buffers;
+            // SAFETY: the buffer has just been taken from those that are lent.
+            if !unsafe { self.rings[ring].lent.is_untouched(buffer, start, large, whole) } {
+                self.report(format!("buffer {buffer} was written to while the kernel had it"));
+            }
             let mut len = unread.min(if large { LARGE_SIZE } else { BUFFER_SIZE });
             if self.random.happens(self.settings.faults.short_read) {
                 len = 1 + self.random.below(len as u64) as usize;

@@ -1,16 +1,18 @@
 //! `World`: a simulated machine with its network, in virtual time.
 
 use super::clock::nanos;
-use super::drive::{Root, drive};
+use super::drive::drive;
 use super::machine::Machine;
+use super::root::Root;
 use super::settings::{Link, Settings};
+use super::stopped::Stopped;
 use super::trace::Entry;
 use crate::executor::Worker;
 use crate::{Builder, Runtime};
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
-use std::{error::Error, fmt, future::Future, io, pin::pin, rc::Rc};
+use std::{fmt, future::Future, io, pin::pin, rc::Rc};
 
 thread_local! {
     static ACTIVE: RefCell<Option<Rc<Machine>>> = const { RefCell::new(None) };
@@ -53,35 +55,6 @@ pub(crate) fn spawn_worker(
     machine.roots.borrow_mut().push(Rc::new(root));
     Ok(())
 }
-
-/// Why a run ended before its future.
-#[derive(Clone)]
-pub struct Stopped {
-    text: String,
-}
-
-/// As `Display`, so that `unwrap` shows lines as lines.
-impl fmt::Debug for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl Stopped {
-    pub(super) fn new<'a>(mut text: String, recent: impl Iterator<Item = &'a Entry>) -> Self {
-        text += "\nlast events:";
-        recent.for_each(|entry| text += &format!("\n  {entry}"));
-        Self { text }
-    }
-}
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl Error for Stopped {}
 
 /// A simulated machine: its clock, its sockets, its workers. From its creation until its last clone is dropped, every runtime
 /// built on this thread is one of its workers.

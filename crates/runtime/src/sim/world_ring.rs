@@ -3,7 +3,7 @@
 use super::clock::nanos;
 use super::machine::Machine;
 use super::random::sum;
-use super::ring::{RealPoll, RingState, What};
+use super::ring_state::{RealPoll, RingState, What};
 use crate::driver::uring::RingFeature;
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use io_uring::cqueue;
