@@ -66,8 +66,10 @@ where
     #[cfg(any(test, feature = "sim"))]
     if let Some(machine) = crate::sim::active() {
         let main = async move {
+            let output = catch_panics(async move { body().await }).await;
+            crate::sim::end_worker().await;
             // The handle may have been dropped.
-            let _ = sender.send(catch_panics(async move { body().await }).await);
+            let _ = sender.send(output);
         };
         crate::sim::spawn_worker(&machine, builder, main)?;
         return Ok(RemoteJoinHandle { result });

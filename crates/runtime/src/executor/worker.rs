@@ -279,6 +279,17 @@ impl Worker {
         let _unregister = OnDrop(|| super::unregister(self));
         let _current = super::enter(self);
         self.remote.mailbox.close().into_iter().for_each(|spawn| catch_panic(|| drop(spawn)));
+        self.end_tasks();
+        let nothing_left = self.io().shut_down() && self.timers.borrow().len() == 0;
+        let due = self.io().wakers.take_due();
+        due.into_iter().for_each(Due::run);
+        self.publish();
+        registry::unregister(self.id(), nothing_left);
+        event!(INFO, "a worker has ended"; worker = self.id(), left_nothing = nothing_left);
+    }
+
+    /// Ends every task, also those that destructors spawn.
+    pub fn end_tasks(&self) {
         for round in 0..=SHUTDOWN_ROUNDS {
             for key in self.scheduler.tasks.keys() {
                 if round == SHUTDOWN_ROUNDS {
@@ -291,12 +302,6 @@ impl Worker {
                 self.remove(key, progress);
             }
         }
-        let nothing_left = self.io().shut_down() && self.timers.borrow().len() == 0;
-        let due = self.io().wakers.take_due();
-        due.into_iter().for_each(Due::run);
-        self.publish();
-        registry::unregister(self.id(), nothing_left);
-        event!(INFO, "a worker has ended"; worker = self.id(), left_nothing = nothing_left);
     }
 }
 

@@ -53,10 +53,11 @@ mod world_ring;
 pub use settings::{Costs, Direction, Faults, Link, Settings};
 pub use stopped::Stopped;
 pub use trace::Entry;
-pub use world::World;
+pub use world::{World, is_active, spend};
 
 pub(crate) use machine::Machine;
-pub(crate) use world::{active, block_on, now, spawn_worker};
+pub(crate) use root::end_worker;
+pub(crate) use world::{active, block_on, elapsed, now, spawn_worker};
 
 use crate::driver::uring::{Features, RingFeature, Uring};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};

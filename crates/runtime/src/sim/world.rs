@@ -23,6 +23,21 @@ pub(crate) fn active() -> Option<Rc<Machine>> {
     ACTIVE.try_with(|active| active.borrow().clone()).ok().flatten()
 }
 
+/// Whether a world is active on this thread.
+pub fn is_active() -> bool {
+    active().is_some()
+}
+
+/// The worker that calls this works for `time`. Nothing without an active world.
+pub fn spend(time: Duration) {
+    active().into_iter().for_each(|machine| machine.clock.spend(nanos(time)));
+}
+
+/// Time since the start of the active world.
+pub(crate) fn elapsed() -> Option<Duration> {
+    active().map(|machine| Duration::from_nanos(machine.clock.elapsed()))
+}
+
 /// The time of the active world.
 pub(crate) fn now() -> Option<Instant> {
     active().map(|machine| machine.clock.instant())
