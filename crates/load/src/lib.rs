@@ -21,6 +21,8 @@ mod run;
 pub mod schedule;
 pub mod script;
 pub mod session;
+#[cfg(feature = "sim")]
+mod world;
 
 pub use error::LoadError;
 pub use local_addrs::{LocalAddrs, LocalAddrsError};
@@ -31,3 +33,5 @@ pub use report::Report;
 pub use run::run;
 pub use schedule::{Arrival, Stage};
 pub use session::Session;
+#[cfg(feature = "sim")]
+pub use world::run_in_world;

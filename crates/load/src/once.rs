@@ -4,7 +4,7 @@
 //! throws away is kept.
 
 use crate::engine::exchange::{Exchange as _, Reply as State};
-use crate::engine::{transport::Socket, tunnel};
+use crate::engine::{clock, transport::Socket, tunnel};
 use crate::http::Expect;
 use crate::protocol::echo::Echo;
 use crate::protocol::http::{HttpProtocol, Outgoing};
@@ -61,7 +61,7 @@ pub fn run(options: &Options) -> Result<Exchange, LoadError> {
     let runtime = Runtime::builder().backend(options.backend.map(Into::into)).build().map_err(failed)?;
     runtime.block_on(async {
         let mut exchange = Exchange::default();
-        let mut steps = Steps { began: Instant::now(), exchange: &mut exchange };
+        let mut steps = Steps { began: clock::now(), exchange: &mut exchange };
         match time::timeout(options.timeout, steps.all(options)).await {
             Ok(Ok(())) => (),
             Ok(Err(End::Broken(reason))) => return Err(LoadError::Script(reason)),
@@ -92,7 +92,7 @@ struct Steps<'e> {
 
 impl Steps<'_> {
     fn now(&self) -> Option<Duration> {
-        Some(self.began.elapsed())
+        Some(clock::now() - self.began)
     }
 
     async fn all(&mut self, options: &Options) -> Result<(), End> {

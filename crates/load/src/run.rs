@@ -3,9 +3,11 @@
 //! The calling thread never sends a request. Load threads do, each on a runtime of its own, and share nothing that a request
 //! touches. A run always ends: connecting, window and drain are each bounded, whatever the target does.
 
+use crate::engine::clock::{Clock, is_simulated};
 use crate::engine::coordinator::Coordinator;
-use crate::engine::shared::{Clock, Shared};
-use crate::engine::thread::{Channels, Message};
+use crate::engine::inbox::{Outbox, blocking, channel};
+use crate::engine::shared::Shared;
+use crate::engine::thread::Channels;
 use crate::schedule::Schedule;
 use crate::{check, protocol};
 use crate::{error::LoadError, measure::interval::Interval, observer::Observer, options::Options, report::Report};
@@ -25,18 +27,21 @@ const MARGIN: u64 = 32;
 /// hold the connections. A target that answers badly is a result.
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
+    if is_simulated() {
+        return Err(LoadError::Options("a simulated world has no threads: use run_in_world".to_owned()));
+    }
     // HTTP connections are closed and replaced throughout the load.
     make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
     let shared = Arc::new(Shared::new(options, Clock::start()));
     std::thread::scope(|scope| {
         // An error below must not leave threads waiting: the scope joins them.
         let _release = ReleaseOnDrop(&shared);
-        let (out, messages) = mpsc::channel();
+        let (out, messages) = channel();
         let mut threads = start_threads(scope, &shared, 0..options.threads.len(), out)?;
         let spares = std::mem::take(&mut threads.spares);
         let mut coordinator = Coordinator::new(&shared, messages, spares, None);
-        coordinator.connect(observer)?;
-        let collector = coordinator.drive(observer, schedules(options));
+        blocking(coordinator.connect(observer))?;
+        let collector = blocking(coordinator.drive(observer, schedules(options)));
         let unsent: Vec<Schedule> = threads.join().into_iter().flatten().collect();
         match shared.take_broken() {
             Some(reason) => Err(LoadError::Script(reason)),
@@ -73,7 +78,7 @@ pub(crate) fn start_threads<'s>(
     scope: &'s Scope<'s, '_>,
     shared: &Arc<Shared>,
     numbers: Range<usize>,
-    out: Sender<(usize, Message)>,
+    out: Outbox,
 ) -> Result<Threads<'s>, LoadError> {
     let mut threads = Threads { handles: Vec::new(), spares: Vec::new() };
     for number in numbers {
@@ -97,7 +102,7 @@ pub(crate) fn thread_builder(number: usize) -> Builder {
 pub(crate) fn thread_work(
     shared: &Arc<Shared>,
     number: usize,
-    out: &Sender<(usize, Message)>,
+    out: &Outbox,
 ) -> (Sender<Box<Interval>>, impl FnOnce() -> Option<Schedule> + Send + 'static) {
     let options = &shared.options;
     let (core, share) = (options.threads[number], options.share(number));

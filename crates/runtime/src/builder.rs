@@ -5,6 +5,7 @@ use crate::driver::uring::{Features, RingFeature};
 use crate::executor::spin::Spinning;
 use crate::executor::{self, Worker};
 use crate::metrics::MetricsHandle;
+use crate::sys;
 use crate::timer::Clock;
 use crate::trace::event;
 use std::{future::Future, io, rc::Rc, time::Duration};
@@ -44,7 +45,19 @@ impl Runtime {
     /// # Panics
     /// Inside another `block_on` of the same runtime.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        #[cfg(any(test, feature = "sim"))]
+        {
+            let machine = self.worker.io().world();
+            if let Some(machine) = machine {
+                return crate::sim::block_on(&self.worker, &machine, future);
+            }
+        }
         self.worker.block_on(future)
+    }
+
+    #[cfg(any(test, feature = "sim"))]
+    pub(crate) fn worker(&self) -> &Worker {
+        &self.worker
     }
 
     /// The backend in use.
@@ -137,7 +150,7 @@ impl Builder {
     pub fn build(self) -> io::Result<Runtime> {
         let (wanted, features) = self.environment()?;
         // A virtual clock does not move during a spin.
-        let most = if self.virtual_clock { Duration::ZERO } else { self.spin.most };
+        let most = if self.virtual_clock || sys::is_simulated() { Duration::ZERO } else { self.spin.most };
         let spin = Spinning { most, ..self.spin };
         let (worker, fallback) = Worker::new(wanted, features, spin, Clock::new(self.virtual_clock))?;
         let worker = Rc::new(worker);

@@ -53,10 +53,11 @@ mod metrics;
 mod mm;
 pub mod net;
 pub mod signal;
-#[cfg(test)]
-mod sim;
+#[cfg(any(test, feature = "sim"))]
+pub mod sim;
 mod slab;
 mod sync;
+mod sys;
 mod task;
 #[cfg(test)]
 mod testing;

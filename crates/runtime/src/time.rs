@@ -1,9 +1,9 @@
-//! `now`, `sleep`, `timeout`, `interval`. Deadlines are exact to the kernel's wake-up, not rounded to a tick.
+//! `now`, `system_now`, `sleep`, `timeout`, `interval`. Deadlines are exact to the kernel's wake-up, not rounded to a tick.
 
 use crate::{executor, slab::Key};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, future::Future};
 
 /// The current time of this thread's runtime: `Instant::now()`, unless that runtime has a
@@ -35,6 +35,15 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// Waits until `deadline`.
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep { deadline, timer: None }
+}
+
+/// The time of day of the machine. In a simulated world (feature `sim`) it was 1970 when the world began.
+pub fn system_now() -> SystemTime {
+    #[cfg(any(test, feature = "sim"))]
+    if let Some(elapsed) = crate::sim::elapsed() {
+        return SystemTime::UNIX_EPOCH + elapsed;
+    }
+    SystemTime::now()
 }
 
 pub(crate) fn from_now(duration: Duration) -> Instant {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the runtime under valgrind: the unit tests with the simulated ring, which is the io_uring path without system calls that
+# Runs the runtime under valgrind: the unit tests with the scripted ring, which is the io_uring path without system calls that
 # valgrind knows only in part, and a selection of tests on epoll. Takes about a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
@@ -22,7 +22,7 @@ library=$(binary --lib)
 all=$(binary --test all)
 abuse=$(binary --test abuse)
 
-PROPTEST_CASES=24 check "$library" sim slab cancel
+PROPTEST_CASES=24 check "$library" sim::scripted slab cancel
 check "$all" both::epoll:: \
     --skip kept_buffers --skip a_slow_reader --skip echoes_every_byte --skip many_connections --skip timers_fire
 check "$abuse" panics::epoll tasks::epoll::a_destructor wakers::epoll::the_last wakers::epoll::a_waker_that_owns \

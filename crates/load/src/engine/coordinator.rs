@@ -1,6 +1,7 @@
 //! Coordinates a run on the thread that called [`crate::run`]: waits for the connections, sets the times, calls the observer,
-//! collects. Never a load thread, so a slow observer delays no request.
+//! collects. Never a load thread, so a slow observer delays no request. It waits in [`Inbox::next`] alone.
 
+use super::inbox::Inbox;
 use super::shared::Shared;
 use super::thread::Message;
 use super::warmup::Warmup;
@@ -13,12 +14,12 @@ use crate::report::{self, Report};
 use crate::{check::port_range, error::LoadError, http::Http, observer::Observer, schedule::Schedule};
 use brunt_multiprocess::Workers;
 use brunt_results::result::Connections;
-use brunt_runtime::BackendKind;
+use brunt_runtime::{BackendKind, time};
 use brunt_tls::TlsError;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, SystemTime};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::time::Duration;
 use std::{io, sync::atomic::Ordering::Relaxed};
 
 /// From the decision to start or to end until the start or the end.
@@ -59,7 +60,7 @@ pub enum Order {
 /// State of one run. Its threads are numbered over all processes.
 pub struct Coordinator<'s> {
     shared: &'s Shared,
-    messages: Receiver<(usize, Message)>,
+    messages: Inbox,
     /// Returns emptied intervals to each thread of this process.
     spares: Vec<Sender<Box<Interval>>>,
     /// The other processes of the run, if there are any: each makes a part of the load.
@@ -83,7 +84,7 @@ pub struct Coordinator<'s> {
 
 /// Load threads whose connections are open.
 pub struct Opened {
-    pub messages: Receiver<(usize, Message)>,
+    pub messages: Inbox,
     /// Returns emptied intervals to each thread.
     pub spares: Vec<Sender<Box<Interval>>>,
     /// Kernel thread ids.
@@ -95,7 +96,7 @@ impl<'s> Coordinator<'s> {
     /// A coordinator of threads that were just started, in this process or in others; `spares` are those of this one.
     pub fn new(
         shared: &'s Shared,
-        messages: Receiver<(usize, Message)>,
+        messages: Inbox,
         spares: Vec<Sender<Box<Interval>>>,
         workers: Option<&'s Workers>,
     ) -> Self {
@@ -119,8 +120,8 @@ impl<'s> Coordinator<'s> {
     }
 
     /// Waits until all connections are open, or no more are to be expected.
-    pub fn connect(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
-        let result = self.wait_for_connections(observer);
+    pub async fn connect(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
+        let result = self.wait_for_connections(observer).await;
         let (opened, _) = self.shared.connecting.counts();
         let took_ns = self.shared.connecting.took_ns().filter(|_| opened > 0);
         self.connect_rate = took_ns.map(|took| opened as f64 / took as f64 * 1e9);
@@ -133,7 +134,7 @@ impl<'s> Coordinator<'s> {
         (!self.interrupted).then_some(Opened { messages, spares, tids, connect_rate })
     }
 
-    fn wait_for_connections(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
+    async fn wait_for_connections(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
         let Self { shared, .. } = *self;
         let (options, connecting) = (&shared.options, &shared.connecting);
         let connections = options.first_connections();
@@ -144,7 +145,7 @@ impl<'s> Coordinator<'s> {
         let (mut seen, mut seen_ns) = (0, 0);
         while !self.interrupted {
             self.let_connect(connecting.settled());
-            match self.messages.recv_timeout(CONNECT_POLL) {
+            match self.messages.next(CONNECT_POLL).await {
                 Ok((thread, message)) => self.on_message(thread, message)?,
                 Err(RecvTimeoutError::Timeout) => (),
                 // Every thread has ended: a panic, which joining them shows.
@@ -251,7 +252,7 @@ impl<'s> Coordinator<'s> {
     }
 
     /// Starts the load and drives it until every thread has ended.
-    pub fn drive(&mut self, observer: &mut dyn Observer, schedules: Vec<Schedule>) -> Collector {
+    pub async fn drive(&mut self, observer: &mut dyn Observer, schedules: Vec<Schedule>) -> Collector {
         let Self { shared, .. } = *self;
         observer.started(&self.tids);
         let start_delay = self.notice();
@@ -262,7 +263,7 @@ impl<'s> Coordinator<'s> {
         let close = if self.interrupted { start } else { open.saturating_add(duration) };
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
-        let mut collector = Collector::new(self.tids.len(), start, SystemTime::now() + start_delay, schedules);
+        let mut collector = Collector::new(self.tids.len(), start, time::system_now() + start_delay, schedules);
         let zero_ns = shared.clock.zero_ns();
         let mut lines = shared.options.counts.map(|counting| Lines::new(&counting, self.tids.len(), start, zero_ns));
         let (mut opened, mut closed, mut ends_early) = (false, false, false);
@@ -291,7 +292,7 @@ impl<'s> Coordinator<'s> {
             }
             let next = [open, close].into_iter().filter(|at| *at > now).min();
             let pause = next.map_or(POLL, |at| POLL.min(Duration::from_nanos(at - now)));
-            match self.messages.recv_timeout(pause) {
+            match self.messages.next(pause).await {
                 Ok((thread, message)) => self.on_measured(thread, message, (&mut collector, &mut lines), observer),
                 Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => {

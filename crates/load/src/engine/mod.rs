@@ -1,5 +1,6 @@
 //! The parts of a run that all protocols share: connections, phases, scheduling of requests, coordination of threads.
 
+pub(crate) mod clock;
 pub(crate) mod commands;
 pub(crate) mod connect;
 mod connect_pacer;
@@ -9,6 +10,7 @@ mod dispatch;
 pub(crate) mod exchange;
 mod first_failures;
 mod hosts;
+pub(crate) mod inbox;
 mod places;
 pub(crate) mod scheduler;
 pub(crate) mod shared;

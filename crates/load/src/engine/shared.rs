@@ -1,78 +1,16 @@
-//! State shared by the threads of one run: the clock, the times of its phases, and the progress of connecting.
+//! State shared by the threads of one run: the times of its phases, and the progress of connecting.
 //!
 //! Written rarely: the only thing that every request reads is the end of the window.
 
-use super::{commands::Commands, first_failures::FirstFailures, hosts::Hosts};
+use super::{clock::Clock, commands::Commands, first_failures::FirstFailures, hosts::Hosts};
 use crate::measure::{handshakes::Handshakes, links::Budget};
 use crate::options::Options;
 use brunt_runtime::CancellationToken;
-use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
 use std::{io, iter};
-
-/// Clock of the run: nanoseconds of CLOCK_MONOTONIC since the run was set up. Reading it is a call into the vDSO.
-#[derive(Debug, Clone, Copy)]
-pub struct Clock {
-    zero: Instant,
-}
-
-impl Clock {
-    pub fn start() -> Self {
-        Self { zero: Instant::now() }
-    }
-
-    /// A clock that was at zero when CLOCK_MONOTONIC, which all processes of a machine share, was at `zero_ns`.
-    pub fn since(zero_ns: u64) -> Self {
-        let (now, now_ns) = now_twice();
-        Self { zero: now - Duration::from_nanos(now_ns.saturating_sub(zero_ns)) }
-    }
-
-    /// Zero of this clock on CLOCK_MONOTONIC, for [`Self::since`] in another process.
-    pub fn zero_ns(&self) -> u64 {
-        let (now, now_ns) = now_twice();
-        now_ns - self.at(now)
-    }
-
-    #[inline]
-    pub fn now(&self) -> u64 {
-        self.at(Instant::now())
-    }
-
-    #[inline]
-    pub fn at(&self, instant: Instant) -> u64 {
-        instant.duration_since(self.zero).as_nanos() as u64
-    }
-
-    pub fn instant(&self, ns: u64) -> Instant {
-        self.zero + Duration::from_nanos(ns)
-    }
-}
-
-/// The current time as an [`Instant`] and in nanoseconds of CLOCK_MONOTONIC, which an `Instant` does not reveal. Reads both
-/// several times and takes the attempt that was interrupted least, which is exact to tens of nanoseconds.
-fn now_twice() -> (Instant, u64) {
-    let attempt = || {
-        let before = nanos(clock_gettime(ClockId::Monotonic));
-        let now = Instant::now();
-        let took = nanos(clock_gettime(ClockId::Monotonic)) - before;
-        (took, now, before + took / 2)
-    };
-    let best = iter::repeat_with(attempt).take(16).min_by_key(|(took, ..)| *took).expect("there were attempts");
-    (best.1, best.2)
-}
-
-/// CPU time of the calling thread, in nanoseconds.
-pub fn thread_cpu_ns() -> u64 {
-    nanos(clock_gettime(ClockId::ThreadCPUTime))
-}
-
-fn nanos(time: Timespec) -> u64 {
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// Progress of connecting, over all threads. An attempt is settled once it has succeeded or failed.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
 //! A load thread of a session: opens its connections, then makes load on command, in slices that begin and end with no request
 //! in flight. Between them it sleeps in the kernel, without a timer.
 
+use super::clock::thread_cpu_ns;
 use super::commands::{Command, Commands, Drained};
 use super::connect;
 use super::dispatch::{self, Margin};
-use super::shared::thread_cpu_ns;
 use super::thread::{self, Channels, Message};
 use super::worker::{Protocol, Worker};
 use std::sync::atomic::Ordering::Relaxed;

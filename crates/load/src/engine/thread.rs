@@ -1,7 +1,7 @@
 //! One load thread from start to end: its runtime, its worker, and the task that keeps its phases.
 
 use super::worker::{Protocol, Worker};
-use super::{commands::Drained, connect, dispatch, first_failures::Told, staged};
+use super::{commands::Drained, connect, dispatch, first_failures::Told, inbox::Outbox, staged};
 use crate::error::LoadError;
 use crate::measure::{breakdown::Parts, counter, interval::Interval, served::Served};
 use crate::options::Backend;
@@ -9,7 +9,7 @@ use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
 use serde::{Deserialize, Serialize};
 use std::future::poll_fn;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
 use std::{io, rc::Rc, sync::atomic::Ordering::Relaxed, task::Poll, time::Duration};
 
 /// Longest pause between two checks of clock and timeouts.
@@ -48,8 +48,8 @@ pub enum Message {
 }
 
 pub struct Channels {
-    /// To the coordinator, with the thread's number.
-    pub out: Sender<(usize, Message)>,
+    /// To the coordinator.
+    pub out: Outbox,
     /// Returns emptied intervals.
     pub spare: Receiver<Box<Interval>>,
 }
@@ -88,8 +88,7 @@ fn set_up(core: Option<usize>, backend: Option<Backend>) -> io::Result<Runtime> 
 
 impl Channels {
     pub fn send(&self, thread: usize, message: Message) {
-        // The receiver is dropped only if the run has failed elsewhere.
-        let _ = self.out.send((thread, message));
+        self.out.send(thread, message);
     }
 
     /// Sends the intervals that have ended, and takes empty ones.

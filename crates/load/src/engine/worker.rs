@@ -1,9 +1,10 @@
 //! State shared by the tasks of one load thread, and what its protocol implements.
 
+use super::clock::{Clock, thread_cpu_ns};
 use super::connect_pacer::Pace;
 use super::places::Places;
 use super::scheduler::Scheduler;
-use super::shared::{Clock, Shared, thread_cpu_ns};
+use super::shared::Shared;
 use crate::measure::breakdown::Breakdown;
 use crate::measure::links::Links;
 use crate::measure::recorder::{Failure, Recorder};

@@ -1,11 +1,12 @@
 //! The parent process: starts the workers, gives each its part, and coordinates them as if their threads were its own.
 
 use super::{Report, Task, WORKER_ARGS};
-use crate::engine::shared::{Clock, Progress, Shared};
+use crate::engine::clock::Clock;
+use crate::engine::inbox::{Outbox, blocking, channel};
+use crate::engine::shared::{Progress, Shared};
 use crate::{check, engine::coordinator::Coordinator, engine::thread::Message, error::LoadError, report};
 use crate::{observer::Observer, options::Options, run::schedules, schedule::Schedule};
 use brunt_multiprocess::{WorkerEvent, Workers};
-use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt::Display, io};
 
@@ -30,7 +31,7 @@ pub fn run(
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let first_threads: Vec<usize> =
         (0..layout.len()).map(|process| layout[..process].iter().map(Vec::len).sum()).collect();
-    let (out, messages) = mpsc::channel();
+    let (out, messages) = channel();
     let receiver = |process: usize| {
         let (shared, taken, out) = (Arc::clone(&shared), Arc::clone(&taken), out.clone());
         let progress = Progress::none(shared.hosts.addresses.len());
@@ -47,8 +48,8 @@ pub fn run(
         workers.send(process, &task, None).map_err(process_error)?;
     }
     let mut coordinator = Coordinator::new(&shared, messages, Vec::new(), Some(&workers));
-    coordinator.connect(observer)?;
-    let collector = coordinator.drive(observer, schedules(options));
+    blocking(coordinator.connect(observer))?;
+    let collector = blocking(coordinator.drive(observer, schedules(options)));
     let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(coordinator.report(collector, &unsent(options, &taken), observer))
 }
@@ -73,7 +74,7 @@ struct Receiver {
     first: usize,
     shared: Arc<Shared>,
     taken: Taken,
-    out: Sender<(usize, Message)>,
+    out: Outbox,
     progress: Progress,
     is_done: bool,
 }
@@ -109,7 +110,6 @@ impl Receiver {
     }
 
     fn pass_on(&self, thread: usize, message: Message) {
-        // The receiver is gone only once the run has failed or ended.
-        let _ = self.out.send((thread, message));
+        self.out.send(thread, message);
     }
 }

@@ -1,13 +1,15 @@
 //! A worker process: runs its load threads as the parent orders and reports what they measure. It decides nothing.
 
 use super::{Report, Task};
-use crate::engine::shared::{Clock, Progress, Shared};
+use crate::engine::clock::Clock;
+use crate::engine::inbox::{Inbox, blocking, channel};
+use crate::engine::shared::{Progress, Shared};
 use crate::run::{ReleaseOnDrop, Threads, make_room, start_threads};
 use crate::{engine::coordinator::Order, engine::thread::Message, error::LoadError};
 use brunt_multiprocess::Parent;
 use rustix::io::Errno;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 use std::{io, sync::Arc, thread};
 
 const REPORT_INTERVAL: Duration = Duration::from_millis(20);
@@ -44,7 +46,7 @@ fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
         .map_err(|error| LoadError::Process(format!("no thread could be started to receive orders: {error}")))?;
     thread::scope(|scope| {
         let _release = ReleaseOnDrop(&shared);
-        let (out, messages) = mpsc::channel();
+        let (out, messages) = channel();
         let threads = start_threads(scope, &shared, first..end, out)?;
         report(parent, &shared, first, &messages, &threads)?;
         Ok(threads.join().into_iter().map(|schedule| Some(schedule?.taken)).collect())
@@ -56,14 +58,14 @@ fn report(
     parent: &Parent,
     shared: &Shared,
     first: usize,
-    messages: &Receiver<(usize, Message)>,
+    messages: &Inbox,
     threads: &Threads<'_>,
 ) -> Result<(), LoadError> {
     let lost = |error: io::Error| LoadError::Process(format!("the parent cannot be reached: {error}"));
     let send = |report: Report| parent.send(&report).map_err(lost);
-    let mut reported = (Progress::none(shared.hosts.addresses.len()), Instant::now());
+    let mut reported = (Progress::none(shared.hosts.addresses.len()), shared.clock.now());
     loop {
-        let message = messages.recv_timeout(REPORT_INTERVAL);
+        let message = blocking(messages.next(REPORT_INTERVAL));
         let ended = matches!(message, Err(RecvTimeoutError::Disconnected));
         match message {
             Ok((_, Message::Failed(error))) => return Err(error),
@@ -76,7 +78,7 @@ fn report(
             }
             Err(_) => (),
         }
-        if ended || reported.1.elapsed() >= REPORT_INTERVAL {
+        if ended || shared.clock.now() - reported.1 >= REPORT_INTERVAL.as_nanos() as u64 {
             let progress = shared.connecting.progress();
             while let Some((host, error)) = shared.connecting.take_error() {
                 let number = match error.kind() {
@@ -88,7 +90,7 @@ fn report(
             if progress != reported.0 {
                 send(Report::Connecting(progress.clone()))?;
             }
-            reported = (progress, Instant::now());
+            reported = (progress, shared.clock.now());
         }
         if ended {
             return Ok(());

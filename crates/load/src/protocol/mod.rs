@@ -21,8 +21,19 @@ pub(crate) fn run_thread(
     schedule: Option<Schedule>,
     channels: &Channels,
 ) -> Option<Schedule> {
+    let backend = shared.options.backend;
+    thread::run(share, core, backend, channels, || load(shared, share, schedule, channels))
+}
+
+/// The load of one thread, on its runtime. Returns its schedule as far as it was taken.
+pub(crate) async fn load(
+    shared: &Arc<Shared>,
+    share: Share,
+    schedule: Option<Schedule>,
+    channels: &Channels,
+) -> Option<Schedule> {
     let options = &shared.options;
-    thread::run(share, core, options.backend, channels, async || match &options.target {
+    match &options.target {
         Target::Echo { size, reuse, .. } => {
             let echo = Echo::new(*size, *reuse, options.verify, options.seed);
             work(Worker::new(shared, share, schedule, echo), channels).await
@@ -34,7 +45,7 @@ pub(crate) fn run_thread(
                 None
             }
         },
-    })
+    }
 }
 
 async fn work<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Option<Schedule> {

@@ -30,9 +30,11 @@
 
 mod tally;
 
+use crate::engine::clock::Clock;
 use crate::engine::commands::Command;
 use crate::engine::coordinator::{Coordinator, Opened};
-use crate::engine::shared::{Clock, Shared};
+use crate::engine::inbox::{blocking, channel};
+use crate::engine::shared::Shared;
 use crate::engine::{slices::DRAIN_MARGIN, thread::Message};
 use crate::error::LoadError;
 use crate::run::{make_room, thread_builder, thread_work};
@@ -41,7 +43,7 @@ use crate::{check, observer::Observer, options::Options};
 use brunt_results::result::{Connections, Load};
 use brunt_results::slice::{Measured, SliceSpec};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
 use std::{sync::Arc, time::Duration};
 use tally::Tally;
@@ -111,7 +113,7 @@ impl Session {
         make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
         let shared = Arc::new(Shared::of_session(&options, Clock::start()));
         let mut threads = LoadThreads { shared: Arc::clone(&shared), handles: Vec::new() };
-        let (out, messages) = mpsc::channel();
+        let (out, messages) = channel();
         let mut spares = Vec::new();
         for (number, core) in options.threads.iter().copied().enumerate() {
             let (spare, work) = thread_work(&shared, number, &out);
@@ -121,7 +123,7 @@ impl Session {
         }
         drop(out);
         let mut coordinator = Coordinator::new(&shared, messages, spares, None);
-        coordinator.connect(&mut StopFlag(stop))?;
+        blocking(coordinator.connect(&mut StopFlag(stop)))?;
         let opened = coordinator.into_opened().ok_or(LoadError::Interrupted)?;
         let load = crate::report::load(&options, 0.0);
         Ok(Self { opened, load, rate: options.rate, broken: None, threads })
@@ -224,7 +226,7 @@ impl Session {
 
     fn receive(&self, shared: &Shared, deadline: u64) -> Result<(usize, Message), LoadError> {
         let left = deadline.saturating_sub(shared.clock.now());
-        match self.opened.messages.recv_timeout(Duration::from_nanos(left)) {
+        match blocking(self.opened.messages.next(Duration::from_nanos(left))) {
             Ok((_, Message::Failed(error))) => Err(error),
             Ok(message) => Ok(message),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {

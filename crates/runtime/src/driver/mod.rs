@@ -4,13 +4,13 @@ pub(crate) mod epoll;
 pub(crate) mod uring;
 pub(crate) mod user_data;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "sim"))]
 use crate::sim::Ring as Uring;
 use crate::{buffers::recv::RecvBuffers, metrics::Metrics};
 use epoll::Epoll;
 use std::{fmt, io, time::Duration};
 use uring::Features;
-#[cfg(not(test))]
+#[cfg(not(any(test, feature = "sim")))]
 use uring::Uring;
 
 /// The kernel interface that a runtime uses.
@@ -41,7 +41,7 @@ impl Driver {
     /// Sets up the wanted backend, or io_uring with epoll as the fallback. The second value says why it is not io_uring.
     pub fn new(wanted: Option<BackendKind>, features: Features) -> io::Result<(Self, Option<String>)> {
         let reason = match wanted {
-            Some(BackendKind::Epoll) => "epoll was asked for".to_owned(),
+            Some(BackendKind::Epoll) if !crate::sys::is_simulated() => "epoll was asked for".to_owned(),
             _ => match Uring::new(features) {
                 Ok(uring) => return Ok((Self::Uring(uring), None)),
                 Err(error) if wanted.is_some() => {

@@ -71,7 +71,7 @@ impl fmt::Debug for Handle {
 }
 
 /// The output of `future`, or the panic that ended it.
-async fn catch_panics<F: Future>(future: F) -> Result<F::Output, JoinError> {
+pub(crate) async fn catch_panics<F: Future>(future: F) -> Result<F::Output, JoinError> {
     let mut future = pin!(future);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),

@@ -7,6 +7,7 @@ pub(crate) mod worker;
 pub(crate) use worker::Worker;
 
 use crate::task::{OnDrop, context};
+use crate::timer::kernel_now;
 use std::cell::{Cell, RefCell};
 use std::{ptr, time::Instant};
 
@@ -52,7 +53,7 @@ pub(crate) fn current<R>(f: impl FnOnce(&Worker) -> R) -> R {
 #[inline]
 pub(crate) fn now() -> Instant {
     // SAFETY: as in `current`.
-    unsafe { CURRENT.get().as_ref() }.map_or_else(Instant::now, |worker| worker.clock.now())
+    unsafe { CURRENT.get().as_ref() }.map_or_else(kernel_now, |worker| worker.clock.now())
 }
 
 /// Calls `f` with the worker of that number if it is alive on this thread.

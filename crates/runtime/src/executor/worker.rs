@@ -19,7 +19,7 @@ use crate::task::registry::{self, Remote};
 use crate::task::waiter::Due;
 use crate::task::{OnDrop, Token, catch_panic, waker};
 use crate::timer::wheel::Timers;
-use crate::timer::{Clock, GRACE};
+use crate::timer::{Clock, GRACE, kernel_now};
 use crate::trace::{self, event, span};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
@@ -163,6 +163,8 @@ impl Worker {
         while polls < POLLS_A_TURN {
             let Some((key, task)) = tasks.pop() else { break };
             polls += 1;
+            #[cfg(any(test, feature = "sim"))]
+            self.clock.spend_poll();
             // A token owns nothing, so its waker need not be dropped.
             let waker = ManuallyDrop::new(waker::new(Token::new(self.id(), key)));
             // SAFETY: a task is removed only below and in `shut_down`, which does not run inside `block_on`.
@@ -185,6 +187,13 @@ impl Worker {
 
     /// One call into the kernel; timers and events make tasks ready.
     fn turn(&self) {
+        let rest = self.before_rest();
+        self.after_rest(rest);
+    }
+
+    /// Decides how long the worker may sleep, and announces a sleep.
+    #[inline]
+    fn before_rest(&self) -> Rest {
         self.publish();
         let mut timeout = Some(Duration::ZERO);
         let mut asleep = false;
@@ -203,6 +212,12 @@ impl Worker {
                 }
             }
         }
+        Rest { timeout, asleep }
+    }
+
+    /// Calls into the kernel and handles what it brings.
+    #[inline]
+    fn after_rest(&self, Rest { timeout, asleep }: Rest) {
         let mut io = self.io.borrow_mut();
         io.metrics.sleeps += u64::from(asleep);
         io.turn(timeout);
@@ -238,7 +253,7 @@ impl Worker {
             return Some(if waits { GRACE } else { Duration::ZERO });
         }
         let next = [timer, self.io.borrow().lingering_until()].into_iter().flatten().min()?;
-        Some(next.saturating_duration_since(Instant::now()))
+        Some(next.saturating_duration_since(kernel_now()))
     }
 
     /// Makes the tasks ready that other threads have woken, then uses the foreign wakers that are due.
@@ -264,6 +279,17 @@ impl Worker {
         let _unregister = OnDrop(|| super::unregister(self));
         let _current = super::enter(self);
         self.remote.mailbox.close().into_iter().for_each(|spawn| catch_panic(|| drop(spawn)));
+        self.end_tasks();
+        let nothing_left = self.io().shut_down() && self.timers.borrow().len() == 0;
+        let due = self.io().wakers.take_due();
+        due.into_iter().for_each(Due::run);
+        self.publish();
+        registry::unregister(self.id(), nothing_left);
+        event!(INFO, "a worker has ended"; worker = self.id(), left_nothing = nothing_left);
+    }
+
+    /// Ends every task, also those that destructors spawn.
+    pub fn end_tasks(&self) {
         for round in 0..=SHUTDOWN_ROUNDS {
             for key in self.scheduler.tasks.keys() {
                 if round == SHUTDOWN_ROUNDS {
@@ -276,12 +302,55 @@ impl Worker {
                 self.remove(key, progress);
             }
         }
-        let nothing_left = self.io().shut_down() && self.timers.borrow().len() == 0;
-        let due = self.io().wakers.take_due();
-        due.into_iter().for_each(Due::run);
-        self.publish();
-        registry::unregister(self.id(), nothing_left);
-        event!(INFO, "a worker has ended"; worker = self.id(), left_nothing = nothing_left);
+    }
+}
+
+/// How long a worker may sleep, and whether it has announced that.
+pub(crate) struct Rest {
+    pub timeout: Option<Duration>,
+    asleep: bool,
+}
+
+/// For a simulated world, which decides when the worker goes on.
+#[cfg(any(test, feature = "sim"))]
+impl Worker {
+    /// The rest of a turn that has slept, then the tasks and the beginning of the next turn; `None` if the future is done.
+    pub fn step(&self, future: std::pin::Pin<&mut dyn Future<Output = ()>>, rest: Option<Rest>) -> Option<Rest> {
+        let _current = super::enter(self);
+        if let Some(rest) = rest {
+            self.after_rest(Rest { timeout: Some(Duration::ZERO), ..rest });
+            self.shortage.observe(self.id(), || self.io().report().spare_buffers);
+        }
+        let waker = waker::new(Token::main(self.id()));
+        let mut cx = Context::from_waker(&waker);
+        if self.scheduler.tasks.take_main_ready() && future.poll(&mut cx).is_ready() {
+            self.publish();
+            return None;
+        }
+        self.run_ready();
+        let rest = self.before_rest();
+        self.io().submit_to_world();
+        Some(rest)
+    }
+
+    /// What the tasks of this worker wait for, in words.
+    pub fn pending(&self) -> Vec<String> {
+        let io = self.io().waits();
+        let tasks = self.scheduler.tasks.names().into_iter().map(|(key, name)| {
+            let token = Token::new(self.id(), key);
+            (Some(token), format!("task {}: {name}", key.index))
+        });
+        let main = (Some(Token::main(self.id())), "the future of block_on".to_owned());
+        let mut lines = Vec::new();
+        for (token, name) in std::iter::once(main).chain(tasks) {
+            let waits: Vec<&str> = io.iter().filter(|(of, _)| *of == token).map(|(_, what)| &**what).collect();
+            lines.push(format!(
+                "{name}: {}",
+                if waits.is_empty() { "another task".to_owned() } else { waits.join(", ") }
+            ));
+        }
+        lines.extend(io.into_iter().filter(|(of, _)| of.is_none()).map(|(_, what)| format!("a combinator: {what}")));
+        lines
     }
 }
 

@@ -1,6 +1,7 @@
 //! Listeners: accepted sockets wait in a queue until `accept` is called.
 
 use super::{Io, closed};
+use crate::sys;
 use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::task::{Context, Poll};
@@ -13,7 +14,7 @@ const ACCEPTS_A_TURN: usize = 64;
 pub(super) struct Listener {
     fd: Option<OwnedFd>,
     accepted: VecDeque<OwnedFd>,
-    acceptor: Waiter,
+    pub(super) acceptor: Waiter,
     armed: bool,
     registered: bool,
     pub(super) dropped: bool,
@@ -57,8 +58,9 @@ impl Io {
         let Some(listener) = self.listeners.get(key) else { return };
         listener.armed = more;
         if listener.dropped {
+            accepted.into_iter().for_each(sys::close);
             if !more {
-                self.listeners.remove(key);
+                self.close_listener(key);
             }
             return;
         }
@@ -97,7 +99,7 @@ impl Io {
     /// Stops listening and closes the queued sockets.
     pub fn drop_listener(&mut self, key: Key) {
         let Some(listener) = self.listeners.get(key) else { return };
-        listener.accepted.clear();
+        listener.accepted.drain(..).for_each(sys::close);
         self.wakers.forget(&mut listener.acceptor);
         match &mut self.driver {
             Driver::Uring(uring) if listener.armed => {
@@ -107,10 +109,15 @@ impl Io {
             Driver::Epoll(epoll) if listener.registered => {
                 // Not left to closing, which keeps a descriptor in the set while it has a duplicate.
                 listener.fd.iter().for_each(|fd| epoll.forget(fd.as_fd()));
-                self.listeners.remove(key);
+                self.close_listener(key);
             }
-            _ => drop(self.listeners.remove(key)),
+            _ => self.close_listener(key),
         }
+    }
+
+    fn close_listener(&mut self, key: Key) {
+        let fd = self.listeners.remove(key).and_then(|listener| listener.fd);
+        fd.into_iter().for_each(sys::close);
     }
 
     /// Whether the process or the system is out of descriptors or memory, which may pass.

@@ -57,7 +57,7 @@ impl Io {
     /// # Errors
     /// The contradictions found.
     pub fn audit(&mut self) -> Result<(), String> {
-        let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return Ok(()) };
+        let Driver::Uring(Ring::Scripted(sim)) = &self.driver else { return Ok(()) };
         let kernel = sim.0.borrow();
         let mut account = Account::default();
         kernel.held.iter().for_each(|buffer| account.enter(*buffer, "held by the kernel"));
@@ -95,7 +95,7 @@ impl Io {
 
     /// Whether a connection that needs a buffer has to wait because none is left.
     pub fn no_buffer_is_left(&self) -> bool {
-        let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return false };
+        let Driver::Uring(Ring::Scripted(sim)) = &self.driver else { return false };
         sim.0.borrow().net.lent.is_empty() && self.buffers.all_are_out()
     }
 

@@ -1,7 +1,8 @@
 //! Closing a connection, and shutting the worker down: cancel, reap, close, then free.
 
 use super::Io;
-use crate::{driver::Driver, driver::user_data::OpKind, io::conn::flag, slab::Key};
+use crate::timer::kernel_now;
+use crate::{driver::Driver, driver::user_data::OpKind, io::conn::flag, slab::Key, sys};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,7 @@ impl Io {
         // Not left to closing, which keeps a descriptor in the epoll set while it has a duplicate.
         self.stop_receive(key);
         if sending {
-            self.lingering.push_back((key, Instant::now() + LINGER));
+            self.lingering.push_back((key, kernel_now() + LINGER));
         }
         if connecting {
             match &mut self.driver {
@@ -46,8 +47,8 @@ impl Io {
 
     fn close(&mut self, key: Key) {
         if let Some(conn) = self.conns.remove(key) {
-            // SAFETY: the slot owned this descriptor and is gone; dropping it closes it.
-            drop(unsafe { OwnedFd::from_raw_fd(conn.fd) });
+            // SAFETY: the slot owned this descriptor and is gone.
+            sys::close(unsafe { OwnedFd::from_raw_fd(conn.fd) });
         }
     }
 
@@ -57,7 +58,7 @@ impl Io {
 
     #[cold]
     pub(super) fn end_lingering(&mut self) {
-        let now = Instant::now();
+        let now = kernel_now();
         while let Some(&(key, until)) = self.lingering.front() {
             if until > now && self.conns.get(key).is_some() {
                 break;
@@ -118,8 +119,8 @@ impl Io {
         for key in self.conns.keys() {
             self.cancel_send(key);
         }
-        let deadline = Instant::now() + REAP;
-        while self.in_flight() > 0 && Instant::now() < deadline {
+        let deadline = kernel_now() + REAP;
+        while self.in_flight() > 0 && kernel_now() < deadline {
             self.turn(Some(Duration::from_millis(10)));
         }
         // Otherwise the kernel still holds requests that refer to the memory, which is then leaked.

@@ -16,6 +16,8 @@ mod connect;
 mod readiness;
 mod receive;
 mod transmit;
+#[cfg(any(test, feature = "sim"))]
+mod waits;
 mod wake_fd;
 
 use crate::buffers::recv::RecvBuffers;
@@ -95,6 +97,25 @@ impl Io {
         // After an error: no request was submitted.
         io.arm_wake_fd().inspect_err(|_| io.free_memory_on_drop())?;
         Ok((io, fallback))
+    }
+
+    /// The simulated machine that this worker is one of.
+    #[cfg(any(test, feature = "sim"))]
+    pub fn world(&self) -> Option<Rc<crate::sim::Machine>> {
+        if let Driver::Uring(ring) = &self.driver { ring.world().map(|ring| ring.machine.clone()) } else { None }
+    }
+
+    /// The number of its ring there.
+    #[cfg(any(test, feature = "sim"))]
+    pub fn world_ring(&self) -> Option<usize> {
+        if let Driver::Uring(ring) = &self.driver { ring.world().map(|ring| ring.index) } else { None }
+    }
+
+    #[cfg(any(test, feature = "sim"))]
+    pub fn submit_to_world(&self) {
+        if let Driver::Uring(ring) = &self.driver {
+            ring.world().inspect(|ring| ring.submit());
+        }
     }
 
     pub fn backend(&self) -> BackendKind {

@@ -23,7 +23,7 @@ impl Direction {
 
 #[derive(Default)]
 pub(super) struct Watched {
-    sides: [Side; 2],
+    pub(super) sides: [Side; 2],
     /// The descriptor is in the epoll set.
     registered: bool,
     /// The `AsyncFd` was dropped; the slot remains until the last completion.
@@ -32,8 +32,8 @@ pub(super) struct Watched {
 
 /// One direction of a watched descriptor.
 #[derive(Default)]
-struct Side {
-    waiter: Waiter,
+pub(super) struct Side {
+    pub(super) waiter: Waiter,
     /// A poll request or an epoll interest is active.
     armed: bool,
     /// Ready, and not yet reported to the waiter.

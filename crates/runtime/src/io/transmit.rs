@@ -2,7 +2,7 @@
 
 use super::{Io, Part, closed, from_errno};
 use crate::io::conn::{Source, flag};
-use crate::{buffers::send::SendBuffers, driver::Driver, slab::Key};
+use crate::{buffers::send::SendBuffers, driver::Driver, slab::Key, sys};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use std::io::{self, IoSlice};
@@ -200,7 +200,7 @@ impl Io {
     fn shut_output(&mut self, key: Key) {
         if let Ok(fd) = self.fd(key) {
             // Fails only if the peer has ended the connection, which leaves nothing to shut down.
-            let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Write);
+            let _ = sys::shutdown(&socket2::SockRef::from(&fd), std::net::Shutdown::Write);
         }
     }
 

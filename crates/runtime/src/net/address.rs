@@ -3,7 +3,8 @@
 use super::socket_file::{self, SocketFile};
 use super::stream::sealed::Sealed;
 use super::{Family, Listener, Stream, TcpStream, UnixStream, listener::BACKLOG, tcp, unix};
-use socket2::SockAddr;
+use crate::sys;
+use socket2::{SockAddr, SockRef};
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::{fd::OwnedFd, unix::ffi::OsStrExt, unix::fs::FileTypeExt};
@@ -61,9 +62,9 @@ impl Address {
             // The kernel replaces an empty path by a free abstract name.
             Self::Unix(_) => (unix::socket()?, SockAddr::unix("")?),
         };
-        socket.bind(&free)?;
-        socket.listen(BACKLOG)?;
-        let address = Any::address(socket.local_addr()?)?;
+        sys::bind(&socket, &free)?;
+        sys::listen(&socket, BACKLOG)?;
+        let address = Any::address(sys::local_addr(&SockRef::from(&socket))?)?;
         Ok((socket.into(), address))
     }
 }

@@ -5,7 +5,7 @@
 
 use super::RecvBuf;
 use crate::executor::{self, Worker};
-use crate::{io::closed, slab::Key};
+use crate::{io::closed, slab::Key, sys};
 use socket2::{SockAddr, SockRef, Socket};
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll, ready};
@@ -91,7 +91,7 @@ impl ConnHandle {
         if how != Shutdown::Read {
             ready!(self.poll_flush(cx))?;
         }
-        match self.socket(|socket| socket.shutdown(how)) {
+        match self.socket(|socket| sys::shutdown(&socket, how)) {
             // The peer has reset the connection, which shuts it down too.
             Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Poll::Ready(Ok(())),
             result => Poll::Ready(result),

@@ -4,6 +4,7 @@ use super::{Family, Stream, socket_file::SocketFile, stream::non_blocking};
 use crate::executor;
 use crate::io::{Io, closed};
 use crate::slab::Key;
+use crate::sys;
 use crate::time::sleep;
 use crate::trace::event;
 use socket2::SockRef;
@@ -42,7 +43,7 @@ impl<F: Family> Listener<F> {
 
     /// The local address.
     pub fn local_addr(&self) -> io::Result<F::Addr> {
-        executor::with(self.worker, |worker| SockRef::from(&worker.io().listener_fd(self.key)?).local_addr())
+        executor::with(self.worker, |worker| sys::local_addr(&SockRef::from(&worker.io().listener_fd(self.key)?)))
             .unwrap_or_else(|| Err(closed()))
             .and_then(F::address)
     }

@@ -10,6 +10,7 @@ mod resolve;
 pub mod reuse_port;
 mod socket_file;
 mod split;
+pub mod std_socket;
 mod stream;
 mod tcp;
 mod udp;

@@ -44,6 +44,9 @@ pub struct Queue {
 /// # Errors
 /// It is no TCP socket.
 pub fn queue(listener: &impl AsFd) -> io::Result<Queue> {
+    if let Some(simulated) = crate::sys::queue(listener.as_fd()) {
+        return simulated.map(|(waiting, limit)| Queue { waiting, limit });
+    }
     // SAFETY: numbers only, for which zero is valid.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of_val(&info) as libc::socklen_t;

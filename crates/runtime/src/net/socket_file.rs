@@ -1,5 +1,6 @@
 //! The file of a Unix listener: removed by its creator, unless another file has replaced it.
 
+use crate::sys;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ impl SocketFile {
     /// Binds a socket to a path; `None` for abstract names, which have no file.
     pub fn bind(socket: &Socket, path: &Path) -> io::Result<Option<Self>> {
         let address = address(path)?;
+        if let Some(bound) = sys::bind_unix(socket, path, &address) {
+            return bound.map(|()| None);
+        }
         socket.bind(&address).map_err(|error| explain(path, &address, &error))?;
         if is_abstract(path) {
             return Ok(None);

@@ -1,9 +1,11 @@
 //! `Stream`: a connection of either family. Shared methods are in [`super::methods`].
 
 use super::{RecvBuf, conn_handle::ConnHandle};
+use crate::sys;
 use socket2::SockRef;
+use std::os::fd::{AsFd, OwnedFd};
 use std::task::{Context, Poll};
-use std::{fmt, future::Future, io, marker::PhantomData, os::fd::OwnedFd, pin::Pin, time::Duration};
+use std::{fmt, future::Future, io, marker::PhantomData, pin::Pin, time::Duration};
 
 pub(super) mod sealed {
     pub trait Sealed: Sized {
@@ -25,6 +27,7 @@ pub trait Family: sealed::Sealed<Address = Self::Addr> + fmt::Debug + Unpin + 's
 pub(super) fn non_blocking(socket: impl Into<OwnedFd>) -> io::Result<OwnedFd> {
     let socket = socket.into();
     SockRef::from(&socket).set_nonblocking(true)?;
+    sys::adopt(socket.as_fd())?;
     Ok(socket)
 }
 
@@ -60,12 +63,12 @@ impl<F: Family> Stream<F> {
 
     /// The address of the peer; unnamed for most clients of Unix sockets.
     pub fn peer_addr(&self) -> io::Result<F::Addr> {
-        self.conn.socket(|socket| socket.peer_addr()).and_then(F::address)
+        self.conn.socket(|socket| sys::peer_addr(&socket)).and_then(F::address)
     }
 
     /// The local address.
     pub fn local_addr(&self) -> io::Result<F::Addr> {
-        self.conn.socket(|socket| socket.local_addr()).and_then(F::address)
+        self.conn.socket(|socket| sys::local_addr(&socket)).and_then(F::address)
     }
 
     /// Makes closing a TCP stream a reset: queued data is discarded and no port stays in TIME_WAIT. No effect on Unix streams.
@@ -75,7 +78,7 @@ impl<F: Family> Stream<F> {
 
     /// Sets SO_RCVBUF in bytes. The kernel lowers it to net.core.rmem_max, doubles it for its own needs, and stops adapting it.
     pub fn set_recv_buffer_size(&self, bytes: usize) -> io::Result<()> {
-        self.conn.socket(|socket| socket.set_recv_buffer_size(bytes))
+        self.conn.socket(|socket| socket.set_recv_buffer_size(bytes).map(|()| sys::buffers_changed(&socket)))
     }
 
     /// SO_RCVBUF in bytes, as the kernel counts.
@@ -85,7 +88,7 @@ impl<F: Family> Stream<F> {
 
     /// Sets SO_SNDBUF in bytes. The kernel lowers it to net.core.wmem_max, doubles it for its own needs, and stops adapting it.
     pub fn set_send_buffer_size(&self, bytes: usize) -> io::Result<()> {
-        self.conn.socket(|socket| socket.set_send_buffer_size(bytes))
+        self.conn.socket(|socket| socket.set_send_buffer_size(bytes).map(|()| sys::buffers_changed(&socket)))
     }
 
     /// SO_SNDBUF in bytes, as the kernel counts.

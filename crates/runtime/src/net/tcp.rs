@@ -1,6 +1,7 @@
 //! TCP: connecting, listening, and options of TCP streams.
 
 use super::{Family, Listener, Stream, conn_handle::ConnHandle, listener::BACKLOG, stream::sealed::Sealed};
+use crate::sys;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::net::{self, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -60,7 +61,7 @@ impl Stream<Tcp> {
             if source.port() == 0 {
                 bind_without_port(&socket)?;
             }
-            socket.bind(&source.into())?;
+            sys::bind(&socket, &source.into())?;
         }
         Ok(Self::new(ConnHandle::connect(socket, address.into()).await?))
     }
@@ -109,8 +110,8 @@ pub(super) fn listen(address: SocketAddr, reuse_port: bool) -> io::Result<OwnedF
     let socket = socket(address)?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(reuse_port)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
+    sys::bind(&socket, &address.into())?;
+    sys::listen(&socket, BACKLOG)?;
     Ok(socket.into())
 }
 

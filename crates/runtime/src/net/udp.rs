@@ -1,9 +1,10 @@
 //! `UdpSocket`: datagrams by plain system calls; the backend only waits for readiness.
 
 use super::AsyncFd;
-use rustix::net::RecvFlags;
-use socket2::{Domain, Protocol, Socket, Type};
+use crate::sys;
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::net::{self, SocketAddr};
+use std::os::fd::AsFd;
 use std::task::{Context, Poll};
 use std::{future::poll_fn, io};
 
@@ -56,24 +57,26 @@ impl UdpSocket {
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket =
             Socket::new(Domain::for_address(address), Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
-        socket.bind(&address.into())?;
+        sys::bind_datagrams(&socket, &address.into())?;
         Ok(Self { fd: AsyncFd::new(socket.into()) })
     }
 
     /// Adopts a bound socket.
     pub fn from_std(socket: net::UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
+        sys::adopt(socket.as_fd())?;
         Ok(Self { fd: AsyncFd::new(socket) })
     }
 
     /// Sets the peer that [`send`](Self::send) sends to and from which alone datagrams are received.
     pub fn connect(&self, peer: SocketAddr) -> io::Result<()> {
-        self.as_ref().connect(peer)
+        sys::connect_datagrams(self.as_ref(), peer)
     }
 
     /// The local address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.as_ref().local_addr()
+        let address = sys::local_addr(&SockRef::from(self.as_ref()))?;
+        address.as_socket().ok_or_else(|| io::Error::other("not an IP address"))
     }
 
     /// Sends a datagram to `to`, whole or not at all; returns its length.
@@ -83,7 +86,7 @@ impl UdpSocket {
 
     /// Poll form of `send_to`.
     pub fn poll_send_to(&self, cx: &Context<'_>, bytes: &[u8], to: SocketAddr) -> Poll<io::Result<usize>> {
-        self.fd.poll_write_with(cx, |socket| socket.send_to(bytes, to))
+        self.fd.poll_write_with(cx, |socket| sys::send_datagram(socket, bytes, Some(to)))
     }
 
     /// Sends a datagram to the peer of [`connect`](Self::connect).
@@ -93,7 +96,7 @@ impl UdpSocket {
 
     /// Poll form of `send`.
     pub fn poll_send(&self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.fd.poll_write_with(cx, |socket| socket.send(bytes))
+        self.fd.poll_write_with(cx, |socket| sys::send_datagram(socket, bytes, None))
     }
 
     /// Receives a datagram into the start of `into`; see [`Datagram::is_truncated`]. Dropping the future loses nothing.
@@ -104,8 +107,7 @@ impl UdpSocket {
     /// Poll form of `recv_from`.
     pub fn poll_recv_from(&self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<Datagram>> {
         self.fd.poll_read_with(cx, |socket| {
-            let (len, sent_len, from) = rustix::net::recvfrom(socket, &mut *into, RecvFlags::TRUNC)?;
-            let from = from.ok_or_else(|| io::Error::other("a datagram without a sender"))?.try_into()?;
+            let (len, sent_len, from) = sys::receive_datagram(socket, into)?;
             Ok(Datagram { len, sent_len, from })
         })
     }
@@ -128,6 +130,14 @@ impl UdpSocket {
             }
             datagram => Ok(datagram.len),
         })
+    }
+}
+
+/// The simulated world learns of the close.
+#[cfg(any(test, feature = "sim"))]
+impl Drop for UdpSocket {
+    fn drop(&mut self) {
+        sys::about_to_close(self.as_ref().as_fd());
     }
 }
 

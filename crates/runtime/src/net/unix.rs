@@ -4,6 +4,7 @@ use super::listener::BACKLOG;
 use super::socket_file::{self, SocketFile, display};
 use super::stream::sealed::Sealed;
 use super::{Family, Listener, Stream};
+use crate::sys;
 use crate::time::sleep;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -82,7 +83,7 @@ impl Stream<Unix> {
         loop {
             let socket = socket()?;
             // Connecting a Unix socket completes at once: connected, refused, or the queue is full.
-            match socket.connect(&address) {
+            match sys::connect_unix(&socket, &address) {
                 Ok(()) => return Ok(Self::adopt(socket.into())),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -98,12 +99,16 @@ impl Stream<Unix> {
 
     /// Two streams connected to each other.
     pub fn pair() -> io::Result<(Self, Self)> {
-        let (one, other) = Socket::pair(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
+        let (one, other) = sys::pair()?;
         Ok((Self::adopt(one.into()), Self::adopt(other.into())))
     }
 
     /// The process, user and group of the peer.
     pub fn peer_credentials(&self) -> io::Result<Credentials> {
+        if sys::is_simulated() {
+            let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+            return Ok(Credentials { pid: Some(std::process::id()), uid, gid });
+        }
         // Not by rustix, where process ID 0 would be an invalid value.
         let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
         let mut len = size_of_val(&peer) as libc::socklen_t;
@@ -137,7 +142,7 @@ impl Listener<Unix> {
 pub(super) fn listen(path: &Path) -> io::Result<(OwnedFd, Option<SocketFile>)> {
     let socket = socket()?;
     let file = SocketFile::bind(&socket, path)?;
-    socket.listen(BACKLOG)?;
+    sys::listen(&socket, BACKLOG)?;
     Ok((socket.into(), file))
 }
 

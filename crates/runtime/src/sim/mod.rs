@@ -1,83 +1,115 @@
-//! A simulated io_uring for unit tests: does what the kernel is allowed to do, in an order chosen by a script.
+//! A simulated kernel, with the feature `sim`: programs of this runtime in virtual time, each run a function of its seed.
 //!
-//! In unit tests [`Ring`] replaces the driver's ring; everything above it is the real runtime. The simulated ring holds the
-//! requests, plays both ends of every connection, and checks the memory and descriptors lent to it.
+//! A [`World`] is a machine: a clock, sockets joined in memory, and workers. Everything above the ring is the real runtime;
+//! below it, requests and system calls of sockets go to the world's kernel instead of Linux. The world is that of one thread:
+//! while one is active there, every [`Runtime`](crate::Runtime) built on the thread is a worker of it; on other threads, and
+//! without one, runtimes are as they are without the feature.
 //!
-//! Invariant: never does what no kernel does.
+//! Invariants:
+//! - Never does what no kernel does: where Linux may choose, the seed chooses; where it may not, the world does what Linux does
+//!   (`tests/kernels.rs` runs the same scripts on the world, io_uring and epoll).
+//! - Nothing waits in real time. Time moves by what work costs, and to the next event when nobody can work.
+//! - A run is a function of seed, settings and program. [`World::trace_digest`] tells two runs apart.
+//! - Without the feature nothing of this is in the build.
+//!
+//! # Programs of several threads
+//!
+//! A thread with a runtime is a worker of the world. [`group::spawn`](crate::group::spawn) starts one in either case: a thread
+//! without a world, a worker within one; [`World::spawn_worker`] is its form for tests. Workers wake each other through their
+//! mailboxes ([`Handle`](crate::Handle), channels, join handles), and each has a core: what one costs delays no other. So
+//! code that says "a thread for each core" is simulated as it is, with its counters, buffers and `drain` apart from those of
+//! the program's other half, which tasks of one worker would share.
+//!
+//! It must await what it would block on: a coordinator that waits for its threads is a future too. Threads without a runtime it
+//! must not have, for nothing orders them with virtual time; [`spawn_blocking`](crate::spawn_blocking) runs its work at once,
+//! on the worker. [`group::run`](crate::group::run), which blocks its caller, starts threads and is not simulated.
 
-mod conn_task;
-mod kernel;
-mod net;
-mod plan;
-mod real;
-mod request;
+pub(crate) mod calls;
+mod clock;
+mod completion;
+mod connection;
+mod datagram;
+mod drive;
+mod happen;
+mod lent;
+mod machine;
+mod pipe;
+mod random;
+mod ring;
+mod ring_state;
+mod root;
+#[cfg(test)]
+pub(crate) mod scripted;
+mod settings;
+mod socket;
+mod stopped;
+mod stream;
+#[cfg(all(test, not(loom)))]
 mod tests;
+mod trace;
 mod world;
+mod world_ring;
+
+pub use settings::{Costs, Direction, Faults, Link, Settings};
+pub use stopped::Stopped;
+pub use trace::Entry;
+pub use world::{World, is_active, spend};
+
+pub(crate) use machine::Machine;
+pub(crate) use root::end_worker;
+pub(crate) use world::{active, block_on, elapsed, now, spawn_worker};
 
 use crate::driver::uring::{Features, RingFeature, Uring};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use io_uring::cqueue;
-use kernel::Kernel;
 use std::os::fd::{OwnedFd, RawFd};
-use std::{cell::RefCell, io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc, time::Duration};
+use std::{io, mem::MaybeUninit, ptr::NonNull, sync::Arc, time::Duration};
+use world_ring::WorldRing;
 
-thread_local! {
-    /// The kernel of the next ring built on this thread; a real ring without one.
-    static NEXT: RefCell<Option<Rc<RefCell<Kernel>>>> = const { RefCell::new(None) };
-}
-
-/// A real ring, or a simulated one if the test has set [`NEXT`].
-#[expect(clippy::large_enum_variant, reason = "as large as it is without tests")]
+/// A real ring, one of the active world, or in unit tests a scripted one.
+#[expect(clippy::large_enum_variant, reason = "as large as it is without the feature")]
 pub(crate) enum Ring {
     Real(Uring),
-    Sim(SimRing),
+    World(WorldRing),
+    #[cfg(test)]
+    Scripted(scripted::SimRing),
 }
 
-pub(crate) struct SimRing(pub Rc<RefCell<Kernel>>);
-
-impl Drop for SimRing {
-    fn drop(&mut self) {
-        self.0.borrow_mut().close();
-    }
-}
-
-/// Defines methods that call the method of that name of either ring.
+/// Defines methods that call the method of that name of any ring.
 macro_rules! dispatch {
     ($($([$unsafe:ident])? fn $name:ident($ring:ident: $receiver:ty $(, $arg:ident: $type:ty)*) $(-> $output:ty)?;)*) => {$(
         /// # Safety
         /// As the method of [`Uring`].
+        #[inline]
         pub $($unsafe)? fn $name($ring: $receiver $(, $arg: $type)*) $(-> $output)? {
             match $ring {
                 // SAFETY: as demanded of the caller.
                 Self::Real(ring) => $($unsafe)? { ring.$name($($arg),*) },
                 // SAFETY: as demanded of the caller.
-                Self::Sim(sim) => $($unsafe)? { sim.0.borrow_mut().$name($($arg),*) },
+                Self::World(ring) => $($unsafe)? { ring.$name($($arg),*) },
+                #[cfg(test)]
+                // SAFETY: as demanded of the caller.
+                Self::Scripted(ring) => $($unsafe)? { ring.0.borrow_mut().$name($($arg),*) },
             }
         }
     )*};
 }
 
-/// The methods of `Uring` that need no more of the kernel.
-impl Kernel {
-    pub fn features(&self) -> Vec<RingFeature> {
-        Vec::new()
-    }
-
-    pub fn ring_fd(&self) -> Option<OwnedFd> {
-        None
-    }
-
-    pub fn message(&mut self, to: Arc<Remote>) {
-        to.wake();
-    }
-}
-
 impl Ring {
     pub fn new(features: Features) -> io::Result<Self> {
-        Ok(match NEXT.take() {
-            Some(kernel) => Self::Sim(SimRing(kernel)),
+        #[cfg(test)]
+        if let Some(kernel) = scripted::NEXT.take() {
+            return Ok(Self::Scripted(scripted::SimRing(kernel)));
+        }
+        Ok(match active() {
+            Some(machine) => Self::World(WorldRing::new(machine)),
             None => Self::Real(Uring::new(features)?),
         })
+    }
+
+    /// Its machine and its number there, if it is one of a world.
+    pub fn world(&self) -> Option<&WorldRing> {
+        if let Self::World(ring) = self { Some(ring) } else { None }
     }
 
     dispatch! {
@@ -100,10 +132,13 @@ impl Ring {
         fn ended(self: &mut Self);
     }
 
+    #[inline]
     pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
         match self {
             Self::Real(ring) => ring.take(into),
-            Self::Sim(sim) => sim.0.borrow_mut().take(into),
+            Self::World(ring) => ring.take(into),
+            #[cfg(test)]
+            Self::Scripted(ring) => ring.0.borrow_mut().take(into),
         }
     }
 }

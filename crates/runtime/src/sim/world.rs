@@ -1,258 +1,238 @@
-//! State shared by the tasks of a test, and the properties checked.
+//! `World`: a simulated machine with its network, in virtual time.
 
-use super::net::{self, Net, Sock, Stage};
-use super::{kernel::Kernel, plan::Plan};
-use crate::{JoinHandle, executor, net::RecvBuf, task::OnDrop};
-use proptest::{prop_assert, test_runner::TestCaseError};
-use std::future::{Future, poll_fn};
-use std::task::{Context, Poll, Wake, Waker};
-use std::{
-    cell::{RefCell, RefMut},
-    collections::VecDeque,
-    pin::pin,
-    rc::Rc,
-    sync::Arc,
-};
+use super::clock::nanos;
+use super::drive::drive;
+use super::machine::Machine;
+use super::root::Root;
+use super::settings::{Link, Settings};
+use super::stopped::Stopped;
+use super::trace::Entry;
+use crate::executor::Worker;
+use crate::{Builder, Runtime};
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use std::{fmt, future::Future, io, pin::pin, rc::Rc};
 
-/// What a task is doing. A waiting one must have something to wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Activity {
-    #[default]
-    Nothing,
-    Runs,
-    Reads,
-    Writes,
-    Accepts,
-    Connects,
-    Sleeps,
-    Watches,
+thread_local! {
+    static ACTIVE: RefCell<Option<Rc<Machine>>> = const { RefCell::new(None) };
 }
 
-/// Bytes exchanged by a task and its connection.
-#[derive(Default)]
-pub(super) struct Progress {
-    doing: Activity,
-    got: usize,
-    wrote: Vec<u8>,
+/// The machine of the world that is active on this thread.
+pub(crate) fn active() -> Option<Rc<Machine>> {
+    ACTIVE.try_with(|active| active.borrow().clone()).ok().flatten()
 }
 
-pub(super) struct World {
-    pub kernel: Rc<RefCell<Kernel>>,
-    pub progress: RefCell<Vec<Progress>>,
-    /// Buffers that outlive the operation that received them, and their contents.
-    pub kept: RefCell<VecDeque<(RecvBuf, Vec<u8>)>>,
-    pub handles: RefCell<Vec<(Option<u8>, JoinHandle<()>)>>,
-    /// The ring is a real one, and the kernel holds the state of the peers only.
-    pub on_real_ring: bool,
+/// Whether a world is active on this thread.
+pub fn is_active() -> bool {
+    active().is_some()
 }
 
-/// Wraps a task's waker in a foreign one.
-struct Relay(Waker);
+/// The worker that calls this works for `time`. Nothing without an active world.
+pub fn spend(time: Duration) {
+    active().into_iter().for_each(|machine| machine.clock.spend(nanos(time)));
+}
 
-impl Wake for Relay {
-    fn wake(self: Arc<Self>) {
-        self.0.wake_by_ref();
+/// Time since the start of the active world.
+pub(crate) fn elapsed() -> Option<Duration> {
+    active().map(|machine| Duration::from_nanos(machine.clock.elapsed()))
+}
+
+/// The time of the active world.
+pub(crate) fn now() -> Option<Instant> {
+    active().map(|machine| machine.clock.instant())
+}
+
+/// Runs a future on a worker of a world.
+///
+/// # Panics
+/// If the run ends otherwise than by the future's end.
+pub(crate) fn block_on<F: Future>(worker: &Worker, machine: &Machine, future: F) -> F::Output {
+    run(worker, machine, future).unwrap_or_else(|stopped| panic!("{stopped}"))
+}
+
+fn run<F: Future>(worker: &Worker, machine: &Machine, future: F) -> Result<F::Output, Stopped> {
+    let mut output = None;
+    {
+        let main = pin!(async { output = Some(future.await) });
+        drive(machine, worker, main)?;
+    }
+    Ok(output.expect("the future is done"))
+}
+
+/// See [`World::spawn_worker`].
+pub(crate) fn spawn_worker(
+    machine: &Machine,
+    builder: &Builder,
+    future: impl Future<Output = ()> + 'static,
+) -> io::Result<()> {
+    let root = Root::new(builder.clone().build()?, future);
+    machine.roots.borrow_mut().push(Rc::new(root));
+    Ok(())
+}
+
+/// A simulated machine: its clock, its sockets, its workers. From its creation until its last clone is dropped, every runtime
+/// built on this thread is one of its workers.
+///
+/// ```
+/// use brunt_runtime::{net::{TcpListener, TcpStream}, sim::World, spawn, time};
+/// use std::time::Duration;
+///
+/// let world = World::new(7);
+/// let start = time::now();
+/// let reply = world.run(async {
+///     let listener = TcpListener::bind("127.0.0.1:80".parse().unwrap())?;
+///     spawn(async move {
+///         let mut stream = listener.accept().await.unwrap();
+///         let request = stream.recv().await.unwrap();
+///         time::sleep(Duration::from_secs(60)).await;
+///         stream.send(request).await.unwrap();
+///     });
+///     let mut client = TcpStream::connect("127.0.0.1:80".parse().unwrap()).await?;
+///     client.write_all(b"hello").await?;
+///     Ok::<_, std::io::Error>(client.recv().await?.to_vec())
+/// });
+/// assert_eq!(reply.unwrap().unwrap(), b"hello");
+/// assert!(time::now() - start >= Duration::from_secs(60), "of virtual time");
+/// ```
+#[derive(Clone)]
+pub struct World {
+    machine: Rc<Machine>,
+    _activation: Rc<Activation>,
+}
+
+struct Activation(Rc<Machine>);
+
+impl Drop for Activation {
+    fn drop(&mut self) {
+        drop(self.0.roots.take());
+        let _ = ACTIVE.try_with(|active| active.take());
     }
 }
 
 impl World {
-    /// One entry for each connection, one for the hoarding task, one for the acceptor.
-    pub fn new(kernel: Rc<RefCell<Kernel>>, plan: &Plan) -> Self {
-        let progress = RefCell::new((0..plan.conns.len() + 2).map(|_| Progress::default()).collect());
-        Self { kernel, progress, kept: RefCell::default(), handles: RefCell::default(), on_real_ring: false }
+    /// A world with the default settings.
+    ///
+    /// # Panics
+    /// If a world is active on this thread.
+    pub fn new(seed: u64) -> Self {
+        Self::with_settings(seed, Settings::default())
     }
 
-    /// Spawns a task that is aborted in that round.
-    pub fn spawn(&self, abort: Option<u8>, task: impl Future<Output = ()> + 'static) {
-        let handle = crate::spawn(task);
-        self.handles.borrow_mut().push((abort, handle));
+    /// A world with these settings.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn with_settings(seed: u64, settings: Settings) -> Self {
+        let machine = Rc::new(Machine::new(seed, settings));
+        let before = ACTIVE.replace(Some(machine.clone()));
+        assert!(before.is_none(), "a world is active on this thread already");
+        Self { _activation: Rc::new(Activation(machine.clone())), machine }
     }
 
-    /// Aborts the tasks of a round.
-    pub fn abort(&self, round: u8) {
-        self.handles.borrow().iter().filter(|(at, _)| *at == Some(round)).for_each(|(_, task)| task.abort());
+    /// Runs `future` on a worker of its own, with all workers of [`spawn_worker`](Self::spawn_worker), until it is done; then
+    /// drops all workers, and looks for violations.
+    ///
+    /// # Errors
+    /// Nothing can run and nothing will happen; the limit of turns is reached; or the runtime has violated the contract of
+    /// the kernel: used memory that it had lent, closed a descriptor with an open request. The text says which, and what
+    /// every task waits for.
+    pub fn run<F: Future>(&self, future: F) -> Result<F::Output, Stopped> {
+        self.run_on(&Runtime::builder(), future)
     }
 
-    /// Aborts all tasks, waits for their ends, and returns the kept buffers.
-    pub async fn end_tasks(&self) {
-        let tasks = std::mem::take(&mut *self.handles.borrow_mut());
-        tasks.iter().for_each(|(_, task)| task.abort());
-        for (_, task) in tasks {
-            if let Err(error) = task.await
-                && error.is_panic()
-            {
-                self.report(error.to_string());
-            }
-        }
-        self.kept.borrow_mut().clear();
-    }
-
-    pub fn keep(&self, buffer: RecvBuf) {
-        let copy = buffer.to_vec();
-        self.kept.borrow_mut().push_back((buffer, copy));
-    }
-
-    pub fn check_kept(&self, buffer: &[u8], copy: &[u8]) {
-        if buffer != copy {
-            self.report("a kept buffer has changed".to_owned());
-        }
-    }
-
-    pub fn sock(&self, index: usize) -> RefMut<'_, Sock> {
-        RefMut::map(self.kernel.borrow_mut(), |kernel| &mut kernel.net.socks[index])
-    }
-
-    pub fn report(&self, what: String) {
-        self.kernel.borrow().net.report(what);
-    }
-
-    pub fn audit(&self) {
-        if let Err(violation) = executor::current(|worker| worker.io().audit()) {
-            self.report(violation);
+    /// As [`run`](Self::run), with a runtime of these settings.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_on<F: Future>(&self, builder: &Builder, future: F) -> Result<F::Output, Stopped> {
+        let failed = |error: io::Error| Stopped { text: error.to_string() };
+        let runtime = builder.clone().build().map_err(failed)?;
+        let output = run(runtime.worker(), &self.machine, future);
+        drop(runtime);
+        drop(self.machine.roots.take());
+        let output = output?;
+        let state = self.machine.state.borrow();
+        match &state.violations[..] {
+            [] => Ok(output),
+            found => Err(Stopped::new(found.join("\n"), state.trace.entries())),
         }
     }
 
-    /// Marks a task as running, and as done when the guard is dropped, however it ends.
-    pub fn begins(&self, index: usize) -> impl Drop + use<'_> {
-        self.set(index, Activity::Runs);
-        OnDrop(move || self.set(index, Activity::Nothing))
+    /// Adds a worker, as a thread with a runtime and a core of its own would be: it runs `future`, and what that spawns, while
+    /// [`run`](Self::run) runs.
+    ///
+    /// # Errors
+    /// Memory or descriptors have run out.
+    pub fn spawn_worker(&self, builder: &Builder, future: impl Future<Output = ()> + 'static) -> io::Result<()> {
+        spawn_worker(&self.machine, builder, future)
     }
 
-    fn set(&self, index: usize, doing: Activity) {
-        self.progress.borrow_mut()[index].doing = doing;
+    /// Time since the start of the world.
+    pub fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.machine.clock.elapsed())
     }
 
-    /// Awaits `future`, recording why.
-    pub async fn during<T>(&self, index: usize, doing: Activity, foreign: bool, future: impl Future<Output = T>) -> T {
-        self.audit();
-        let mut future = pin!(future);
-        poll_fn(|cx| {
-            self.set(index, doing);
-            let polled = if foreign {
-                let relay: Waker = Arc::new(Relay(cx.waker().clone())).into();
-                future.as_mut().poll(&mut Context::from_waker(&relay))
-            } else {
-                future.as_mut().poll(cx)
-            };
-            if polled.is_ready() {
-                self.set(index, Activity::Runs);
-            }
-            polled
-        })
-        .await
+    /// All workers stand still for `duration` from `at` on, in time since the start: timers fire late, and data piles up.
+    pub fn pause(&self, at: Duration, duration: Duration) {
+        self.machine.clock.add(nanos(at), nanos(at + duration), 0);
     }
 
-    /// Checks received bytes: they must be the next ones; none is the end, which must be one.
-    pub fn got(&self, sock: usize, bytes: &[u8]) {
-        let task = &mut self.progress.borrow_mut()[sock];
-        let expected = (task.got..).map(|position| net::byte(sock, position));
-        if !bytes.iter().copied().eq(expected.take(bytes.len())) {
-            self.report(format!("socket {sock}: other bytes than were sent, at {}", task.got));
-        }
-        task.got += bytes.len();
-        let peer = &self.kernel.borrow().net.socks[sock];
-        let fin = peer.fin && !peer.reader_told;
-        if bytes.is_empty() && !(fin && peer.sent == task.got) {
-            self.report(format!("socket {sock}: an end after {} of {} bytes, fin {fin}", task.got, peer.sent));
-        }
+    /// All work of workers costs `factor` times as much for `duration` from `at` on.
+    ///
+    /// # Panics
+    /// If the factor is 0: that is a pause.
+    pub fn slow(&self, at: Duration, duration: Duration, factor: u32) {
+        assert!(factor > 0, "a factor of 0 is a pause");
+        self.machine.clock.add(nanos(at), nanos(at + duration), factor.into());
     }
 
-    pub fn wrote(&self, sock: usize, bytes: &[u8]) {
-        self.progress.borrow_mut()[sock].wrote.extend_from_slice(bytes);
+    /// Changes settings from now on. Window sizes of open connections stay.
+    pub fn change(&self, change: impl FnOnce(&mut Settings)) {
+        let mut state = self.machine.state.borrow_mut();
+        change(&mut state.settings);
+        state.links[0].1 = state.settings.link;
+        drop(state);
+        self.machine.apply_costs();
     }
 
-    pub fn written(&self, sock: usize) -> usize {
-        self.progress.borrow()[sock].wrote.len()
-    }
-
-    /// The value of a result. An error must have a cause.
-    pub fn check<T>(&self, sock: usize, what: &str, result: std::io::Result<T>) -> Option<T> {
-        let failed = self.sock(sock).failed;
-        result
-            .inspect_err(|error| {
-                if !failed {
-                    self.report(format!("socket {sock}: {what}: {error}, without a cause"));
-                }
-            })
-            .ok()
-    }
-
-    /// Waits until no event is possible.
-    pub async fn until_idle(&self) {
-        poll_fn(|cx| {
-            let mut kernel = self.kernel.borrow_mut();
-            if std::mem::take(&mut kernel.idle) {
-                return Poll::Ready(());
-            }
-            kernel.watcher = Some(cx.waker().clone());
-            Poll::Pending
-        })
-        .await;
-        self.audit();
-    }
-
-    /// Waits until no event is possible: each waiting task must then wait for something that has not happened.
-    pub async fn settle(&self) {
-        self.until_idle().await;
-        let no_buffers = executor::current(|worker| worker.io().no_buffer_is_left());
-        let kernel = self.kernel.borrow();
-        for (index, task) in self.progress.borrow().iter().enumerate() {
-            let sock = kernel.net.socks.get(index);
-            let stuck = match task.doing {
-                Activity::Nothing => false,
-                Activity::Runs | Activity::Sleeps | Activity::Watches => true,
-                Activity::Connects => !sock.is_some_and(|sock| sock.silent),
-                Activity::Reads => {
-                    sock.is_some_and(|sock| (sock.is_readable() && !no_buffers) || sock.received > task.got)
-                }
-                Activity::Writes => !kernel.waits_for_peer(index),
-                Activity::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
-            };
-            if stuck {
-                self.report(format!("task {index} {:?} without cause; got {}, {sock:?}", task.doing, task.got));
-            }
+    /// Sets the link of all connections to that address, also of open ones if it had a link of its own before.
+    pub fn set_link(&self, address: SocketAddr, link: Link) {
+        let mut state = self.machine.state.borrow_mut();
+        match state.links.iter_mut().find(|(of, _)| *of == Some(address)) {
+            Some((_, of)) => *of = link,
+            None => state.links.push((Some(address), link)),
         }
     }
 
-    /// Checks that what was written was sent, in order and once: all of it, unless the peer stopped reading or failed.
-    pub fn check_sent(&self, all: bool) {
-        let kernel = self.kernel.borrow();
-        for (index, (task, sock)) in self.progress.borrow().iter().zip(&kernel.net.socks).enumerate() {
-            let (wrote, taken) = (task.wrote.len(), sock.taken.len());
-            if sock.shut_at.is_some_and(|at| at < wrote) && !sock.failed {
-                self.report(format!("socket {index}: shut down before all of {wrote} bytes were sent"));
-            }
-            if !task.wrote.starts_with(&sock.taken) {
-                self.report(format!("socket {index}: of {wrote} bytes written other {taken} were sent"));
-            } else if all && taken < wrote && !sock.failed && !kernel.waits_for_peer(index) {
-                self.report(format!("socket {index}: of {wrote} bytes written only {taken} were sent"));
-            }
-        }
+    /// A number from the world's generator, for choices of the test itself.
+    pub fn random(&self) -> u64 {
+        self.machine.state.borrow_mut().random.next()
     }
 
-    /// Whether every byte written to that socket has been sent, or it failed.
-    pub fn is_flushed(&self, sock: usize) -> bool {
-        if self.on_real_ring {
-            return true;
-        }
-        let state = self.sock(sock);
-        state.failed || state.taken.len() == self.written(sock)
+    /// A digest of everything that has happened, in order and with its time: equal for equal runs.
+    pub fn trace_digest(&self) -> u64 {
+        self.machine.state.borrow().trace.digest()
     }
 
-    /// After the runtime is dropped: no descriptor is open, kept buffers have not changed, and no violation was found.
-    pub fn check_end(&self) -> Result<(), TestCaseError> {
-        for (buffer, copy) in self.kept.borrow_mut().drain(..) {
-            self.check_kept(&buffer, &copy);
-        }
-        let Net { socks, violations, .. } = &mut self.kernel.borrow_mut().net;
-        for (index, sock) in socks.iter_mut().enumerate() {
-            sock.update();
-            if sock.stage == Stage::Open {
-                violations.get_mut().push(format!("the descriptor of socket {index} is still open"));
-            }
-        }
-        let violations = violations.get_mut();
-        prop_assert!(violations.is_empty(), "{:#?}", &violations[..violations.len().min(5)]);
-        Ok(())
+    /// How much has happened: entries of the trace.
+    pub fn trace_len(&self) -> u64 {
+        self.machine.state.borrow().trace.count
+    }
+
+    /// Keeps the whole trace from now on, not only its digest and its last entries.
+    pub fn record_trace(&self) {
+        self.machine.state.borrow_mut().trace.recording = true;
+    }
+
+    /// The recorded trace.
+    pub fn trace(&self) -> Vec<Entry> {
+        self.machine.state.borrow().trace.entries().copied().collect()
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").field("elapsed", &self.elapsed()).finish_non_exhaustive()
     }
 }

@@ -50,6 +50,9 @@ pub(crate) trait Runnable {
     fn run(&self, cx: &mut Context<'_>) -> Progress;
     /// Ends the task now; if it is being polled, when that poll returns.
     fn cancel(&self) -> Progress;
+    /// The type of its future, which names the function that made it.
+    #[cfg(any(test, feature = "sim"))]
+    fn name(&self) -> &'static str;
 }
 
 /// The join handle's view of a task.
@@ -147,6 +150,11 @@ impl<F: Future> Runnable for TaskCell<F> {
     fn cancel(&self) -> Progress {
         self.set(ABORTED);
         if self.has(POLLING | DONE) { Progress::Pending } else { self.finish(Err(JoinError::aborted())) }
+    }
+
+    #[cfg(any(test, feature = "sim"))]
+    fn name(&self) -> &'static str {
+        std::any::type_name::<F>()
     }
 }
 

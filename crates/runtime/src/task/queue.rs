@@ -114,6 +114,12 @@ impl Tasks {
         self.state().entries.keys()
     }
 
+    /// The live tasks and their names.
+    #[cfg(any(test, feature = "sim"))]
+    pub fn names(&self) -> Vec<(Key, &'static str)> {
+        self.keys().into_iter().filter_map(|key| self.task(key).map(|task| (key, task.name()))).collect()
+    }
+
     pub fn task(&self, key: Key) -> Option<Rc<dyn Runnable>> {
         self.state().entries.get(key)?.task.clone()
     }

@@ -27,6 +27,12 @@ impl Waiter {
         self == Self::default()
     }
 
+    /// The task that waits; `None` for a foreign waker.
+    #[cfg(any(test, feature = "sim"))]
+    pub fn task(self) -> Option<Token> {
+        Some(self.token()).filter(|token| !token.is_foreign())
+    }
+
     #[inline]
     fn is_foreign(self) -> bool {
         // The number of a worker is never that of a foreign token, so an empty waiter is not foreign.

@@ -12,7 +12,14 @@ pub(crate) const GRACE: Duration = Duration::from_millis(1);
 /// A worker's clock: the machine's, or a virtual one that jumps to the next deadline when no work is ready.
 ///
 /// Invariant: never goes back. The kernel and other threads always live in real time.
-pub(crate) struct Clock(Option<Virtual>);
+pub(crate) struct Clock(Option<Substitute>);
+
+enum Substitute {
+    Virtual(Virtual),
+    /// That of a simulated world.
+    #[cfg(any(test, feature = "sim"))]
+    World(std::rc::Rc<crate::sim::Machine>),
+}
 
 struct Virtual {
     now: Cell<Instant>,
@@ -21,26 +28,45 @@ struct Virtual {
 }
 
 impl Clock {
-    /// A virtual clock starts at the current time.
+    /// A virtual clock starts at the current time. In a simulated world, the clock is that of the world.
     pub fn new(is_virtual: bool) -> Self {
-        Self(is_virtual.then(|| Virtual { now: Cell::new(Instant::now()), events: Cell::new(0) }))
+        #[cfg(any(test, feature = "sim"))]
+        if let Some(machine) = crate::sim::active() {
+            return Self(Some(Substitute::World(machine)));
+        }
+        let clock = || Virtual { now: Cell::new(Instant::now()), events: Cell::new(0) };
+        Self(is_virtual.then(|| Substitute::Virtual(clock())))
     }
 
-    /// The virtual time; `None` for the machine's clock.
+    /// The time of a virtual clock; `None` for another.
     pub fn virtual_now(&self) -> Option<Instant> {
-        self.0.as_ref().map(|clock| clock.now.get())
+        if let Some(Substitute::Virtual(clock)) = &self.0 { Some(clock.now.get()) } else { None }
     }
 
     #[inline]
     pub fn now(&self) -> Instant {
-        self.virtual_now().unwrap_or_else(Instant::now)
+        match &self.0 {
+            None => Instant::now(),
+            Some(Substitute::Virtual(clock)) => clock.now.get(),
+            #[cfg(any(test, feature = "sim"))]
+            Some(Substitute::World(machine)) => machine.clock.instant(),
+        }
+    }
+
+    /// A task is polled, which takes time in a simulated world.
+    #[cfg(any(test, feature = "sim"))]
+    #[inline]
+    pub fn spend_poll(&self) {
+        if let Some(Substitute::World(machine)) = &self.0 {
+            machine.clock.spend(machine.clock.poll.get());
+        }
     }
 
     /// The time at the end of a turn, with the kernel's event count so far. A virtual clock jumps to `next`, the first deadline
     /// unless a task is ready or a wake-up pending, if the turn brought no event.
     #[inline]
     pub fn turn(&self, events: u64, next: impl FnOnce() -> Option<Instant>) -> Instant {
-        let Some(clock) = &self.0 else { return Instant::now() };
+        let Some(Substitute::Virtual(clock)) = &self.0 else { return self.now() };
         // An event that woke no task, such as the end of a send, may be followed by one that does.
         let silent = clock.events.replace(events) == events;
         if silent && let Some(next) = next() {
@@ -49,12 +75,26 @@ impl Clock {
         clock.now.get()
     }
 
-    /// Advances a virtual clock.
+    /// Advances a virtual clock; a worker of a simulated world is busy for that time.
     ///
     /// # Panics
     /// If the clock is the machine's.
     pub fn set(&self, to: Instant) {
-        let Some(clock) = &self.0 else { panic!("time::advance needs a runtime built with virtual_clock(true)") };
-        clock.now.set(clock.now.get().max(to));
+        match &self.0 {
+            None => panic!("time::advance needs a runtime built with virtual_clock(true)"),
+            Some(Substitute::Virtual(clock)) => clock.now.set(clock.now.get().max(to)),
+            #[cfg(any(test, feature = "sim"))]
+            Some(Substitute::World(machine)) => machine.clock.busy_until(to),
+        }
     }
+}
+
+/// The time in which the kernel lives: the machine's, also under a virtual clock, or that of the active simulated world.
+#[inline]
+pub(crate) fn kernel_now() -> Instant {
+    #[cfg(any(test, feature = "sim"))]
+    if let Some(now) = crate::sim::now() {
+        return now;
+    }
+    Instant::now()
 }

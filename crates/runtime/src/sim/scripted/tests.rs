@@ -5,7 +5,7 @@
 //! - when nothing can happen any more, each waiting task waits for something that has not happened;
 //! - the runtime may be dropped at any point and has then reaped, closed and freed everything.
 //!
-//! Soak: `PROPTEST_CASES=100000 cargo test -p brunt-runtime --lib --release sim`
+//! Soak: `PROPTEST_CASES=100000 cargo test -p brunt-runtime --lib --release sim::scripted`
 
 use super::kernel::Kernel;
 use super::net::{self, Net, PeerAct, Sock, Stage};

@@ -1,30 +1,10 @@
 //! Execution of requests by the simulated kernel, with every outcome the real one may produce.
 
 use super::net::{Net, POISON, byte, is_ready, pair};
+use crate::sim::completion::{Completion, F_MORE, F_SOCK_NONEMPTY, buffer_flags};
 use crate::{driver::user_data::OpKind, slab::Key};
-use io_uring::cqueue;
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::{collections::VecDeque, ptr::NonNull};
-
-const F_BUFFER: u32 = 1;
-pub(super) const F_MORE: u32 = 1 << 1;
-const F_SOCK_NONEMPTY: u32 = 1 << 2;
-
-/// A completion (`struct io_uring_cqe`).
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Completion {
-    pub data: u64,
-    pub result: i32,
-    pub flags: u32,
-}
-
-impl Completion {
-    pub fn into_entry(self) -> cqueue::Entry {
-        // SAFETY: both are 16 bytes, three integers in this order; all values are valid.
-        unsafe { std::mem::transmute::<Self, cqueue::Entry>(self) }
-    }
-}
 
 #[derive(Debug)]
 pub(crate) enum What {
@@ -239,10 +219,6 @@ impl Request {
 /// The result of a request interrupted after `done` bytes.
 fn part(done: usize, errno: i32) -> i32 {
     if done > 0 { done as i32 } else { -errno }
-}
-
-fn buffer_flags(buffer: u16) -> u32 {
-    F_BUFFER | u32::from(buffer) << 16
 }
 
 /// Sometimes attaches a buffer to a completion without data.

@@ -1,0 +1,173 @@
+//! What holds in every world: loads and targets by seed, on a host that varies, with faults.
+//!
+//! `BRUNT_SEEDS=10000` tries more of them; `BRUNT_SEED=7` one.
+
+use crate::targets::{self, Seen};
+use crate::worlds::{MS, US, address, options};
+use brunt_load::{Arrival, Options, Report, Silent, Target, run_in_world};
+use brunt_runtime::Builder;
+use brunt_runtime::sim::{Faults, Settings, World};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::{env, rc::Rc, thread, time::Duration};
+
+/// Draws from a world's generator.
+struct Draw<'w>(&'w World);
+
+impl Draw<'_> {
+    fn below(&self, end: u64) -> u64 {
+        self.0.random() % end
+    }
+
+    fn of<T: Copy>(&self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+fn settings(seed: u64) -> Settings {
+    let rough = Settings::rough();
+    match seed % 4 {
+        0 => Settings::default(),
+        1 | 2 => rough,
+        _ => Settings {
+            faults: Faults { reset: 0.002, refused: 0.01, no_buffers: 0.001, out_of_descriptors: 0.01, ..rough.faults },
+            ..rough
+        },
+    }
+}
+
+/// About 500 requests.
+fn load(draw: &Draw<'_>) -> Options {
+    let threads = 1 + draw.below(2) as usize;
+    let connections = threads + draw.below(8) as usize;
+    let requests = draw.of(&[None, Some(500)]);
+    let open = draw.below(2) == 0;
+    Options {
+        target: Target::Echo {
+            address: address().into(),
+            size: draw.of(&[1, 64, 64, 5000]),
+            reuse: draw.of(&[None, None, None, Some(1), Some(30)]),
+        },
+        threads: vec![None; threads],
+        connections,
+        requests,
+        rate: open.then(|| draw.of(&[2000.0, 20_000.0])),
+        arrival: draw.of(&[Arrival::Constant, Arrival::Poisson]),
+        duration: if open { draw.of(&[25 * MS, 200 * MS]) } else { 25 * MS },
+        warmup: draw.of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
+        timeout: draw.of(&[5 * MS, 1000 * MS]),
+        seed: draw.0.random(),
+        ..options()
+    }
+}
+
+/// Runs a load and checks it; returns a digest of all that happened.
+fn check(seed: u64) -> u64 {
+    let world = World::with_settings(seed, settings(seed));
+    let draw = Draw(&world);
+    let options = load(&draw);
+    if draw.below(4) == 0 {
+        world.pause(draw.below(30) as u32 * MS, draw.below(20) as u32 * MS);
+    }
+    if draw.below(4) == 0 {
+        world.slow(Duration::ZERO, 20 * MS, 8);
+    }
+    let seen = Rc::new(Seen::default());
+    let (service, ends) = (draw.of(&[0, 0, 30, 400]) * US, draw.of(&[u64::MAX, u64::MAX, 40]));
+    world
+        .spawn_worker(
+            &Builder::default(),
+            targets::seen(seen.clone(), options.target.request_bytes().unwrap(), service, ends),
+        )
+        .unwrap();
+    match world.run(run_in_world(&options, &mut Silent)).unwrap() {
+        Ok(report) => holds(&options, &report, &seen),
+        // With faults, the first connections may fail.
+        Err(error) => assert!(seed % 4 == 3, "{error}"),
+    }
+    world.trace_digest()
+}
+
+fn holds(options: &Options, report: &Report, seen: &Seen) {
+    let (requests, errors) = (&report.result.requests, &report.result.errors);
+    let sum = |of: fn(&brunt_results::series::Second) -> u64| report.seconds.iter().map(of).sum::<u64>();
+    let (sent, completed, failed) = (sum(|s| s.sent), sum(|s| s.completed), sum(|s| s.failed));
+    // Nothing is lost: what was sent has ended, or was in flight at the end of the window.
+    match options.rate {
+        None => assert_eq!(
+            sent,
+            completed + failed + requests.unanswered,
+            "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}"
+        ),
+        Some(_) => {
+            let offered = sum(|s| s.offered.unwrap());
+            assert_eq!(
+                offered,
+                completed + failed + requests.unanswered,
+                "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}"
+            );
+        }
+    }
+    assert!(errors.total() >= requests.failed, "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}");
+    // Each reply is one of the target's, and the target has seen no request that was not sent.
+    assert!(completed <= seen.answered.get(), "{completed} of {seen:?}");
+    // No more in flight than there are connections; the target may still serve what the load has given up.
+    assert!(seen.most.get() <= options.connections as u64 + errors.total(), "{seen:?} {errors:?}");
+    let latency = &report.result.latency;
+    assert!(latency.service.count <= latency.lag.count, "{latency:?}");
+    if failed == 0 && requests.unanswered == 0 {
+        let figures = |summary: &brunt_results::LatencySummary| [summary.p50_us, summary.p99_us, summary.max_us];
+        let pairs = figures(&latency.response).into_iter().zip(figures(&latency.service));
+        pairs.for_each(|(response, service)| assert!(response >= service, "{latency:?}"));
+    }
+    if let Some(limit) = options.requests {
+        assert!(completed + failed <= limit + sum(|s| if s.warmup { s.completed + s.failed } else { 0 }));
+    }
+}
+
+/// Resident memory of this process, in bytes.
+fn resident() -> u64 {
+    let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is '{text}', which is no number")))
+}
+
+fn try_seed(seed: u64) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let digest = check(seed);
+        // Chance must not be in.
+        if seed % 50 == 0 {
+            assert_eq!(check(seed), digest, "a second run of the seed is another run");
+        }
+    }));
+    if let Err(panic) = outcome {
+        eprintln!("to replay: BRUNT_SEED={seed} cargo test -p brunt-load --test sim properties");
+        resume_unwind(panic);
+    }
+}
+
+#[test]
+fn nothing_is_lost_and_each_request_counts_once() {
+    if let Some(seed) = number("BRUNT_SEED") {
+        return try_seed(seed);
+    }
+    let seeds = number("BRUNT_SEEDS").unwrap_or(300);
+    let halves = [0, 1].map(|half| {
+        thread::spawn(move || {
+            let mut settled = 0;
+            for seed in (half..seeds).step_by(2) {
+                try_seed(seed);
+                if seed / 2 == 100 {
+                    settled = resident();
+                }
+            }
+            if seeds > 1000 {
+                let grown = resident().saturating_sub(settled);
+                assert!(grown < 64 << 20, "{grown} bytes more than after 100 seeds");
+            }
+        })
+    });
+    halves.into_iter().for_each(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)));
+}

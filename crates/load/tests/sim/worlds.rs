@@ -1,0 +1,120 @@
+//! Worlds for loads, and the run of a load in one.
+
+use brunt_load::{Arrival, Observer, Options, Report, Target, run_in_world};
+use brunt_results::{latency::new_histogram, series::Second};
+use brunt_runtime::Builder;
+use brunt_runtime::sim::{Costs, Settings, World};
+use hdrhistogram::Histogram;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub const US: Duration = Duration::from_micros(1);
+pub const MS: Duration = Duration::from_millis(1);
+/// From sending a request until its reply, in the world of [`exact`]: two ways of 10 us, and a turn at each end, which sends when
+/// it is over.
+pub const WAY: Duration = Duration::from_micros(22);
+/// Lag of a request of an open loop there: it is assigned to a connection in one turn and sent in the next.
+pub const LAG: Duration = US;
+/// Requests of a thread after which the dispatcher has learnt that sleeps are exact: it then wakes up two turns before a request
+/// is due. Before, it wakes up between whole microseconds.
+pub const LEARNING: u32 = 2000;
+/// Bytes of a message.
+pub const SIZE: usize = 64;
+
+pub fn address() -> SocketAddr {
+    ([127, 0, 0, 1], 7000).into()
+}
+
+/// A world in which a turn of a worker takes a microsecond, a link ten, and nothing else takes time: all that happens is at whole
+/// microseconds.
+pub fn exact(seed: u64) -> World {
+    let turn = Costs {
+        turn: US,
+        request: Duration::ZERO,
+        completion: Duration::ZERO,
+        poll: Duration::ZERO,
+        clock: Duration::ZERO,
+        wake: Duration::ZERO,
+        spread: 0.0,
+    };
+    World::with_settings(seed, Settings { costs: turn, ..Settings::default() })
+}
+
+/// An open loop of one second of that rate after its dispatchers have learnt.
+pub fn open(rate: f64, connections: usize, threads: usize) -> Options {
+    let warmup = Duration::from_secs_f64(f64::from(LEARNING) * threads as f64 / rate);
+    Options { rate: Some(rate), connections, threads: vec![None; threads], warmup, ..options() }
+}
+
+/// A closed loop of one second over one connection.
+pub fn options() -> Options {
+    Options {
+        url: format!("tcp://{}", address()),
+        target: Target::Echo { address: address().into(), size: SIZE, reuse: None },
+        connections: 1,
+        threads: vec![None],
+        group: None,
+        duration: Duration::from_secs(1),
+        warmup: Duration::ZERO,
+        steady: false,
+        requests: None,
+        rate: None,
+        arrival: Arrival::Constant,
+        timeout: Duration::from_secs(10),
+        connect_rate: None,
+        sources: None,
+        verify: true,
+        percentiles: Vec::new(),
+        stages: Vec::new(),
+        connection_stages: Vec::new(),
+        replay: None,
+        backend: None,
+        counts: None,
+        seed: 7,
+    }
+}
+
+/// What a run reports, and the response times that its observer was told.
+pub struct Run {
+    pub report: Report,
+    /// Of the window's seconds.
+    pub responses: Histogram<u64>,
+}
+
+struct Responses(Histogram<u64>);
+
+impl Observer for Responses {
+    fn recorded(&mut self, second: &Second, response: &Histogram<u64>) {
+        if !second.warmup {
+            self.0.add(response).unwrap();
+        }
+    }
+}
+
+/// Runs a load against `target`, which is a worker of its own.
+pub fn run(world: &World, options: &Options, target: impl Future<Output = ()> + 'static) -> Run {
+    world.spawn_worker(&Builder::default(), target).unwrap();
+    let mut responses = Responses(new_histogram());
+    let report = world.run(run_in_world(options, &mut responses)).unwrap().unwrap_or_else(|error| panic!("{error}"));
+    Run { report, responses: responses.0 }
+}
+
+/// The histogram of these times.
+pub fn histogram(times: impl IntoIterator<Item = Duration>) -> Histogram<u64> {
+    let mut histogram = new_histogram();
+    times.into_iter().for_each(|time| histogram.record(time.as_nanos() as u64).unwrap());
+    histogram
+}
+
+/// The histogram of one time, as often.
+pub fn times(count: u64, time: Duration) -> Histogram<u64> {
+    let mut histogram = new_histogram();
+    histogram.record_n(time.as_nanos() as u64, count).unwrap();
+    histogram
+}
+
+/// The values of a histogram with their counts, in words: what two differ in is seen at once.
+pub fn values(histogram: &Histogram<u64>) -> Vec<(Duration, u64)> {
+    let values = histogram.iter_recorded();
+    values.map(|value| (Duration::from_nanos(value.value_iterated_to()), value.count_at_value())).collect()
+}

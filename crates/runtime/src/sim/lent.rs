@@ -1,0 +1,132 @@
+//! The account of the memory lent to the kernel of a world.
+//!
+//! Invariant: lent memory is read and written only between a request and its last completion, and found as it was left.
+
+use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
+use crate::slab::Key;
+use std::{collections::VecDeque, ptr::NonNull, slice};
+
+/// Fills a buffer while the kernel has it, to detect writes.
+static POISON: [u8; LARGE_SIZE] = [0xd5; LARGE_SIZE];
+static ZEROES: [u8; LARGE_SIZE] = [0; LARGE_SIZE];
+/// Bytes of a buffer that are checked unless whole buffers are.
+const CHECKED: usize = 64;
+
+/// A buffer as the kernel sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Hold {
+    /// Never lent.
+    #[default]
+    New,
+    /// Lent for the first time: zeroes, not touched, as memory of this process it takes no page.
+    Zero,
+    /// Lent, and filled with [`POISON`].
+    Poisoned,
+    /// The runtime has it.
+    Returned,
+}
+
+impl Hold {
+    /// Returns whether it was lent.
+    fn give_back(&mut self) -> bool {
+        matches!(std::mem::replace(self, Self::Returned), Self::Zero | Self::Poisoned)
+    }
+}
+
+/// What one runtime has lent.
+#[derive(Default)]
+pub(super) struct Lent {
+    /// Buffers to receive into, usual and large, next first.
+    groups: [VecDeque<(u16, NonNull<u8>)>; 2],
+    held: Vec<Hold>,
+    /// Memory of sends in flight: key, address, length.
+    pub sends: Vec<(Key, usize, usize)>,
+}
+
+impl Lent {
+    /// Lends a buffer. Returns what is wrong, if anything.
+    ///
+    /// # Safety
+    /// See `Uring::provide`.
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool, whole: bool) -> Option<String> {
+        if usize::from(buffer) >= self.held.len() {
+            self.held.resize(usize::from(buffer) + 1, Hold::New);
+        }
+        let hold = &mut self.held[usize::from(buffer)];
+        let (twice, new) = (matches!(hold, Hold::Zero | Hold::Poisoned), *hold == Hold::New);
+        *hold = if new { Hold::Zero } else { Hold::Poisoned };
+        let group = &mut self.groups[usize::from(large)];
+        let full = group.len() >= usize::from(if large { LARGE_RING } else { RING });
+        group.push_back((buffer, start));
+        let (from, to) = (start.as_ptr() as usize, start.as_ptr() as usize + BUFFER_SIZE);
+        let in_use = self.sends.len() <= 64 && self.sends.iter().any(|(_, at, len)| from < at + len && *at < to);
+        if !new {
+            // SAFETY: the caller lends a buffer of that size.
+            unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
+        }
+        let found = [
+            (twice, "was provided twice"),
+            (full, "is one more than the ring holds"),
+            (in_use, "is the memory of a send in flight"),
+        ];
+        found.iter().find(|(wrong, _)| *wrong).map(|(_, what)| format!("buffer {buffer} {what}"))
+    }
+
+    /// Whether a lent buffer is as it was when it was lent.
+    ///
+    /// # Safety
+    /// The buffer was provided at that address, and not given back.
+    pub unsafe fn is_untouched(&self, buffer: u16, start: NonNull<u8>, large: bool, whole: bool) -> bool {
+        let expected = if self.held[usize::from(buffer)] == Hold::Zero { &ZEROES } else { &POISON };
+        let len = checked(large, whole);
+        // SAFETY: a provided buffer has at least that size.
+        unsafe { slice::from_raw_parts(start.as_ptr(), len) == &expected[..len] }
+    }
+
+    /// The next buffer of a group.
+    pub fn take_buffer(&mut self, large: bool) -> Option<(u16, NonNull<u8>)> {
+        self.groups[usize::from(large)].pop_front()
+    }
+
+    /// A completion returns a buffer; false if it was not lent.
+    pub fn give_back(&mut self, buffer: u16) -> bool {
+        self.held.get_mut(usize::from(buffer)).is_some_and(Hold::give_back)
+    }
+
+    pub fn end_send(&mut self, key: Key) {
+        if let Some(nth) = self.sends.iter().position(|(of, ..)| *of == key) {
+            self.sends.swap_remove(nth);
+        }
+    }
+}
+
+fn checked(large: bool, whole: bool) -> usize {
+    let size = if large { LARGE_SIZE } else { BUFFER_SIZE };
+    if whole { size } else { CHECKED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_lent_twice_or_written_to_while_it_is_lent_is_a_violation() {
+        let (mut lent, mut memory) = (Lent::default(), vec![0u8; BUFFER_SIZE]);
+        let start = NonNull::new(memory.as_mut_ptr()).unwrap();
+        // SAFETY: the buffer outlives its use, and nothing else refers to it.
+        let lend = |lent: &mut Lent| unsafe { lent.provide(start, 7, false, true) };
+        // SAFETY: as above.
+        let is_untouched = |lent: &Lent| unsafe { lent.is_untouched(7, start, false, true) };
+        for _ in 0..2 {
+            assert_eq!(lend(&mut lent), None);
+            assert!(is_untouched(&lent));
+            // SAFETY: as above.
+            unsafe { start.add(3000).write(1) };
+            assert!(!is_untouched(&lent));
+            assert!(lent.give_back(7) && !lent.give_back(7));
+        }
+        lend(&mut lent);
+        assert!(lend(&mut lent).unwrap().contains("provided twice"));
+        drop(memory);
+    }
+}

@@ -1,0 +1,39 @@
+//! Tests of the simulated world.
+
+mod basics;
+mod determinism;
+mod host;
+mod kernels;
+mod network;
+mod speed;
+
+use crate::net::{TcpListener, TcpStream};
+use std::net::SocketAddr;
+
+/// A listener on port 80 of this world.
+fn listener() -> (TcpListener, SocketAddr) {
+    let address = SocketAddr::from(([127, 0, 0, 1], 80));
+    (TcpListener::bind(address).unwrap(), address)
+}
+
+async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    (client, listener.accept().await.unwrap())
+}
+
+/// Serves a connection: everything comes back.
+async fn echo(mut stream: TcpStream) {
+    while let Ok(received) = stream.recv().await {
+        if received.is_empty() || stream.send(received).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Echoes every connection.
+async fn serve(listener: TcpListener) {
+    while let Ok(stream) = listener.accept().await {
+        crate::spawn(echo(stream));
+    }
+}

@@ -1,0 +1,148 @@
+//! What sockets ask of the kernel outside the driver: names, listening, shutting down, closing. With the feature `sim`, a
+//! simulated world answers for its sockets.
+
+use rustix::net::RecvFlags;
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+use std::net::{self, Shutdown, SocketAddr};
+#[cfg(any(test, feature = "sim"))]
+use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::{io, path::Path};
+
+/// Returns the answer of the active world, if there is one.
+macro_rules! simulated {
+    ($name:ident($($arg:expr),*)) => {
+        #[cfg(any(test, feature = "sim"))]
+        if let Some(answer) = crate::sim::calls::$name($($arg),*) {
+            return answer;
+        }
+    };
+}
+
+/// Binds a stream socket.
+pub(crate) fn bind(socket: &Socket, address: &SockAddr) -> io::Result<()> {
+    simulated!(bind(socket.as_raw_fd(), address, socket.reuse_port()?, false));
+    socket.bind(address)
+}
+
+/// Binds a Unix socket to a path of the simulated world, where it has no file; `None` without a world.
+pub(crate) fn bind_unix(socket: &Socket, path: &Path, address: &SockAddr) -> Option<io::Result<()>> {
+    #[cfg(any(test, feature = "sim"))]
+    if let Some(answer) = crate::sim::calls::bind(socket.as_raw_fd(), address, false, false) {
+        let message =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on '{}': {error}", path.display()));
+        return Some(answer.map_err(message));
+    }
+    let _ = (socket, path, address);
+    None
+}
+
+pub(crate) fn listen(socket: &Socket, backlog: i32) -> io::Result<()> {
+    simulated!(listen(socket.as_raw_fd(), backlog));
+    socket.listen(backlog)
+}
+
+pub(crate) fn connect_unix(socket: &Socket, address: &SockAddr) -> io::Result<()> {
+    simulated!(connect_unix(socket.as_raw_fd(), address));
+    socket.connect(address)
+}
+
+/// Two Unix stream sockets joined to each other.
+pub(crate) fn pair() -> io::Result<(Socket, Socket)> {
+    #[cfg(any(test, feature = "sim"))]
+    if crate::sim::calls::is_active() {
+        let socket = || Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None);
+        let (one, other) = (socket()?, socket()?);
+        crate::sim::calls::pair(one.as_raw_fd(), other.as_raw_fd());
+        return Ok((one, other));
+    }
+    Socket::pair(Domain::UNIX, Type::STREAM.nonblocking(), None)
+}
+
+pub(crate) fn local_addr(socket: &SockRef<'_>) -> io::Result<SockAddr> {
+    simulated!(local_addr(socket.as_raw_fd()));
+    socket.local_addr()
+}
+
+pub(crate) fn peer_addr(socket: &SockRef<'_>) -> io::Result<SockAddr> {
+    simulated!(peer_addr(socket.as_raw_fd()));
+    socket.peer_addr()
+}
+
+pub(crate) fn shutdown(socket: &SockRef<'_>, how: Shutdown) -> io::Result<()> {
+    simulated!(shutdown(socket.as_raw_fd(), how));
+    socket.shutdown(how)
+}
+
+/// A descriptor comes into the runtime from outside.
+pub(crate) fn adopt(fd: BorrowedFd<'_>) -> io::Result<()> {
+    simulated!(adopt(fd.as_raw_fd()));
+    let _ = fd;
+    Ok(())
+}
+
+/// Closes a socket.
+pub(crate) fn close(fd: OwnedFd) {
+    about_to_close(fd.as_fd());
+    drop(fd);
+}
+
+/// Says that a socket is about to be closed otherwise.
+pub(crate) fn about_to_close(fd: BorrowedFd<'_>) {
+    #[cfg(any(test, feature = "sim"))]
+    crate::sim::calls::close(fd.as_raw_fd());
+    let _ = fd;
+}
+
+/// The program has changed the size of a buffer.
+pub(crate) fn buffers_changed(socket: &SockRef<'_>) {
+    #[cfg(any(test, feature = "sim"))]
+    crate::sim::calls::buffers_changed(socket.as_fd());
+    let _ = socket;
+}
+
+/// How many connections wait at a simulated listener, and the limit; `None` without a world.
+pub(crate) fn queue(fd: BorrowedFd<'_>) -> Option<io::Result<(u32, u32)>> {
+    #[cfg(any(test, feature = "sim"))]
+    return crate::sim::calls::queue(fd.as_raw_fd());
+    #[cfg(not(any(test, feature = "sim")))]
+    {
+        let _ = fd;
+        None
+    }
+}
+
+/// Whether sockets are those of a simulated world.
+pub(crate) fn is_simulated() -> bool {
+    #[cfg(any(test, feature = "sim"))]
+    return crate::sim::calls::is_active();
+    #[cfg(not(any(test, feature = "sim")))]
+    false
+}
+
+pub(crate) fn bind_datagrams(socket: &Socket, address: &SockAddr) -> io::Result<()> {
+    simulated!(bind(socket.as_raw_fd(), address, socket.reuse_port()?, true));
+    socket.bind(address)
+}
+
+pub(crate) fn connect_datagrams(socket: &net::UdpSocket, to: SocketAddr) -> io::Result<()> {
+    simulated!(connect_datagrams(socket.as_raw_fd(), to));
+    socket.connect(to)
+}
+
+/// Sends a datagram, to the peer of a connected socket without an address.
+pub(crate) fn send_datagram(socket: &net::UdpSocket, bytes: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
+    simulated!(send_datagram(socket.as_raw_fd(), bytes, to));
+    match to {
+        Some(to) => socket.send_to(bytes, to),
+        None => socket.send(bytes),
+    }
+}
+
+/// Receives a datagram: bytes stored, bytes sent, and the sender.
+pub(crate) fn receive_datagram(socket: &net::UdpSocket, into: &mut [u8]) -> io::Result<(usize, usize, SocketAddr)> {
+    simulated!(receive_datagram(socket.as_raw_fd(), into));
+    let (len, sent_len, from) = rustix::net::recvfrom(socket, into, RecvFlags::TRUNC)?;
+    let from = from.ok_or_else(|| io::Error::other("a datagram without a sender"))?.try_into()?;
+    Ok((len, sent_len, from))
+}
