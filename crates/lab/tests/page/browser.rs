@@ -1,9 +1,10 @@
 //! A browser driven over its debugging pipe: JSON messages ended by a zero byte (Chrome DevTools Protocol).
 
+use brunt_testkit::Running;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(180);
 
 pub struct Browser {
-    child: Child,
+    /// Killed with its helpers on drop.
+    _running: Running,
     input: ChildStdin,
     messages: Receiver<Value>,
     session: String,
@@ -21,7 +23,9 @@ pub struct Browser {
 
 /// Starts a browser with its files in that folder; `None`, with the reason printed, if there is none.
 pub fn start(home: &Path) -> Option<Browser> {
-    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    let is_there = |name: &&str| {
+        Command::new(name).arg("--version").env("HOME", home).output().is_ok_and(|out| out.status.success())
+    };
     let Some(program) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(is_there) else {
         assert!(
             std::env::var("BRUNT_CHROMIUM").as_deref() != Ok("must"),
@@ -31,17 +35,18 @@ pub fn start(home: &Path) -> Option<Browser> {
         return None;
     };
     // The pipe is file descriptors 3 and 4.
-    let mut child = Command::new("sh")
-        .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", program])
-        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
-        .args(["--force-device-scale-factor=1", "--remote-debugging-pipe"])
-        .arg(format!("--user-data-dir={}", home.join("profile").display()))
-        .arg("about:blank")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut running = Running::start(
+        Command::new("sh")
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", program])
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+            .args(["--force-device-scale-factor=1", "--remote-debugging-pipe"])
+            .arg(format!("--user-data-dir={}", home.join("profile").display()))
+            .arg("about:blank")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .env("HOME", home),
+    );
+    let mut output = BufReader::new(running.child().stdout.take().unwrap());
     let (sender, messages) = channel();
     std::thread::spawn(move || {
         let mut message = Vec::new();
@@ -53,8 +58,9 @@ pub fn start(home: &Path) -> Option<Browser> {
             message.clear();
         }
     });
-    let input = child.stdin.take().unwrap();
-    let mut browser = Browser { child, input, messages, session: String::new(), last: 0, events: Vec::new() };
+    let input = running.child().stdin.take().unwrap();
+    let mut browser =
+        Browser { _running: running, input, messages, session: String::new(), last: 0, events: Vec::new() };
     let target = browser.ask("Target.createTarget", json!({ "url": "about:blank" }));
     let target = target["targetId"].as_str().unwrap().to_owned();
     let attached = browser.ask("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
@@ -200,12 +206,5 @@ impl Browser {
     pub fn requests(&self) -> Vec<&str> {
         let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         sent.filter_map(|event| event["params"]["request"]["url"].as_str()).collect()
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
