@@ -2,7 +2,8 @@
 
 use crate::engine::coordinator::Coordinator;
 use crate::engine::inbox::{Outbox, channel};
-use crate::engine::thread::{Channels, Message};
+use crate::engine::message::Message;
+use crate::engine::thread::Channels;
 use crate::engine::{clock::Clock, shared::Shared};
 use crate::measure::{collector::Collector, interval::Interval};
 use crate::run::{ReleaseOnDrop, make_room, schedules};

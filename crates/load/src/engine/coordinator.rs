@@ -2,8 +2,8 @@
 //! collects. Never a load thread, so a slow observer delays no request. It waits in [`Inbox::next`] alone.
 
 use super::inbox::Inbox;
+use super::message::Message;
 use super::shared::Shared;
-use super::thread::Message;
 use super::warmup::Warmup;
 use crate::measure::breakdown::Parts;
 use crate::measure::collector::Collector;

@@ -3,7 +3,7 @@
 //! A coordinator is written once, as futures that wait for messages here. On a thread the wait blocks it, so [`blocking`] runs
 //! those futures; in a simulated world, whose load threads are workers of the same thread, they are awaited.
 
-use super::thread::Message;
+use super::message::Message;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::task::{Context, Poll, Waker};
 use std::{pin::pin, time::Duration};

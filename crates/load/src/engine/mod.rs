@@ -11,6 +11,7 @@ pub(crate) mod exchange;
 mod first_failures;
 mod hosts;
 pub(crate) mod inbox;
+pub(crate) mod message;
 mod places;
 pub(crate) mod scheduler;
 pub(crate) mod shared;

@@ -1,13 +1,12 @@
 //! One load thread from start to end: its runtime, its worker, and the task that keeps its phases.
 
 use super::worker::{Protocol, Worker};
-use super::{commands::Drained, connect, dispatch, first_failures::Told, inbox::Outbox, staged};
+use super::{connect, dispatch, inbox::Outbox, message::Message, staged};
 use crate::error::LoadError;
-use crate::measure::{breakdown::Parts, counter, interval::Interval, served::Served};
+use crate::measure::interval::Interval;
 use crate::options::Backend;
 use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
-use serde::{Deserialize, Serialize};
 use std::future::poll_fn;
 use std::sync::mpsc::Receiver;
 use std::{io, rc::Rc, sync::atomic::Ordering::Relaxed, task::Poll, time::Duration};
@@ -17,35 +16,6 @@ const MAX_TICK: Duration = Duration::from_millis(10);
 const MIN_TICK: Duration = Duration::from_millis(1);
 /// Longest wait for replies in the drain; the timeout, if that is shorter.
 const DRAIN: Duration = Duration::from_secs(1);
-
-/// From a load thread to the thread that called `run`, which may be in another process.
-#[derive(Serialize, Deserialize)]
-pub enum Message {
-    Ready {
-        tid: u32,
-        backend: Backend,
-        /// Why the backend is not io_uring.
-        fallback: Option<String>,
-    },
-    Interval(Box<Interval>),
-    Counts(Box<counter::Part>),
-    Served(Served),
-    /// At the end of a thread.
-    FirstFailures(Told),
-    /// At the end of a thread.
-    Parts(Parts),
-    /// The connections lost between slices are open again, or cannot be opened.
-    #[serde(skip)]
-    Reopened,
-    /// A slice is over; its intervals were sent before.
-    #[serde(skip)]
-    Drained(Box<Drained>),
-    #[serde(skip)]
-    Failed(LoadError),
-    /// The process of this number, instead of a thread's, has exited early.
-    #[serde(skip)]
-    Exited,
-}
 
 pub struct Channels {
     /// To the coordinator.

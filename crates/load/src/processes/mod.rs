@@ -13,7 +13,7 @@ mod worker;
 pub use parent::run;
 pub use worker::run_worker;
 
-use crate::engine::{shared::Progress, thread::Message};
+use crate::engine::{message::Message, shared::Progress};
 use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::{Report, Task, WORKER_ARGS};
 use crate::engine::clock::Clock;
 use crate::engine::inbox::{Outbox, blocking, channel};
 use crate::engine::shared::{Progress, Shared};
-use crate::{check, engine::coordinator::Coordinator, engine::thread::Message, error::LoadError, report};
+use crate::{check, engine::coordinator::Coordinator, engine::message::Message, error::LoadError, report};
 use crate::{observer::Observer, options::Options, run::schedules, schedule::Schedule};
 use brunt_multiprocess::{WorkerEvent, Workers};
 use std::sync::{Arc, Mutex, PoisonError};

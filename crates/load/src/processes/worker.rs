@@ -5,7 +5,7 @@ use crate::engine::clock::Clock;
 use crate::engine::inbox::{Inbox, blocking, channel};
 use crate::engine::shared::{Progress, Shared};
 use crate::run::{ReleaseOnDrop, Threads, make_room, start_threads};
-use crate::{engine::coordinator::Order, engine::thread::Message, error::LoadError};
+use crate::{engine::coordinator::Order, engine::message::Message, error::LoadError};
 use brunt_multiprocess::Parent;
 use rustix::io::Errno;
 use std::sync::mpsc::RecvTimeoutError;

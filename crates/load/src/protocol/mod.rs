@@ -3,7 +3,8 @@
 pub(crate) mod echo;
 pub(crate) mod http;
 
-use crate::engine::thread::{self, Channels, Message};
+use crate::engine::message::Message;
+use crate::engine::thread::{self, Channels};
 use crate::engine::worker::{Protocol, Worker};
 use crate::engine::{shared::Shared, slices};
 use crate::error::LoadError;

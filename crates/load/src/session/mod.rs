@@ -35,7 +35,7 @@ use crate::engine::commands::Command;
 use crate::engine::coordinator::{Coordinator, Opened};
 use crate::engine::inbox::{blocking, channel};
 use crate::engine::shared::Shared;
-use crate::engine::{slices::DRAIN_MARGIN, thread::Message};
+use crate::engine::{message::Message, slices::DRAIN_MARGIN};
 use crate::error::LoadError;
 use crate::run::{make_room, thread_builder, thread_work};
 use crate::schedule::Schedule;

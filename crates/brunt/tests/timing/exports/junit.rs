@@ -31,7 +31,7 @@ fn of_two_versions() {
     ci.args(
         "ci plan.toml --base HEAD --build true --repeat 3 --allow-untrusted --fail-if rate>-99% --junit".split(' '),
     );
-    let output = ci.arg(&file).args(["--", "--budget", "3s"]).output().unwrap();
+    let output = ci.arg(&file).args(["--", "--budget", "20s"]).output().unwrap();
     // Any rate is above 1 % of the other.
     told(&output, 99);
     let cases = read(&file, "brunt ci");
