@@ -24,7 +24,7 @@ fn main() -> std::process::ExitCode {
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Good };
             // A closed pipe (`brunt --help | head -1`) is not a failure. An error may quote a password.
             let text = error.to_string();
-            let shown = brunt_meter::environment::without_users(&text);
+            let shown = brunt_results::secrets::without_users(&text);
             let _ = if shown == text { error.print() } else { write!(std::io::stderr(), "{shown}") };
             if let Some(hint) = cmd::hints::hint(&error) {
                 let _ = write!(std::io::stderr(), "{hint}");

@@ -20,8 +20,7 @@ pub use result_set::{Group, ResultSet};
 pub use sliced::{of_load, sliced};
 pub use text::{header, legend, rows, text, title};
 
-use crate::Error;
-use brunt_results::{RunResult, verdict::Kind};
+use brunt_results::{Error, RunResult, verdict::Kind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

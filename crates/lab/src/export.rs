@@ -15,7 +15,7 @@ mod slices;
 mod trials;
 mod vegeta;
 
-use crate::Error;
+use brunt_results::Error;
 use single_trial::SingleTrial;
 use std::path::Path;
 use trials::Trials;

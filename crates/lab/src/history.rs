@@ -27,7 +27,7 @@ pub use rebuild::Rebuilt;
 pub use since::Since;
 pub use text::{runs as runs_text, trials as trials_text};
 
-use crate::Error;
+use brunt_results::Error;
 use entry::Entry;
 use places::Places;
 use rusqlite::Connection;

@@ -30,21 +30,3 @@ pub mod system;
 pub mod terminal;
 pub mod testers;
 pub mod tree;
-
-use std::io;
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Invalid request; nothing was run.
-    #[error("{0}")]
-    Usage(String),
-    /// A failure of this machine.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}

@@ -7,7 +7,8 @@ mod selection;
 
 use crate::format::plural;
 use crate::group::{distinct, grouped};
-use crate::{Error, plan::Plan};
+use crate::plan::Plan;
+use brunt_results::Error;
 use selection::Selection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Machine, kernel, limits and settings of a trial, for `env.json`. What cannot be read is listed in `absent` with its reason.
 
 use brunt_results::env::Env;
+use brunt_results::secrets::{is_secret, without_users};
 use fnv::FnvHasher;
 use procfs::Current;
 use std::fs::{self, File};
@@ -39,36 +40,12 @@ pub fn command() -> Vec<String> {
     std::env::args_os().map(|argument| without_secret(&argument.to_string_lossy())).collect()
 }
 
-/// Whether a header of this name holds a secret.
-pub fn is_secret(header: &str) -> bool {
-    const SECRET: [&str; 6] =
-        ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token"];
-    SECRET.iter().any(|secret| header.trim().eq_ignore_ascii_case(secret))
-}
-
 fn without_secret(argument: &str) -> String {
     let header = argument.trim_start_matches("--header=").trim_start_matches("-H").trim_start();
     match header.split_once(':') {
         Some((name, value)) if is_secret(name) => format!("{} [hidden]", &argument[..argument.len() - value.len()]),
         _ => without_users(argument),
     }
-}
-
-/// The text without users and passwords of its URLs.
-pub fn without_users(text: &str) -> String {
-    let (mut shown, mut rest) = (String::new(), text);
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        shown += before;
-        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '\'' | '"');
-        let authority = &after[..after.find(ends).unwrap_or(after.len())];
-        rest = after;
-        if let Some(user) = authority.rfind('@') {
-            shown += "[hidden]";
-            rest = &after[user..];
-        }
-    }
-    shown + rest
 }
 
 /// Reads the current environment. Figures of the load and of the target, and `regime`, are left to the caller.

@@ -4,7 +4,8 @@
 pub mod command;
 
 use super::stdout;
-use brunt_lab::{Error, format};
+use brunt_lab::format;
+use brunt_results::Error;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::{env, fs, path::PathBuf};

@@ -13,8 +13,7 @@ mod scenario;
 mod simulate;
 mod status;
 
-use brunt_lab::Error;
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -5,9 +5,8 @@ pub(super) mod judging;
 mod live;
 
 use super::run::pair::compared;
-use brunt_lab::Error;
 use brunt_lab::compare::{self, ResultSet};
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use clap::value_parser;
 use judging::Judging;
 use std::path::{Path, PathBuf};

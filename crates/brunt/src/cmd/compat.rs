@@ -14,8 +14,7 @@ mod tests;
 mod wrk;
 
 use super::{load, stdout};
-use brunt_lab::Error;
-use brunt_results::{ExitCode, RunResult, hlog, series::Second};
+use brunt_results::{Error, ExitCode, RunResult, hlog, series::Second};
 use hdrhistogram::Histogram;
 use std::io::{self, Write as _};
 use std::path::PathBuf;

@@ -1,9 +1,8 @@
 //! `brunt doctor`: checks for settings of this machine that distort results, and prints the remedies.
 
 use super::stdout;
-use brunt_lab::Error;
 use brunt_meter::doctor::{self, Facts, Finding, State};
-use brunt_results::{Count, ExitCode, Rate, calibration::Calibrations, state_dir};
+use brunt_results::{Count, Error, ExitCode, Rate, calibration::Calibrations, state_dir};
 use brunt_runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
 

@@ -1,9 +1,8 @@
 //! `brunt export`: converts results to the format of another program.
 
 use super::stdout;
-use brunt_lab::Error;
 use brunt_lab::export::{self, FIGURES, TAGS};
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]

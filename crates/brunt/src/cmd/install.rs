@@ -2,8 +2,7 @@
 
 use super::stdout;
 use crate::Cli;
-use brunt_lab::Error;
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::{fs, path::PathBuf};

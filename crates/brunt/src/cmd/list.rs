@@ -1,10 +1,9 @@
 //! `brunt list`: lists past results from the index. The table goes to stdout, everything else to stderr.
 
 use super::stdout;
-use brunt_lab::Error;
 use brunt_lab::format::plural;
 use brunt_lab::history::{self, Filter, Index, NamedValue, Rebuilt, Since};
-use brunt_results::{ExitCode, Threshold};
+use brunt_results::{Error, ExitCode, Threshold};
 use serde_json::json;
 use std::io::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -42,10 +42,9 @@ pub(super) use words::{check, measure, metered};
 
 use super::ci;
 use super::ui::Served;
-use brunt_lab::Error;
 use brunt_results::stages::{ConnectionRange, RateRange, TimedStage};
 use brunt_results::verdict::Kind;
-use brunt_results::{Cores, Count, Percentile, Rate, RunResult, Size, Span, Threshold, env::Env};
+use brunt_results::{Cores, Count, Error, Percentile, Rate, RunResult, Size, Span, Threshold, env::Env};
 use clap::ValueEnum;
 use std::io;
 use std::path::PathBuf;

@@ -24,8 +24,8 @@ mod watch;
 mod worker;
 
 use brunt_lab::history::{self, Index};
-use brunt_lab::{Error, run_directory::default_directory};
-use brunt_results::{ExitCode, Span};
+use brunt_lab::run_directory::default_directory;
+use brunt_results::{Error, ExitCode, Span};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -151,7 +151,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 fn report_error(error: &Error) -> ExitCode {
-    let text = brunt_meter::environment::without_users(&error.to_string());
+    let text = brunt_results::secrets::without_users(&error.to_string());
     // Errors of clap begin with the word already.
     let prefix = if text.starts_with("error:") { "" } else { "error: " };
     let _ = writeln!(io::stderr(), "{prefix}{}", text.trim_end());

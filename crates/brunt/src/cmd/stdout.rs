@@ -1,6 +1,6 @@
 //! Output to stdout and to files.
 
-use brunt_lab::Error;
+use brunt_results::Error;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::{fs, path::Path};

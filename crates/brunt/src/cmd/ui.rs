@@ -23,8 +23,8 @@ pub(in crate::cmd) use loopback::Loopback;
 pub(in crate::cmd) use server::Served;
 
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use brunt_lab::{Error, history};
-use brunt_results::ExitCode;
+use brunt_lab::history;
+use brunt_results::{Error, ExitCode};
 use site::Site;
 use std::io::{self, Write as _};
 use std::path::PathBuf;

@@ -1,12 +1,11 @@
 //! A set of trials to compare, grouped by cell: an experiment, one result, or a directory of results that are repeats
 //! of each other. Read-only.
 
-use crate::Error;
 use crate::fs_error::with_path;
 use crate::group::distinct;
 use crate::run_directory::{RunDirectory, embedded::Opened};
 use crate::suggest::did_you_mean;
-use brunt_results::{RunResult, directory::Directory, verdict::Kind};
+use brunt_results::{Error, RunResult, directory::Directory, verdict::Kind};
 use std::path::{Path, PathBuf};
 use std::{collections::BTreeMap, fs};
 

@@ -2,9 +2,9 @@
 
 use super::metric_comparison::{Conclusion, Figure, MetricComparison};
 use super::{Comparison, Pair};
-use crate::Error;
 use crate::run_directory::RunDirectory;
 use crate::slices::{self, LoadComparison, Ratio, Slice, SlicedLoad, analysis::Settings};
+use brunt_results::Error;
 use brunt_statistics::median;
 use std::collections::BTreeMap;
 use std::path::Path;

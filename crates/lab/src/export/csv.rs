@@ -2,7 +2,7 @@
 //! doubled.
 
 use super::trials::Trials;
-use crate::Error;
+use brunt_results::Error;
 use std::collections::BTreeMap;
 
 pub(super) fn text(trials: &Trials) -> Result<String, Error> {

@@ -4,8 +4,8 @@
 
 use super::exposition::{self, family, label};
 use super::trials::{Group, Trial, Trials};
-use crate::{Error, fs_error::with_path};
-use brunt_results::{RunResult, buckets, hlog};
+use crate::fs_error::with_path;
+use brunt_results::{Error, RunResult, buckets, hlog};
 use std::{fmt::Write as _, fs, io};
 
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];

@@ -1,7 +1,7 @@
 //! One trial with one of its distributions. Read-only.
 
-use crate::{Error, run_directory::RunDirectory};
-use brunt_results::{RunResult, directory::Directory, env::Env, hlog};
+use crate::run_directory::RunDirectory;
+use brunt_results::{Error, RunResult, directory::Directory, env::Env, hlog};
 use hdrhistogram::Histogram;
 use std::{fs, path::Path};
 

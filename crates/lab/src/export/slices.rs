@@ -1,9 +1,9 @@
 //! The slices of a run as CSV: counts and percentiles of each, from which every ratio of a report can be computed again.
 
 use super::csv::{self, Table};
-use crate::Error;
 use crate::run_directory::RunDirectory;
 use crate::schedule::pairs;
+use brunt_results::Error;
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,9 +1,8 @@
 //! All trials of a directory with the settings of their cells. Read-only.
 
-use crate::Error;
 use crate::run_directory::RunDirectory;
 use crate::schedule::{Cell, pairs};
-use brunt_results::{RunResult, directory::Directory};
+use brunt_results::{Error, RunResult, directory::Directory};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]

@@ -5,7 +5,8 @@
 //! systems lack. Processes wait for each other for up to [`LOCK_TIMEOUT`].
 
 use super::schema;
-use crate::{Error, fs_error::with_path};
+use crate::fs_error::with_path;
+use brunt_results::Error;
 use brunt_results::lock::Lock;
 use rusqlite::ffi::{SQLITE_CANTOPEN, SQLITE_CORRUPT};
 use rusqlite::{Connection, ErrorCode};

@@ -1,8 +1,7 @@
 //! The indexed contents of a directory. Read-only.
 
-use crate::Error;
 use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
-use brunt_results::{RunResult, directory::Directory, env::Env};
+use brunt_results::{Error, RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path, time::UNIX_EPOCH};
 

@@ -3,7 +3,8 @@
 //! It cannot be rebuilt, so it is only appended to or replaced atomically.
 
 use super::database::lock;
-use crate::{Error, fs_error::with_path};
+use crate::fs_error::with_path;
+use brunt_results::Error;
 use std::io::Write as _;
 use std::path::{Path, PathBuf, absolute};
 use std::{fs, fs::File, io};

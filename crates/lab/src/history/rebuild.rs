@@ -1,7 +1,7 @@
 //! Rebuilding the index from root directories and from listed directories that still exist.
 
 use super::{Index, entry::Entry, places::canonical_path, schema};
-use crate::Error;
+use brunt_results::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 
 use super::charts::{self, Axis, Body, Chart, Lines, Metric, Plot, Point, Series};
 use super::{Figures, Report, Row};
-use crate::Error;
+use brunt_results::Error;
 use serde::Deserialize;
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -4,7 +4,6 @@
 
 use super::sliced::written;
 use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner};
-use crate::Error;
 use crate::schedule::Machine;
 use crate::slices::rounds::Participant;
 use crate::slices::{Generator, Slice, absolute};
@@ -13,7 +12,7 @@ use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use brunt_meter::slice::ServerCpu;
 use brunt_results::directory::Directory;
 use brunt_results::result::{Load, Server};
-use brunt_results::{RunResult, judge::judge};
+use brunt_results::{Error, RunResult, judge::judge};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;

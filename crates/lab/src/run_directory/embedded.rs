@@ -5,8 +5,7 @@
 //! characters and numbers in them are checked before anything is written.
 
 use super::{Colocated, Experiment, Failure, RunDirectory, TrialRecord};
-use crate::Error;
-use brunt_results::{RunResult, directory::Directory, env::Env};
+use brunt_results::{Error, RunResult, directory::Directory, env::Env};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,7 +1,6 @@
 //! What a search loads: a running server, or a target of a plan, by slices of brunt's own generator or by whole runs, for which the
 //! target is started anew as for a trial of `brunt run`.
 
-use crate::Error;
 use crate::plan::settings::Amount;
 use crate::plan::{Target, tester::Capabilities};
 use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
@@ -10,7 +9,7 @@ use crate::schedule::{Cell, Schedule, skipped_lines};
 use crate::slices::Generator;
 use crate::system::{ports::Ports, process_registry::ProcessRegistry};
 use brunt_meter::environment;
-use brunt_results::{RunResult, Span};
+use brunt_results::{Error, RunResult, Span};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, atomic::AtomicBool};

@@ -1,11 +1,11 @@
 //! Builds both versions with one command of the shell, each in its own tree.
 
 use super::{Repository, Worktree};
-use crate::Error;
 use crate::fs_error::with_path;
 use crate::run::build;
 use crate::system::process_group::{describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
+use brunt_results::Error;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::AtomicBool};
 use std::{fs, os::unix};

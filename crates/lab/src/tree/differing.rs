@@ -1,10 +1,10 @@
 //! Which target of a plan runs a binary of the tree, and which of its words name it.
 
 use super::Repository;
-use crate::Error;
 use crate::plan::{Plan, Target, TargetKind};
 use crate::run::preflight::{folder, normal};
 use crate::suggest::did_you_mean;
+use brunt_results::Error;
 use std::path::{Path, PathBuf, absolute};
 use std::{fs, io, os::unix::fs::PermissionsExt};
 

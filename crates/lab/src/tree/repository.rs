@@ -1,6 +1,6 @@
 //! The git repository of a directory, through the `git` command.
 
-use crate::Error;
+use brunt_results::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

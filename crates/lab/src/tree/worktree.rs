@@ -2,8 +2,8 @@
 //! what a killed process leaves, the next one in the same folder removes.
 
 use super::repository::{Repository, git};
-use crate::Error;
 use crate::fs_error::with_path;
+use brunt_results::Error;
 use brunt_results::lock::Lock;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};

@@ -215,7 +215,7 @@ fn a_page_is_opened_as_the_directory_that_it_was_made_of() {
         let other = home.path().join("other.html");
         fs::write(&other, format!("{before}{}", results.replacen(from, to, 1))).unwrap();
         let error = Opened::open(&other).unwrap_err();
-        assert!(matches!(error, brunt_lab::Error::Usage(_)), "{error}");
+        assert!(matches!(error, brunt_results::Error::Usage(_)), "{error}");
         let error = error.to_string();
         assert!(error.contains("other.html: ") && error.contains(why) && !error.contains('\n'), "{error}");
     }

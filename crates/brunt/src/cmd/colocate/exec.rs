@@ -1,9 +1,8 @@
 //! `brunt colocate exec` (hidden): enters the control group of a job and becomes its program.
 
 use brunt_colocate::exec::Exec;
-use brunt_lab::Error;
 use brunt_meter::cgroup::Linux;
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::PathBuf;

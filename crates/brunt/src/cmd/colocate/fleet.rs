@@ -5,9 +5,8 @@ use crate::cmd::{share, stdout};
 use brunt_colocate::policy::choice::Choice;
 use brunt_colocate::simulator::Scenario;
 use brunt_colocate::simulator::fleet::{Fleet, Outcome, Placement, simulate};
-use brunt_lab::Error;
 use brunt_lab::format;
-use brunt_results::{ExitCode, Span};
+use brunt_results::{Error, ExitCode, Span};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

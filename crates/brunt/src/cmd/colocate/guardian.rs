@@ -2,9 +2,8 @@
 
 use crate::cmd::signals::{Repeated, SIGHUP, SIGINT, SIGTERM, on_first};
 use brunt_colocate::guardian::{Ended, Options, run};
-use brunt_lab::Error;
 use brunt_meter::cgroup::Linux;
-use brunt_results::{ExitCode, Span};
+use brunt_results::{Error, ExitCode, Span};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 

@@ -1,9 +1,8 @@
 //! What the memory of this machine can move, and the bytes that it moves for a cache miss: measured by streams on all cores.
 
 use brunt_colocate::signals::CacheMisses;
-use brunt_lab::Error;
 use brunt_meter::affinity;
-use brunt_results::{Cores, Size};
+use brunt_results::{Cores, Error, Size};
 use brunt_stress::memory::{self, Kernel};
 use brunt_stress::{Dose, Event, Options, Stop, Work};
 use serde::Serialize;

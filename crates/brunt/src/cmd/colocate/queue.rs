@@ -2,9 +2,8 @@
 
 use crate::cmd::stdout;
 use brunt_colocate::queue::{self, Attempt, Listed, Pattern, Queue, Spec, State};
-use brunt_lab::Error;
 use brunt_lab::format::{number, table, three_digits};
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::{env, path::PathBuf};

@@ -2,9 +2,9 @@
 
 use crate::cmd::stdout;
 use brunt_colocate::journal::{self, Recovered};
-use brunt_lab::{Error, format::plural};
+use brunt_lab::format::plural;
 use brunt_meter::cgroup::{Linux, remove_orphans};
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 

@@ -3,9 +3,8 @@
 use super::super::stdout;
 use brunt_colocate::audit::{Replay, replay};
 use brunt_colocate::policy::choice::Choice;
-use brunt_lab::Error;
 use brunt_lab::format;
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::BufReader;

@@ -3,8 +3,7 @@
 use crate::cmd::share;
 use brunt_colocate::policy::choice::Choice;
 use brunt_colocate::simulator::{Job, Load, Scenario, preset};
-use brunt_lab::Error;
-use brunt_results::Span;
+use brunt_results::{Error, Span};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

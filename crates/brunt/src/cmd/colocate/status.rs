@@ -3,9 +3,8 @@
 use super::run::reason;
 use crate::cmd::stdout;
 use brunt_colocate::controller::{Status, statuses};
-use brunt_lab::Error;
 use brunt_lab::format::{number, plural, table, three_digits};
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]

@@ -2,10 +2,9 @@
 
 use crate::cmd::ci::{Check, CiFlags, Outcome};
 use crate::cmd::{report_crossed, share, stdout};
-use brunt_lab::Error;
 use brunt_lab::compare::{self, Bound, Comparison, Pair};
 use brunt_lab::report::page_of_comparison;
-use brunt_results::ExitCode;
+use brunt_results::{Error, ExitCode};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //!
 //! Syntax is checked before any name lookup, so a typing error is reported at once.
 
-use brunt_lab::Error;
+use brunt_results::Error;
 use brunt_runtime::net::Address;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::str::FromStr;

@@ -1,10 +1,9 @@
 //! `--calibrate`: measures the generator's own maximum rate and stores it for later runs.
 
-use brunt_lab::Error;
 use brunt_load::{Options, Target};
 use brunt_results::calibration::{CalibrationKey, Calibrations, HttpKey};
 use brunt_results::env::Env;
-use brunt_results::{RunResult, state_dir};
+use brunt_results::{Error, RunResult, state_dir};
 use std::io;
 
 /// Key of the figure in `result.json`.

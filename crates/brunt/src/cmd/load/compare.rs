@@ -3,7 +3,6 @@
 use super::{Args, options, proxy, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::{status_line::StatusLine, stdout};
-use brunt_lab::Error;
 use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
@@ -12,7 +11,7 @@ use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
 use brunt_lab::slices::{Slice, record, text};
 use brunt_meter::slice::ServerCpu;
-use brunt_results::{ExitCode, Span, directory::Directory};
+use brunt_results::{Error, ExitCode, Span, directory::Directory};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::atomic::Ordering;

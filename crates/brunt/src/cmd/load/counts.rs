@@ -1,9 +1,8 @@
 //! `--counts`: counts of requests in short intervals, for a controller that reads them while the load goes on.
 
 use super::usage;
-use brunt_lab::Error;
 use brunt_load::Counting;
-use brunt_results::{Slo, Span, counts::Counts};
+use brunt_results::{Error, Slo, Span, counts::Counts};
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};

@@ -9,12 +9,11 @@ use super::address::{self, Protocol, Url};
 use super::proxy::Proxy;
 use super::tls::Tls;
 use super::{first_given, names, secrets, usage};
-use brunt_lab::Error;
 use brunt_load::Target;
 use brunt_load::http::{
     Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Tunnel, Vary,
 };
-use brunt_results::{Count, Size};
+use brunt_results::{Count, Error, Size};
 use std::path::PathBuf;
 use std::{fs, sync::Arc, time::Duration};
 

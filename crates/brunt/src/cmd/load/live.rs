@@ -20,7 +20,7 @@ pub(in crate::cmd) use source::Source;
 pub(in crate::cmd) use terminal::Stream;
 
 use crate::cmd::signals::{self, SIGINT};
-use brunt_lab::Error;
+use brunt_results::Error;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

@@ -18,8 +18,8 @@ mod push;
 mod scrape;
 mod timed;
 
-use brunt_lab::Error;
 use brunt_load::Options;
+use brunt_results::Error;
 use brunt_results::series::Second;
 use endpoint::{Collector, Listen};
 use hdrhistogram::Histogram;

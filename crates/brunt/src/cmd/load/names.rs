@@ -3,9 +3,8 @@
 use super::address::{Protocol, Url};
 use super::format::{or_dash, supported, three_digits, time};
 use super::usage;
-use brunt_lab::Error;
-use brunt_results::Threshold;
 use brunt_results::result::{Named, PartFigures};
+use brunt_results::{Error, Threshold};
 use std::{collections::HashMap, fmt::Write};
 
 /// Without names of their own, more URLs than this have none: each costs 130 KiB a load thread.

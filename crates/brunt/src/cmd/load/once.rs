@@ -3,10 +3,9 @@
 use super::format::{bytes, time};
 use super::{Args, address, options};
 use crate::cmd::stdout;
-use brunt_lab::Error;
 use brunt_load::once::{Exchange, Reply};
-use brunt_meter::environment::is_secret;
-use brunt_results::ExitCode;
+use brunt_results::secrets::is_secret;
+use brunt_results::{Error, ExitCode};
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -8,11 +8,10 @@ use super::format::plural;
 use super::replay::{self, Replay};
 use super::stages::{self, Stages};
 use super::{Args, Arrival, names, target, usage};
-use brunt_lab::Error;
 use brunt_load::{Options, Stage};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::stages::{ConnectionRange, Range, RateRange};
-use brunt_results::{Cores, Count, Rate, Span, drift};
+use brunt_results::{Cores, Count, Error, Rate, Span, drift};
 use brunt_runtime::net::Address;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,9 +1,9 @@
 //! `--proxy`: the HTTP proxy that all connections go through.
 
 use super::address::{self, Protocol, Url};
-use brunt_lab::Error;
 use brunt_load::Target;
 use brunt_meter::listener;
+use brunt_results::Error;
 use brunt_runtime::net::Address;
 use std::time::Duration;
 use std::{fmt, str::FromStr};

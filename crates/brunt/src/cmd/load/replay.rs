@@ -10,8 +10,7 @@ mod stamp;
 
 use super::requests::{Recorded, RequestFile};
 use super::{Args, LOAD, first_given, usage};
-use brunt_lab::Error;
-use brunt_results::Span;
+use brunt_results::{Error, Span};
 use request::Request;
 use stamp::Stamp;
 use std::collections::HashMap;

@@ -11,9 +11,8 @@ mod vegeta;
 
 use super::address::{Protocol, Url};
 use super::{Args, usage};
-use brunt_lab::Error;
-use brunt_meter::environment::without_users;
-use brunt_results::Count;
+use brunt_results::secrets::without_users;
+use brunt_results::{Count, Error};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, str::FromStr};
 

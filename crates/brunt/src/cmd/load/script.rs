@@ -2,11 +2,10 @@
 
 use super::address::{self, Protocol};
 use super::{Args, usage};
-use brunt_lab::Error;
 use brunt_load::http::Requests;
 use brunt_load::script::{Facts, Numbers, Wrk};
 use brunt_load::{Options, Target};
-use brunt_results::{RunResult, series::Second};
+use brunt_results::{Error, RunResult, series::Second};
 use hdrhistogram::Histogram;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use super::usage;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use brunt_lab::Error;
+use brunt_results::Error;
 use std::{fs, path::Path};
 
 /// Longest file of a credential.

@@ -2,10 +2,9 @@
 
 use super::format::{or_dash, supported, three_digits, time};
 use super::{Args, first_given, usage};
-use brunt_lab::Error;
 use brunt_load::Stage;
 use brunt_results::stages::{ConnectionRange, Quantity, Range, TimedStage};
-use brunt_results::{Rate, result::Step};
+use brunt_results::{Error, Rate, result::Step};
 use std::{fmt::Write, time::Duration};
 
 /// The stages of a window: of the rate of an open loop, or of the connections of a closed one.

@@ -4,10 +4,9 @@ use super::address::{Protocol, Url};
 use super::http::Context;
 use super::requests::{self, RequestFile};
 use super::{Args, first_given, usage};
-use brunt_lab::Error;
 use brunt_load::Target;
 use brunt_load::http::Host;
-use brunt_results::Size;
+use brunt_results::{Error, Size};
 
 const MESSAGE: Size = Size(100);
 const LARGEST_MESSAGE: Size = Size(1 << 30);

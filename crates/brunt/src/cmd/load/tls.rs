@@ -1,7 +1,7 @@
 //! Flags for https:// targets: trust and client certificates.
 
 use super::{first_given, usage};
-use brunt_lab::Error;
+use brunt_results::Error;
 use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use super::{Args, Measured, options, output, proxy};
 use crate::cmd::parsed;
-use brunt_lab::Error;
+use brunt_results::Error;
 use clap::Parser;
 
 /// Arguments of `brunt load` without the name of the command.

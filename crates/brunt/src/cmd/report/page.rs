@@ -1,8 +1,8 @@
 //! The HTML page of a result directory.
 
-use brunt_lab::Error;
 use brunt_lab::report::{self, Run};
 use brunt_lab::run_directory::RunDirectory;
+use brunt_results::Error;
 use brunt_results::directory::Directory;
 use std::path::Path;
 

@@ -1,12 +1,11 @@
 //! What of an experiment is a check of continuous integration: each cell's trials and, by slices, each comparison.
 
 use crate::cmd::ci::{Check, Outcome};
-use brunt_lab::Error;
 use brunt_lab::plan::Plan;
 use brunt_lab::report::{Report, Row};
 use brunt_lab::run_directory::RunDirectory;
 use brunt_lab::slices::{Figure, LoadComparison, Ratio};
-use brunt_results::{RunResult, Threshold};
+use brunt_results::{Error, RunResult, Threshold};
 use std::path::Path;
 
 pub(super) fn checks(report: &Report) -> Vec<Check> {

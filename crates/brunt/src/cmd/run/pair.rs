@@ -1,7 +1,7 @@
 //! Two targets of a plan, measured to be compared: the arguments of `brunt run`, and the comparison of what it leaves.
 
-use brunt_lab::Error;
 use brunt_lab::compare::{self, Comparison, ResultSet};
+use brunt_results::Error;
 use std::path::Path;
 
 /// Default repeats: tells 5 % from 0 and 0 from 3 % where repeats vary by 2 %.

@@ -5,8 +5,9 @@ use super::{Line, checks, find_plan};
 use crate::cmd::{ci::Outcome, parsed};
 use brunt_lab::format::plural;
 use brunt_lab::plan::Plan;
+use brunt_lab::report;
 use brunt_lab::run_directory::RunDirectory;
-use brunt_lab::{Error, report};
+use brunt_results::Error;
 use std::io::{self, Write as _};
 use std::sync::{Arc, atomic::AtomicBool};
 

@@ -4,7 +4,7 @@
 //! involved; credentials are given as names of files.
 
 use brunt_lab::format::escaped;
-use brunt_meter::environment::is_secret;
+use brunt_results::secrets::is_secret;
 use std::fmt::Write as _;
 
 /// Longest value of a field, in bytes.

@@ -1,9 +1,10 @@
 //! Loads that the page starts: child processes, one at a time, which end with this one.
 
 use crate::cmd::current_binary;
+use brunt_lab::history;
 use brunt_lab::run_directory::default_directory;
 use brunt_lab::system::process_group::{describe_exit, last_lines};
-use brunt_lab::{Error, history};
+use brunt_results::Error;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs::{self, File};

@@ -1,8 +1,8 @@
 //! The results that the page may show. Invariant: a directory is read only if it is one of these, under the one path that has
 //! no symbolic links, and contains no link that leads out of it.
 
-use brunt_lab::Error;
 use brunt_lab::history::{self, Filter, Index, Run};
+use brunt_results::Error;
 use brunt_results::directory::Directory;
 use std::collections::BTreeSet;
 use std::fs;

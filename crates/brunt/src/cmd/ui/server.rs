@@ -3,7 +3,7 @@
 use super::loopback::Loopback;
 use super::site::Site;
 use crate::cmd::cores::leave;
-use brunt_lab::Error;
+use brunt_results::Error;
 use brunt_runtime::{CancellationToken, Spinning};
 use brunt_serve::http::handler::{Factory, Request};
 use brunt_serve::http::{Options, Plan, Server, Settings};

@@ -4,11 +4,12 @@ use super::document::{Document, commands, header, list, table};
 use super::ratios;
 use crate::compare::text::{legend, row, title};
 use crate::compare::{Comparison, Conclusion, MetricComparison, Pair, answers, figure_name};
+use crate::format;
 use crate::group::distinct;
 use crate::report::charts::{RatioGroup, RatioMark, RatioRow, Ratios};
 use crate::report::notes;
 use crate::run_directory::{RunDirectory, embedded::Opened};
-use crate::{Error, format};
+use brunt_results::Error;
 use brunt_results::directory::Directory;
 use std::path::{Path, PathBuf};
 

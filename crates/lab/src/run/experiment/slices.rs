@@ -2,13 +2,13 @@
 
 use super::Runner;
 use super::time_left::TimeLeft;
-use crate::Error;
 use crate::run::sliced::{Enough, SlicedStart, time_of_starts};
 use crate::run::trial::{TrialRunner, TrialStatus};
 use crate::run::{Event, Request, TrialProgress};
 use crate::run_directory::RunDirectory;
 use crate::schedule::{Cell, OVERHEAD, Schedule, ScheduledTrial};
 use crate::slices::{Generator, record};
+use brunt_results::Error;
 use std::time::Instant;
 
 /// Time that a run still takes, after the starts that its directory has.

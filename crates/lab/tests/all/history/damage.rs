@@ -1,8 +1,8 @@
 //! Damaged index files and concurrent processes.
 
 use super::scene::Scene;
-use brunt_lab::Error;
 use brunt_lab::history::{Filter, Index, register};
+use brunt_results::Error;
 use proptest::prelude::*;
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, thread};
 

@@ -155,7 +155,7 @@ fn unreadable_results_are_listed_and_skipped() {
     assert_eq!((rebuilt.directories, rebuilt.unreadable.len()), (1, 2), "{rebuilt:?}");
     assert!(rebuilt.unreadable.iter().any(|why| why.contains("y holds a run that cannot be read")), "{rebuilt:?}");
     let error = index.rebuild(&[scene.path("missing")]).unwrap_err();
-    assert!(matches!(&error, brunt_lab::Error::Usage(why) if why.contains("/missing: ")), "{error:?}");
+    assert!(matches!(&error, brunt_results::Error::Usage(why) if why.contains("/missing: ")), "{error:?}");
     assert_eq!(index.runs(&Filter::default(), 9).unwrap().1, 1);
 }
 

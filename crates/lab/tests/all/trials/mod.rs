@@ -6,6 +6,7 @@ mod hooks;
 mod phases;
 
 use brunt_lab::plan::read;
+use brunt_lab::report;
 use brunt_lab::run::Request;
 use brunt_lab::run::experiment::{Summary, run};
 use brunt_lab::run::preflight::unavailable;
@@ -13,8 +14,7 @@ use brunt_lab::run::{Event, Observer};
 use brunt_lab::run_directory::{RunDirectory, TrialOutcome};
 use brunt_lab::schedule::{Machine, Schedule};
 use brunt_lab::testers::Tester;
-use brunt_lab::{Error, report};
-use brunt_results::{RunResult, directory::Directory};
+use brunt_results::{Error, RunResult, directory::Directory};
 use brunt_testkit::{Home, home, is_running};
 use std::io::{Read, Write};
 use std::net::TcpListener;

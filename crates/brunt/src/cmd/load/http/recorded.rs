@@ -5,9 +5,9 @@ use crate::cmd::load::address::{self, Protocol, Url};
 use crate::cmd::load::format::{bytes, plural};
 use crate::cmd::load::requests::{Recorded, RequestFile};
 use crate::cmd::load::{first_given, names, tls::Tls, usage};
-use brunt_lab::Error;
 use brunt_load::Target;
 use brunt_load::http::{Rendered, RequestTarget, Requests, Sequence, Template};
+use brunt_results::Error;
 use std::{sync::Arc, time::Duration};
 
 /// What the flags say about all requests of a file.

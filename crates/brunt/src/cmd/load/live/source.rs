@@ -3,7 +3,7 @@
 //! Files that are missing, truncated or half written are the usual state of such a directory.
 
 use super::model::{Model, Silence};
-use brunt_lab::Error;
+use brunt_results::Error;
 use brunt_results::directory::Directory;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};

@@ -1,7 +1,7 @@
 //! The values of `--metrics` and `--push`: where to listen, and which collector to push to.
 
 use super::super::address::{self, Protocol};
-use brunt_meter::environment::without_users;
+use brunt_results::secrets::without_users;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::{fmt, io, str::FromStr};
 

@@ -8,7 +8,7 @@ use super::interval::Interval;
 use super::otlp;
 use super::post::{Client, PostError, Reply};
 use crate::cmd::cores::leave;
-use brunt_lab::Error;
+use brunt_results::Error;
 use brunt_wire::http1::reason;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};

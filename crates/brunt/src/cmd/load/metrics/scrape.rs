@@ -4,7 +4,7 @@ use super::exposition;
 use super::interval::{Interval, Totals};
 use super::{endpoint::Listen, timed};
 use crate::cmd::cores::leave;
-use brunt_lab::Error;
+use brunt_results::Error;
 use brunt_wire::http1::server::{Connection, Event};
 use brunt_wire::http1::{DateHeader, EncodeError, Limits, Method, RequestMeta, Response};
 use std::io;
