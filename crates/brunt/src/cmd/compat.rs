@@ -1,23 +1,11 @@
 //! `brunt as wrk|ab|fortio ...`: another tool's command line and output format on brunt's generator.
 //!
-//! Scripts that call these tools and parse their output keep working. Each tool is a translation of its flags into
-//! those of `brunt load` and a page computed from the result. Unsupported flags are rejected by name. The verdict is
-//! one line on stderr.
-
-mod ab;
-mod argv;
-mod fortio;
-mod go_format;
-mod spread;
-#[cfg(test)]
-mod tests;
-mod wrk;
+//! Scripts that call these tools and parse their output keep working. The verdict is one line on stderr.
 
 use super::{load, stdout};
-use brunt_results::{Error, ExitCode, RunResult, hlog, series::Second};
-use hdrhistogram::Histogram;
+use brunt_inputs::compat::{self, ArgError, Measurement};
+use brunt_results::{Error, ExitCode, RunResult, hlog};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -32,53 +20,9 @@ pub struct Args {
     words: Vec<String>,
 }
 
-/// A parsed command line of another tool.
-struct Invocation {
-    load: Vec<String>,
-    /// Text printed before the load.
-    head: String,
-    /// Prints text to stderr: fortio keeps stdout for JSON.
-    on_stderr: bool,
-    page: Box<dyn FnOnce(&Measurement) -> Page>,
-}
-
-/// Input of a result page.
-struct Measurement<'a> {
-    result: &'a RunResult,
-    seconds: &'a [Second],
-    /// Response time (done - intended), in nanoseconds.
-    response: Histogram<u64>,
-    /// Service time (done - sent), in nanoseconds.
-    service: Histogram<u64>,
-}
-
-/// Output of a tool.
-#[derive(Default)]
-struct Page {
-    text: String,
-    /// Files to write; `-` is stdout.
-    files: Vec<(PathBuf, String)>,
-}
-
-enum ArgError {
-    Help(String),
-    Usage(String),
-}
-
-const HELP: &str = "Runs a command line of wrk (or wrk2, with -R), ab or fortio on brunt's generator and prints the
-result in that tool's format; the verdict on the result goes to stderr.
-
-Usage: brunt as wrk -t2 -c100 -d30s --latency http://127.0.0.1:8080/
-       brunt as ab -k -c100 -n1000000 http://127.0.0.1:8080/
-       brunt as fortio load -c 100 -qps 10000 -t 30s http://127.0.0.1:8080/
-       brunt as <wrk|ab|fortio> --help    the supported flags
-
-Exit status: 0 good, 1 the load failed, 2 wrong usage, or an unsupported flag.
-";
-
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let invocation = match self.parse() {
+        let invocation = match compat::parse(&self.words) {
             Ok(invocation) => invocation,
             Err(ArgError::Help(text)) => return Ok(stdout::print(&text).map(|()| ExitCode::Good)?),
             Err(ArgError::Usage(why)) => return Err(Error::Usage(why)),
@@ -104,18 +48,6 @@ impl Args {
         eprint(&format!("{}\n", verdict(&measured.result)))?;
         Ok(ExitCode::Good)
     }
-
-    fn parse(&self) -> Result<Invocation, ArgError> {
-        let missing = "no tool is given: add wrk, wrk2, ab or fortio, then that tool's flags";
-        let (tool, words) = self.words.split_first().ok_or_else(|| ArgError::Usage(missing.to_owned()))?;
-        match tool.as_str() {
-            "wrk" | "wrk2" => wrk::parse(words),
-            "ab" => ab::parse(words),
-            "fortio" => fortio::parse(words),
-            "-h" | "--help" => Err(ArgError::Help(HELP.to_owned())),
-            other => Err(ArgError::Usage(format!("brunt as '{other}': known are wrk, wrk2, ab and fortio"))),
-        }
-    }
 }
 
 /// Prints to stderr; a closed pipe is not an error.
@@ -136,32 +68,4 @@ fn verdict(result: &RunResult) -> String {
         line += &format!(" (and {} more: see brunt load)", verdict.why.len() - 1);
     }
     line
-}
-
-/// Adds the headers that a tool sends by default, unless given on the command line.
-fn add_default_headers(load: &mut Vec<String>, fields: &[(&str, &str)]) {
-    for (name, value) in fields {
-        let is_it = |field: &String| field.split(':').next().is_some_and(|given| given.eq_ignore_ascii_case(name));
-        if !load.windows(2).any(|words| words[0] == "-H" && is_it(&words[1])) {
-            load.extend(["-H".to_owned(), format!("{name}: {value}")]);
-        }
-    }
-}
-
-/// Disables certificate checks, as these tools do.
-fn accept_any_certificate(load: &mut Vec<String>, url: &str) {
-    if url.starts_with("https://") {
-        load.push("--insecure".to_owned());
-    }
-}
-
-/// Host, port and path of a URL, as these tools print them.
-fn address(url: &str) -> (String, String, String) {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port),
-        _ => (authority, if url.starts_with("https://") { "443" } else { "80" }),
-    };
-    (host.trim_matches(['[', ']']).to_owned(), port.to_owned(), path.to_owned())
 }

@@ -2,13 +2,14 @@
 
 mod planned;
 
-use super::load::{live::clock, session::Sessions};
+use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::status_line::StatusLine;
 use super::{check_slice, load, out_directory, registered, share, stdout};
 use brunt_lab::slices::Generator;
 use brunt_lab::slo_search::{self, LoadSource, Range, Request, State};
 use brunt_results::{Error, ExitCode, Rate, Slo, Span};
+use brunt_view::live::clock;
+use brunt_view::status_line::StatusLine;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;

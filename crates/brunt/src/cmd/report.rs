@@ -1,12 +1,11 @@
 //! `brunt report`: renders a result directory again, from its files alone.
 
-pub(super) mod page;
-
 use super::{load, stdout};
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Published, Report, Run};
 use brunt_lab::run_directory::{RunDirectory, embedded::Opened};
 use brunt_results::{Error, ExitCode, directory::Directory};
+use brunt_view::page;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,6 @@
 
 mod checks;
 pub(in crate::cmd) mod pair;
-mod preview;
-mod progress;
 pub(in crate::cmd) mod versions;
 
 use super::ci::{CiFlags, Outcome};
@@ -21,6 +19,7 @@ use brunt_lab::schedule::{Machine, Schedule};
 use brunt_lab::slices::Generator;
 use brunt_lab::testers::Tester;
 use brunt_results::{Error, ExitCode, Span};
+use brunt_view::{preview, trials};
 use clap::value_parser;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::AtomicBool};
@@ -216,7 +215,7 @@ impl Args {
 
     fn measured(&self, prepared: &Prepared, stop: &AtomicBool) -> Result<Summary, Error> {
         let Prepared { request, schedule, machine } = prepared;
-        let progress = progress::status_line(request, schedule, machine, self.quiet);
+        let progress = trials::status_line(request, schedule, machine, self.quiet);
         let mut observers = (progress, report::LivePage::new(RunDirectory::at(&request.out)));
         registered(&request.out, || {
             let summary = experiment::run(request, schedule, &mut observers, stop);

@@ -16,11 +16,6 @@ pub fn before_kill(act: fn()) {
     let _ = BEFORE_KILL.set(act);
 }
 
-/// Sends a signal to this process.
-pub fn raise(signal: i32) {
-    let _ = signal_hook::low_level::raise(signal);
-}
-
 /// Effect of signals after the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeated {

@@ -4,10 +4,10 @@ mod report;
 
 use super::share;
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
-use super::status_line::StatusLine;
 use brunt_results::{Cores, Count, Error, ExitCode, Rate, Size, Span};
 use brunt_stress::{Dose, Event, Options, Progress, Stop, StressError, Work, WorkingSet};
 use brunt_stress::{cache, disk, fork, memory, network};
+use brunt_view::status_line::StatusLine;
 use clap::ValueEnum;
 use std::path::PathBuf;
 use std::time::Duration;

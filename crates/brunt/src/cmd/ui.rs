@@ -1,31 +1,10 @@
 //! `brunt ui`: past results, running loads and comparisons in the browser, on this machine alone.
-//!
-//! ```text
-//! brunt_serve --> site --> gate       token, Host, Origin
-//!                      |-> results    what may be read
-//!                      |-> pages      history, comparison, form
-//!                      |-> watcher    server-sent events of a directory
-//!                      `-> jobs       loads started here
-//! ```
-
-mod form;
-mod gate;
-mod jobs;
-mod loopback;
-mod pages;
-mod reply;
-mod results;
-mod server;
-mod site;
-mod watcher;
-
-pub(in crate::cmd) use loopback::Loopback;
-pub(in crate::cmd) use server::Served;
 
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use super::{current_binary, load};
 use brunt_lab::history;
 use brunt_results::{Error, ExitCode};
-use site::Site;
+use brunt_view::ui::{Loopback, Served, Site, Starting};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -56,8 +35,8 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let started = self.allow_start.then(history::folder).transpose()?.map(|folder| folder.join("ui"));
-        let site = Site::new(self.directory.as_deref(), started)?;
+        let starting = self.allow_start.then(starting).transpose()?;
+        let site = Site::new(self.directory.as_deref(), starting, load::check)?;
         let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
         let served = Served::start(site, self.listen, &[], "--listen")?;
         let _ = writeln!(io::stderr(), "page: {}", served.url());
@@ -67,4 +46,9 @@ impl Args {
         drop(served);
         Ok(ExitCode::Good)
     }
+}
+
+/// Loads get their directories beside the index of results.
+fn starting() -> Result<Starting, Error> {
+    Ok(Starting { folder: history::folder()?.join("ui"), program: current_binary()? })
 }

@@ -1,10 +1,10 @@
 //! `brunt watch`: follows the directory of a load or of a run, on a screen or in lines.
 
-use super::load::live::{self, Model, Source, Stream};
-use super::load::progress::Describer;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::stdout;
 use brunt_results::{Error, ExitCode};
+use brunt_view::live::{self, Model, Source, Stream};
+use brunt_view::progress::Describer;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -39,6 +39,7 @@ impl Args {
         if !Stream::Stdout.has_screen() {
             return self.lines(source, &stop);
         }
+        signals::before_kill(live::before_kill);
         let (kept, source) = live::watch(source, &stop)?;
         for screen in kept {
             stdout::print(&format!("{screen}\n"))?;

@@ -1,6 +1,7 @@
 //! What the commands print, write and leave; no test here judges a measured time.
 
 mod as_cli;
+mod as_pages;
 mod ci;
 mod colocate_queue;
 mod colocate_simulate;

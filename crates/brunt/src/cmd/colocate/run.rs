@@ -1,7 +1,6 @@
 //! `brunt colocate run`: best-effort jobs beside a service, until a signal, the plan's time or the end of the jobs.
 
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use crate::cmd::status_line::StatusLine;
 use crate::cmd::{current_binary, out_directory, stdout};
 use brunt_colocate::controller::{Controller, End};
 use brunt_colocate::plan::Plan;
@@ -11,6 +10,7 @@ use brunt_colocate::readings::Readings;
 use brunt_lab::format::{number, plural};
 use brunt_results::colocation::Summary;
 use brunt_results::{Error, ExitCode, Span};
+use brunt_view::status_line::StatusLine;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

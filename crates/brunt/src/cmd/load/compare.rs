@@ -1,8 +1,8 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::{Args, options, proxy, session::Sessions, usage};
+use super::{Args, listeners, options, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
-use crate::cmd::{status_line::StatusLine, stdout};
+use crate::cmd::stdout;
 use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
@@ -12,6 +12,7 @@ use brunt_lab::slices::rounds::{Participant, Rounds};
 use brunt_lab::slices::{Slice, record, text};
 use brunt_meter::slice::ServerCpu;
 use brunt_results::{Error, ExitCode, Span, directory::Directory};
+use brunt_view::status_line::StatusLine;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::atomic::Ordering;
@@ -143,7 +144,7 @@ impl Args {
 
 /// The CPU meter of the local process that listens on the target's addresses.
 fn server(target: &brunt_load::Target) -> Option<ServerCpu> {
-    ServerCpu::attach(*proxy::listeners(target).ok()?.first()?).ok()
+    ServerCpu::attach(*listeners::of(target).ok()?.first()?).ok()
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

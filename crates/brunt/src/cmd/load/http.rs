@@ -4,11 +4,10 @@ mod recorded;
 
 pub(super) use recorded::Context;
 
-use super::address::ConnectTo;
-use super::address::{self, Protocol, Url};
-use super::proxy::Proxy;
 use super::tls::Tls;
-use super::{first_given, names, secrets, usage};
+use super::{first_given, names, usage};
+use brunt_inputs::address::{self, ConnectTo, Protocol, Url};
+use brunt_inputs::{credentials, proxy::Proxy};
 use brunt_load::Target;
 use brunt_load::http::{
     Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Tunnel, Vary,
@@ -213,7 +212,8 @@ impl Flags {
             body: self.expect_body.clone().map(String::into_bytes),
         };
         let clients = tls.clients(prepared.iter().any(|prepared| prepared.host.2))?;
-        let credentials = self.proxy_auth.as_deref().map(|file| secrets::basic("--proxy-auth", file)).transpose()?;
+        let credentials =
+            self.proxy_auth.as_deref().map(|file| credentials::basic("--proxy-auth", file)).transpose()?;
         let proxy = self.proxy.as_ref().map(|proxy| proxy.resolve(timeout)).transpose()?;
         let host = |Prepared { host: (name, port, tls), requests, weight }| {
             let tls = clients.as_ref().filter(|_| tls).map(|clients| clients.connector(&name));
@@ -264,7 +264,7 @@ impl Flags {
                 return usage("-H gives Host more than once");
             }
         }
-        if let Some(value) = secrets::authorization(self.basic_auth.as_deref(), self.bearer.as_deref())? {
+        if let Some(value) = credentials::authorization(self.basic_auth.as_deref(), self.bearer.as_deref())? {
             others.push(("Authorization".to_owned(), value));
         }
         Ok((host, others))

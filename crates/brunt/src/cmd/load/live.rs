@@ -1,60 +1,12 @@
-//! The live view of a load: what its directory says, drawn in a terminal.
-//!
-//! It reads files only, so a view costs the load nothing wherever it runs; `brunt load --live` has it on a thread of its own.
+//! `--live`: the load in the terminal while it runs.
 
-mod line;
-mod model;
-mod plot;
-mod points;
-mod rows;
-mod screen;
-mod snapshot;
-mod source;
-mod terminal;
-
-pub(in crate::cmd) use line::Line;
-pub(in crate::cmd) use model::Model;
-pub(in crate::cmd) use rows::{clock, page};
-pub(in crate::cmd) use snapshot::snapshot;
-pub(in crate::cmd) use source::Source;
-pub(in crate::cmd) use terminal::Stream;
-
-use crate::cmd::signals::{self, SIGINT};
-use brunt_results::Error;
-use std::fs;
+use crate::cmd::signals;
+use brunt_view::live::{Stream, View, before_kill, temporary_directory};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
-use terminal::{Asked, Terminal};
-
-/// Shortest time between two drawings.
-const EVERY: Duration = Duration::from_millis(250);
-
-/// The directory that is removed before a signal kills the process.
-static TEMPORARY: OnceLock<PathBuf> = OnceLock::new();
-
-fn before_kill() {
-    terminal::restore();
-    TEMPORARY.get().into_iter().for_each(|directory| _ = fs::remove_dir_all(directory));
-}
-
-/// Shows the directory until q, `stop`, or an error; returns the screens that were kept, and the source.
-pub(in crate::cmd) fn watch(mut source: Source, stop: &AtomicBool) -> Result<(Vec<String>, Source), Error> {
-    signals::before_kill(before_kill);
-    let mut terminal = Terminal::open(Stream::Stdout, "quit")?;
-    while !stop.load(Ordering::SeqCst) {
-        let is_new = source.poll()?;
-        terminal.draw(source.model(), is_new)?;
-        if terminal.keys(EVERY)?.is_some() {
-            break;
-        }
-    }
-    Ok((terminal.close(), source))
-}
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LiveFlags {
@@ -74,10 +26,8 @@ impl LiveFlags {
         if !(self.is_shown() || is_page) || out.is_some() {
             return Ok(None);
         }
-        let directory = tempfile::Builder::new().prefix("brunt-live-").tempdir()?;
-        let _ = TEMPORARY.set(directory.path().to_owned());
         signals::before_kill(before_kill);
-        Ok(Some(directory))
+        temporary_directory().map(Some)
     }
 
     /// The view of the load that writes to `directory`. `stop` ends that load, `page` keeps a screen. A terminal that cannot
@@ -89,64 +39,8 @@ impl LiveFlags {
         page: &Arc<AtomicBool>,
     ) -> Option<View> {
         let directory = directory.filter(|_| self.is_shown())?;
+        signals::before_kill(before_kill);
         let view = View::open(directory, Arc::clone(stop), Arc::clone(page));
         view.inspect_err(|error| _ = writeln!(io::stderr(), "note: --live: the terminal cannot be used: {error}")).ok()
     }
-}
-
-/// The view of the load of this process, on its own thread.
-#[derive(Debug)]
-pub(super) struct View {
-    close: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Vec<String>>>,
-}
-
-impl View {
-    fn open(directory: &Path, stop: Arc<AtomicBool>, page: Arc<AtomicBool>) -> io::Result<Self> {
-        signals::before_kill(before_kill);
-        let terminal = Terminal::open(Stream::Stderr, "stop the load, keep its results")?;
-        let close = Arc::new(AtomicBool::new(false));
-        let (source, closing) = (Source::new(directory), Arc::clone(&close));
-        let show = move || show(terminal, source, &closing, (&stop, &page));
-        let thread = thread::Builder::new().name("live".to_owned()).spawn(show)?;
-        Ok(Self { close, thread: Some(thread) })
-    }
-}
-
-/// Returns the terminal and prints the screens that were kept.
-impl Drop for View {
-    fn drop(&mut self) {
-        self.close.store(true, Ordering::SeqCst);
-        let kept = self.thread.take().and_then(|thread| thread.join().ok());
-        for screen in kept.unwrap_or_default() {
-            let _ = writeln!(io::stderr(), "{screen}");
-        }
-    }
-}
-
-/// A view that cannot go on ends, and the load goes on.
-fn show(
-    mut terminal: Terminal,
-    mut source: Source,
-    close: &AtomicBool,
-    (stop, page): (&AtomicBool, &AtomicBool),
-) -> Vec<String> {
-    while !close.load(Ordering::SeqCst) {
-        let is_stopping = stop.load(Ordering::SeqCst) && source.stop_asked();
-        let Ok(is_new) = source.poll() else { break };
-        if terminal.draw(source.model(), is_new | is_stopping).is_err() {
-            break;
-        }
-        if page.swap(false, Ordering::SeqCst) {
-            terminal.keep();
-        }
-        match terminal.keys(EVERY) {
-            Ok(None) => (),
-            Ok(Some(Asked::Quit)) => stop.store(true, Ordering::SeqCst),
-            // The handler of the signal knows whether it is the first.
-            Ok(Some(Asked::Interrupt)) => signals::raise(SIGINT),
-            Err(_) => break,
-        }
-    }
-    terminal.close()
 }

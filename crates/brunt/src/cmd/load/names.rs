@@ -1,11 +1,9 @@
-//! Names of the URLs of a load, and the table of their figures.
+//! Names of the URLs of a load.
 
-use super::address::{Protocol, Url};
-use super::format::{or_dash, supported, three_digits, time};
 use super::usage;
-use brunt_results::result::{Named, PartFigures};
+use brunt_inputs::address::{Protocol, Url};
 use brunt_results::{Error, Threshold};
-use std::{collections::HashMap, fmt::Write};
+use std::collections::HashMap;
 
 /// Without names of their own, more URLs than this have none: each costs 130 KiB a load thread.
 const MOST: usize = 100;
@@ -83,31 +81,10 @@ fn is_valid(name: &str) -> bool {
     (1..=LONGEST).contains(&name.chars().count()) && name.chars().all(allowed)
 }
 
-/// One line for each name, ending in newlines; empty without names.
-pub(super) fn table(names: &[Named]) -> String {
-    let mut table = String::new();
-    let width = names.iter().map(|part| part.name.chars().count()).max().unwrap_or(0).max("by name".len());
-    let mut line = |name: &str, cells: [&str; 6]| {
-        let cells = cells.map(|cell| format!("{cell:>9}")).join(" ");
-        let _ = writeln!(table, "  {name:<width$} {cells}");
-    };
-    if !names.is_empty() {
-        line("by name", ["requests", "failed", "per s", "p50", "p99", "max"]);
-    }
-    for part in names {
-        let PartFigures { completed, failed, rate, response, .. } = &part.figures;
-        let figure = |name| or_dash(supported(response, name), time);
-        let [p50, p99, max] = ["p50", "p99", "max"].map(figure);
-        line(&part.name, [&completed.to_string(), &failed.to_string(), &three_digits(*rate), &p50, &p99, &max]);
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::address::parse;
     use super::*;
-    use brunt_results::LatencySummary;
+    use brunt_inputs::address::parse;
 
     #[test]
     fn urls_are_named_by_path_by_host_or_as_given() {
@@ -139,27 +116,5 @@ mod tests {
         let many: Vec<String> = (0..=MOST).map(|number| format!("http://a/{number}")).collect();
         let many: Vec<(&str, &str)> = many.iter().map(|url| ("GET", &url[..])).collect();
         assert_eq!((names(&many).0.len(), names(&many[1..]).0.len()), (0, MOST));
-    }
-
-    #[test]
-    fn the_table_in_full() {
-        let response = LatencySummary {
-            count: 200,
-            p50_us: Some(80.0),
-            p99_us: Some(900.0),
-            max_us: Some(1500.0),
-            ..Default::default()
-        };
-        let part = |name: &str, failed| {
-            let figures =
-                PartFigures { completed: 200, failed, rate: 20.0, response: response.clone(), ..Default::default() };
-            Named { name: name.to_owned(), figures }
-        };
-        let expected = "  by name             requests    failed     per s       p50       p99       max
-  /                        200         0      20.0   80.0 us         -   1.50 ms
-  /a/longer/path?q=1       200         3      20.0   80.0 us         -   1.50 ms
-";
-        assert_eq!(table(&[part("/", 0), part("/a/longer/path?q=1", 3)]), expected);
-        assert_eq!(table(&[]), "");
     }
 }

@@ -1,12 +1,13 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C, SIGUSR1.
 
-use super::live::{self, Line, Model};
-use super::{counts::CountsFile, doubts::Doubts, gone::Gone, metrics::Sinks, progress::Progress};
+use super::{counts::CountsFile, gone::Gone};
 use brunt_load::Observer;
 use brunt_meter::neighbours::{Neighbour, Snapshot};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, series::Second, start::LoadStart};
+use brunt_view::live::{self, Line, Model};
+use brunt_view::{doubts::Doubts, metrics::Sinks, progress::Progress};
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;

@@ -1,11 +1,12 @@
 //! `--once`: sends one request and prints heads, body, time of each step.
 
-use super::format::{bytes, time};
-use super::{Args, address, options};
+use super::{Args, options};
 use crate::cmd::stdout;
+use brunt_inputs::address;
 use brunt_load::once::{Exchange, Reply};
 use brunt_results::secrets::is_secret;
 use brunt_results::{Error, ExitCode};
+use brunt_view::format::{bytes, time};
 use std::fmt::Write;
 use std::time::Duration;
 

@@ -3,16 +3,16 @@
 //! Each error is one line that names the flags, their values and the remedy. Typed values are never adjusted; only
 //! defaults depend on other flags.
 
-use super::address;
-use super::format::plural;
-use super::replay::{self, Replay};
+use super::replay;
 use super::stages::{self, Stages};
 use super::{Args, Arrival, names, target, usage};
+use brunt_inputs::{address, replay::Replay};
 use brunt_load::{Options, Stage};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::stages::{ConnectionRange, Range, RateRange};
 use brunt_results::{Cores, Count, Error, Rate, Span, drift};
 use brunt_runtime::net::Address;
+use brunt_view::format::plural;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -218,7 +218,7 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
 }
 
 fn times(args: &Args, requests: Option<Count>, replay: Option<&Replay>) -> Result<(Duration, Duration), Error> {
-    let recorded = replay.map(|replay| replay.times(args, LONGEST)).transpose()?;
+    let recorded = replay.map(|replay| replay::times(replay, args, LONGEST)).transpose()?;
     let duration = match (stages::length(&args.stages), args.duration, requests) {
         _ if recorded.is_some() => recorded.unwrap_or_default().0,
         (Some(length), ..) => length,

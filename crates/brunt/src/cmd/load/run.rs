@@ -1,13 +1,13 @@
 //! The sequence of `brunt load`: from the flags to the result on stdout, in files and as an exit status.
 
-use super::{Args, Measured, absent, calibration, conclude, names, observer, once, options, output, percentiles};
-use super::{progress, proxy, script, short, start, summary};
-use crate::cmd::report::page;
+use super::{Args, Measured, absent, calibration, conclude, listeners, names, observer, once, options, output};
+use super::{progress, script, start, words};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
-use crate::cmd::ui::Served;
 use brunt_meter::ServerMeter;
 use brunt_results::{Error, ExitCode, Percentile, RunResult, Threshold, drift, env::Env};
+use brunt_view::ui::Served;
+use brunt_view::{page, percentiles, short, summary};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Args {
     fn serve(&self, directory: Option<&Path>, options: &brunt_load::Options) -> Result<Option<Served>, Error> {
         let Some((listen, directory)) = self.page.ui.zip(directory) else { return Ok(None) };
         let cores: Vec<usize> = options.threads.iter().copied().flatten().collect();
-        let served = Served::of_load(directory, listen, &cores)?;
+        let served = Served::of_load(directory, words::check, listen, &cores)?;
         let _ = writeln!(io::stderr(), "page: {}", served.url());
         Ok(Some(served))
     }
@@ -126,7 +126,7 @@ impl Args {
         let _lock = output.announce(&start)?;
 
         let view = self.live.view(output.directory(), &stop, &page);
-        let progress = progress::Progress::new(&options, layout.len(), self.quiet || view.is_some());
+        let progress = progress::begin(&options, layout.len(), self.quiet || view.is_some());
         let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
         let mut observer =
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
@@ -189,7 +189,7 @@ impl Args {
                 Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => proxy::listeners(target).and_then(|pids| ServerMeter::attach_all(&pids)),
+            None => listeners::of(target).and_then(|pids| ServerMeter::attach_all(&pids)),
         })
     }
 }

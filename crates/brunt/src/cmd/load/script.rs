@@ -1,7 +1,7 @@
 //! `brunt load --script`: requests made by a wrk Lua script.
 
-use super::address::{self, Protocol};
 use super::{Args, usage};
+use brunt_inputs::address::{self, Protocol};
 use brunt_load::http::Requests;
 use brunt_load::script::{Facts, Numbers, Wrk};
 use brunt_load::{Options, Target};

@@ -1,9 +1,9 @@
 //! The target of a load: from URLs, from a file of requests, or from a log.
 
-use super::address::{Protocol, Url};
 use super::http::Context;
-use super::requests::{self, RequestFile};
 use super::{Args, first_given, usage};
+use brunt_inputs::address::{Protocol, Url};
+use brunt_inputs::requests::{self, RequestFile};
 use brunt_load::Target;
 use brunt_load::http::Host;
 use brunt_results::{Error, Size};

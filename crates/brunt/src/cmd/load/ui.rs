@@ -1,6 +1,6 @@
 //! `--ui`: the load in the browser while it runs.
 
-use crate::cmd::ui::Loopback;
+use brunt_view::ui::Loopback;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct UiFlags {

@@ -1,6 +1,6 @@
 //! Loads described by the arguments of `brunt load`, for other commands.
 
-use super::{Args, Measured, options, output, proxy};
+use super::{Args, Measured, listeners, options, output};
 use crate::cmd::parsed;
 use brunt_results::Error;
 use clap::Parser;
@@ -32,7 +32,7 @@ pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
     Ok(match line.args.server_pid {
         _ if line.args.no_meter => None,
         Some(pid) => Some(pid),
-        None => proxy::listeners(&options.target).ok().and_then(|pids| pids.first().copied()),
+        None => listeners::of(&options.target).ok().and_then(|pids| pids.first().copied()),
     })
 }
 

@@ -16,7 +16,7 @@ const TESTKIT: &str = "testkit";
 const UNSAFE: [&str; 3] = ["runtime", "meter", TESTKIT];
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     (TESTKIT, &[]),
     ("runtime", &[]),
     ("wire", &[]),
@@ -28,24 +28,25 @@ const LAYERS: [(&str, &[&str]); 15] = [
     ("stress", &["results"]),
     ("serve", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
     ("load", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
+    ("inputs", &["results", "runtime"]),
     ("statistics", &["results"]),
     ("lab", &["meter", "results", "statistics", "tls"]),
     ("colocate", &["meter", "results"]),
+    ("view", &["lab", "serve", "meter", "inputs", "statistics", "runtime", "wire", "results", "tls"]),
     (
         "brunt",
         &[
+            "view",
             "lab",
             "colocate",
             "serve",
             "load",
             "meter",
+            "inputs",
             "runtime",
-            "wire",
             "results",
             "tls",
-            "luau",
             "multiprocess",
-            "statistics",
             "stress",
         ],
     ),
@@ -102,13 +103,15 @@ fn crates_depend_on_lower_layers_only() {
     assert_eq!(found.len(), LAYERS.len(), "a crate in LAYERS does not exist");
 }
 
-/// Pages name the sources that decide their figures: all of the workspace but the command line, plans and reports, and
-/// what tests share.
+/// Pages name the sources that decide their figures: all of the workspace but the command line and users' files, plans, reports
+/// and views, and what tests share.
 #[test]
 fn the_sources_of_the_other_crates_are_hashed() {
     let names = env!("BRUNT_SOURCE_HASHES").split(' ').map(|word| word.split_once('=').unwrap().0);
-    let expected =
-        LAYERS.map(|(name, _)| name).into_iter().filter(|name| !["brunt", "lab", "statistics", TESTKIT].contains(name));
+    let expected = LAYERS
+        .map(|(name, _)| name)
+        .into_iter()
+        .filter(|name| !["brunt", "inputs", "lab", "statistics", "view", TESTKIT].contains(name));
     assert_eq!(names.collect::<BTreeSet<_>>(), expected.collect());
 }
 

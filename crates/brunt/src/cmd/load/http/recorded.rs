@@ -1,13 +1,13 @@
 //! Requests of a file as a target: each has a method, a URL, headers and a body of its own.
 
 use super::{Flags, HostName, Prepared, body};
-use crate::cmd::load::address::{self, Protocol, Url};
-use crate::cmd::load::format::{bytes, plural};
-use crate::cmd::load::requests::{Recorded, RequestFile};
 use crate::cmd::load::{first_given, names, tls::Tls, usage};
+use brunt_inputs::address::{self, Protocol, Url};
+use brunt_inputs::requests::{Recorded, RequestFile};
 use brunt_load::Target;
 use brunt_load::http::{Rendered, RequestTarget, Requests, Sequence, Template};
 use brunt_results::Error;
+use brunt_view::format::{bytes, plural};
 use std::{sync::Arc, time::Duration};
 
 /// What the flags say about all requests of a file.

@@ -1,0 +1,312 @@
+//! What is known of a load from its files. Has no clock and reads no file.
+
+use super::{line::Line, points::Points};
+use brunt_results::series::{Second, SoFar};
+use brunt_results::verdict::{ValidityIssue, Verdict};
+use brunt_results::{RunResult, drift, judge, start::LoadStart};
+
+/// Shortest time from line to line.
+const LEAST_S: f64 = 1e-6;
+
+/// A mean over the seconds of the window that have the figure.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Mean {
+    sum: f64,
+    seconds: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>, length_s: f64) {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            self.sum += value * length_s;
+            self.seconds += length_s;
+        }
+    }
+
+    pub fn get(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.sum / self.seconds)
+    }
+}
+
+/// Sums over the lines of the window.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Window {
+    pub from_s: f64,
+    pub length_s: f64,
+    pub offered: Option<u64>,
+    pub completed: Option<u64>,
+    pub failed: u64,
+    pub server_user: Mean,
+    pub server_system: Mean,
+    pub generator: Mean,
+    steal: Mean,
+}
+
+impl Window {
+    fn add(&mut self, line: &Line, from_s: f64) {
+        if self.length_s == 0.0 {
+            self.from_s = from_s;
+        }
+        let length_s = line.at_s - from_s;
+        self.length_s += length_s;
+        let add =
+            |sum: Option<u64>, more: Option<u64>| more.map_or(sum, |more| Some(sum.unwrap_or(0).saturating_add(more)));
+        self.offered = add(self.offered, line.offered);
+        self.completed = add(self.completed, line.completed);
+        self.failed = self.failed.saturating_add(line.failed.unwrap_or(0));
+        self.server_user.add(line.server_cpu_user_percent, length_s);
+        self.server_system.add(line.server_cpu_system_percent, length_s);
+        self.generator.add(line.generator_cpu_percent, length_s);
+        self.steal.add(line.host_steal_percent, length_s);
+    }
+
+    pub fn per_second(&self, count: Option<u64>) -> Option<f64> {
+        count.filter(|_| self.length_s > 0.0).map(|count| count as f64 / self.length_s)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// There is no line yet.
+    Connecting,
+    WarmUp,
+    Window,
+    Ended,
+}
+
+/// No line for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silence {
+    pub seconds: u64,
+    /// Whether the load still runs, where known.
+    pub is_running: Option<bool>,
+}
+
+#[derive(Debug, Default)]
+pub struct Model {
+    /// What is shown, if the directory holds several loads.
+    pub(super) name: Option<String>,
+    pub(super) start: Option<LoadStart>,
+    pub(super) points: Points,
+    pub(super) last: Option<Line>,
+    /// End of the line before the last.
+    pub(super) before_s: f64,
+    /// Failures in the lines before the last.
+    pub(super) failed_before: u64,
+    pub(super) window: Window,
+    pub(super) so_far: SoFar,
+    pub(super) result: Option<Box<RunResult>>,
+    pub(super) silence: Option<Silence>,
+    /// A stop was asked for.
+    pub(super) is_stopping: bool,
+}
+
+impl Model {
+    pub fn begin(&mut self, start: LoadStart) {
+        *self = Self { name: self.name.take(), start: Some(start), ..Self::default() };
+    }
+
+    /// Forgets the lines, which are no longer in the file.
+    pub(super) fn clear(&mut self) {
+        *self = Self { name: self.name.take(), start: self.start.take(), ..Self::default() };
+    }
+
+    pub(super) fn end(&mut self, result: RunResult) {
+        self.result = Some(Box::new(result));
+    }
+
+    /// Takes a line of `series.jsonl`; returns whether it is a second of the load.
+    pub(super) fn line(&mut self, text: &[u8]) -> bool {
+        let line = Line::parse(text);
+        line.is_some_and(|line| self.push(line))
+    }
+
+    /// Ignores what is not later than the lines before.
+    pub fn push(&mut self, mut line: Line) -> bool {
+        let from_s = self.points.end_s();
+        if line.at_s - from_s < LEAST_S {
+            return false;
+        }
+        self.before_s = from_s;
+        let failed = self.last.as_ref().and_then(|last| last.failed);
+        self.failed_before = self.failed_before.saturating_add(failed.unwrap_or(0));
+        self.points.push(&line);
+        if !line.warmup {
+            self.window.add(&line, from_s);
+        }
+        if let Some(so_far) = line.so_far.take() {
+            self.so_far = *so_far;
+        }
+        self.last = Some(line);
+        true
+    }
+
+    pub fn last(&self) -> Option<&Line> {
+        self.last.as_ref()
+    }
+
+    /// Time and failures until the last line begins.
+    pub fn before(&self) -> (f64, u64) {
+        (self.before_s, self.failed_before)
+    }
+
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.result.is_some()
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        match &self.last {
+            _ if self.result.is_some() => Phase::Ended,
+            None => Phase::Connecting,
+            Some(last) if last.warmup => Phase::WarmUp,
+            Some(_) => Phase::Window,
+        }
+    }
+
+    /// Whether a number of requests ends the load.
+    pub fn is_counted(&self) -> bool {
+        self.start.as_ref().is_some_and(|start| start.requests.is_some())
+    }
+
+    /// When the window ends, in seconds since the load began, if a time ends it.
+    pub fn end_s(&self) -> Option<f64> {
+        let start = self.start.as_ref().filter(|_| !self.is_counted())?;
+        match (start.steady, self.phase()) {
+            (true, Phase::Connecting | Phase::WarmUp) => None,
+            (true, _) => Some(self.window.from_s + start.duration_s),
+            (false, _) => Some(start.warmup_s + start.duration_s),
+        }
+    }
+
+    /// That of the result, or the one on what is known so far, if anything is.
+    pub fn verdict(&self) -> Option<Verdict> {
+        if let Some(result) = &self.result {
+            return Some(result.verdict.clone());
+        }
+        if self.window.length_s == 0.0 && self.so_far.errors.total() == 0 {
+            return None;
+        }
+        let partial = self.partial();
+        let issues = judge::issues(&partial, self.window.steal.get()).into_iter();
+        let drift = drift::check(&self.seconds());
+        Some(Verdict::of(issues.filter(|issue| self.is_known(issue)).chain(drift).collect()))
+    }
+
+    /// Too few requests are an issue only if they are not going to be enough.
+    fn is_known(&self, issue: &ValidityIssue) -> bool {
+        let ValidityIssue::TooFewSamples { count, needed, .. } = *issue else { return true };
+        let Some(start) = &self.start else { return false };
+        let at_end = start.requests.unwrap_or_else(|| {
+            let share = start.duration_s / self.window.length_s.max(1e-3);
+            (count as f64 * share.max(1.0)) as u64
+        });
+        at_end < needed
+    }
+
+    /// The window until now, as far as it is judged.
+    fn partial(&self) -> RunResult {
+        let (window, so_far) = (&self.window, &self.so_far);
+        let mut result = RunResult::new("brunt");
+        result.load.measured_s = window.length_s;
+        result.requests.completed = window.completed.unwrap_or(0);
+        result.requests.failed = window.failed;
+        result.requests.rate = window.per_second(window.completed).unwrap_or(0.0);
+        result.requests.offered_rate = window.per_second(window.offered);
+        result.requests.waited = Some(so_far.waited);
+        result.errors = so_far.errors.clone();
+        result.latency.response = so_far.response.clone();
+        result.latency.lag.p99_us = so_far.lag_p99_us;
+        result.generator.thread_cpu_percent = so_far.busiest_thread_percent.into_iter().collect();
+        (result.server.cpu_user_percent, result.server.cpu_system_percent) =
+            (window.server_user.get(), window.server_system.get());
+        // The busiest thread of several is not metered every second; it is at most as busy as all of them.
+        result.server.busiest_thread_percent = result.server.cpu_percent();
+        result
+    }
+
+    /// The lines, as far as their drift can be judged: none at a rate that changes, and in a load of hours.
+    fn seconds(&self) -> Vec<Second> {
+        let is_constant = self.start.as_ref().is_some_and(|start| !start.rate_changes);
+        if !is_constant || !self.points.are_seconds() {
+            return Vec::new();
+        }
+        let second = |point: &super::points::Point| Second {
+            at_s: point.to_s,
+            warmup: point.warmup,
+            completed: point.completed.unwrap_or(0),
+            p50_us: point.p50_us,
+            ..Second::default()
+        };
+        self.points.all().iter().map(second).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brunt_results::verdict::Kind;
+
+    /// Seconds of a closed loop, the first a warm-up, with so many replies each.
+    fn loaded(seconds: u64, replies: u64, change: impl Fn(&mut Line, &mut SoFar)) -> Model {
+        let mut model = Model::default();
+        model.begin(LoadStart { warmup_s: 1.0, duration_s: 9.0, ..LoadStart::default() });
+        for at in 1..=seconds {
+            let mut line = Line { at_s: at as f64, warmup: at == 1, completed: Some(replies), ..Line::default() };
+            let mut so_far = SoFar::default();
+            so_far.response.count = (at - 1) * replies;
+            (so_far.response.p99_us, so_far.lag_p99_us) = (Some(1000.0), Some(3.0));
+            line.p50_us = Some(500.0);
+            change(&mut line, &mut so_far);
+            assert!(model.push(Line { so_far: Some(Box::new(so_far)), ..line }));
+        }
+        model
+    }
+
+    fn kinds(model: &Model) -> Vec<Kind> {
+        model.verdict().unwrap().kinds
+    }
+
+    #[test]
+    fn too_few_requests_are_an_issue_if_no_time_is_left_for_more() {
+        assert_eq!(kinds(&loaded(3, 400, |_, _| ())), []);
+        assert_eq!(kinds(&loaded(3, 100, |_, _| ())), [Kind::TooFewSamples]);
+        assert_eq!(loaded(1, 100, |_, _| ()).verdict(), None);
+    }
+
+    #[test]
+    fn each_issue_is_that_of_its_figure() {
+        let steal = loaded(4, 1000, |line, _| line.host_steal_percent = Some(9.0));
+        assert_eq!(kinds(&steal), [Kind::Disturbed]);
+        assert_eq!(kinds(&loaded(4, 1000, |_, so_far| so_far.lag_p99_us = Some(900.0))), [Kind::ClientLimited]);
+        let missed = loaded(4, 1000, |line, _| line.offered = Some(1500));
+        assert_eq!(kinds(&missed), [Kind::RateMissed]);
+        // Failures to connect are known before the window.
+        assert_eq!(kinds(&loaded(1, 0, |_, so_far| so_far.errors.connect = 2)), [Kind::Errors]);
+        let drifting = |line: &mut Line, _: &mut SoFar| line.completed = Some(1000 + 300 * line.at_s as u64);
+        assert_eq!(kinds(&loaded(10, 1000, drifting)), [Kind::NotStationary]);
+        for (server, expected) in [(30.0, vec![Kind::ClientLimited]), (140.0, vec![])] {
+            let busy = loaded(4, 1000, |line, so_far| {
+                so_far.busiest_thread_percent = Some(99.0);
+                (line.server_cpu_user_percent, line.server_cpu_system_percent) = (Some(0.0), Some(server));
+            });
+            assert_eq!(kinds(&busy), expected, "{server}");
+        }
+    }
+
+    #[test]
+    fn time_left_is_known_if_a_time_ends_the_load() {
+        assert_eq!(loaded(2, 1, |_, _| ()).end_s(), Some(10.0));
+        let mut model = Model::default();
+        model.begin(LoadStart { steady: true, warmup_s: 60.0, duration_s: 9.0, ..LoadStart::default() });
+        model.push(Line { at_s: 14.0, warmup: true, ..Line::default() });
+        assert_eq!(model.end_s(), None);
+        model.push(Line { at_s: 15.0, ..Line::default() });
+        assert_eq!(model.end_s(), Some(23.0));
+        model.begin(LoadStart { requests: Some(5), ..LoadStart::default() });
+        assert_eq!(model.end_s(), None);
+    }
+}

@@ -1,0 +1,311 @@
+//! Reads the directory of a load, or of a run, as it is being written.
+//!
+//! Files that are missing, truncated or half written are the usual state of such a directory.
+
+use super::model::{Model, Silence};
+use brunt_results::Error;
+use brunt_results::directory::Directory;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Time without a new line that is worth a word.
+const SILENCE: Duration = Duration::from_secs(3);
+/// Time that a directory has to appear, and to hold files of a load.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Bytes read at a time, so that keys are answered while a long series is read.
+const MOST_BYTES: u64 = 4 << 20;
+/// Longest line; a longer one is no second.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// Identity and version of a file.
+type Version = (u64, u64, i64, i64);
+
+fn version(path: &Path) -> Option<Version> {
+    let is = fs::metadata(path).ok()?;
+    Some((is.ino(), is.len(), is.mtime(), is.mtime_nsec()))
+}
+
+/// New lines of a file that grows.
+#[derive(Debug, Default)]
+struct Tail {
+    inode: u64,
+    offset: u64,
+    /// The begin of a line.
+    half: Vec<u8>,
+}
+
+impl Tail {
+    /// Calls `line` with each new line; returns whether the file has been replaced or has become shorter, so that its lines
+    /// come from the start. `begin` is called before these.
+    fn read<T>(&mut self, path: &Path, target: &mut T, begin: fn(&mut T), line: fn(&mut T, &[u8])) -> io::Result<()> {
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        let is = file.metadata()?;
+        if is.ino() != self.inode || is.len() < self.offset {
+            *self = Self { inode: is.ino(), ..Self::default() };
+            begin(target);
+        }
+        file.seek(SeekFrom::Start(self.offset))?;
+        let mut input = BufReader::with_capacity(LONGEST_LINE, file.take(MOST_BYTES));
+        loop {
+            let bytes = input.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+                if self.half.len() + piece.len() <= LONGEST_LINE {
+                    self.half.extend_from_slice(piece);
+                }
+                if piece.ends_with(b"\n") {
+                    line(target, &self.half);
+                    self.half.clear();
+                }
+            }
+            let length = bytes.len();
+            self.offset += length as u64;
+            input.consume(length);
+        }
+    }
+}
+
+/// The load that is shown.
+#[derive(Debug)]
+pub struct Source {
+    root: PathBuf,
+    /// Of the load: `root`, or a trial of the run in it.
+    directory: Directory,
+    tail: Tail,
+    start: Option<Version>,
+    result: Option<Version>,
+    model: Model,
+    opened: Instant,
+    /// Of the last line.
+    heard: Instant,
+}
+
+impl Source {
+    pub fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            directory: Directory::open(root),
+            tail: Tail::default(),
+            start: None,
+            result: None,
+            model: Model::default(),
+            opened: Instant::now(),
+            heard: Instant::now(),
+        }
+    }
+
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Shows that the load is asked to stop; returns whether that is new.
+    pub(super) fn stop_asked(&mut self) -> bool {
+        !std::mem::replace(&mut self.model.is_stopping, true)
+    }
+
+    /// Whether the directory is that of a load or a run.
+    ///
+    /// # Errors
+    /// It is not, and has had time to become one.
+    pub fn is_found(&self) -> Result<bool, Error> {
+        let root = self.root.display();
+        let wanted = "name the directory of brunt load --out, or of brunt run";
+        let known = ["env.json", "load.json", "series.jsonl", "result.json", "experiment.json"];
+        match fs::metadata(&self.root) {
+            Ok(is) if !is.is_dir() => Err(Error::Usage(format!("{root} is a file: {wanted}"))),
+            Ok(_) if known.iter().any(|name| self.root.join(name).exists()) => Ok(true),
+            _ if self.opened.elapsed() < PATIENCE => Ok(false),
+            Ok(_) => Err(Error::Usage(format!(
+                "{root} holds no load: it has neither env.json nor experiment.json; {wanted}"
+            ))),
+            Err(error) => Err(Error::Usage(format!("{root}: {error}: {wanted}"))),
+        }
+    }
+
+    /// Reads what is new; returns whether anything is.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn poll(&mut self) -> Result<bool, Error> {
+        let mut is_new = self.follow_run();
+        is_new |= self.read_start();
+        let before = self.model.points.end_s();
+        let read = self.tail.read(&self.place("series.jsonl"), &mut self.model, Model::clear, |model, line| {
+            model.line(line);
+        });
+        read.map_err(|error| self.unreadable(&error))?;
+        if self.model.points.end_s() != before {
+            (self.heard, is_new) = (Instant::now(), true);
+        }
+        is_new |= self.read_result();
+        let silence = self.silence();
+        is_new |= silence != self.model.silence;
+        self.model.silence = silence;
+        Ok(is_new)
+    }
+
+    /// Whether no line will follow.
+    pub fn is_over(&self) -> bool {
+        if self.is_run() {
+            return self.heard.elapsed() > SILENCE && !is_locked(&self.root.join("lock"));
+        }
+        self.model.is_ended() || self.is_dead()
+    }
+
+    /// Whether the load ended without a result.
+    pub fn is_dead(&self) -> bool {
+        self.model.silence.is_some_and(|silence| silence.is_running == Some(false))
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn is_run(&self) -> bool {
+        self.root.join("experiment.json").exists()
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Error {
+        Error::Failed(format!("cannot read {}: {error}", self.place("series.jsonl").display()))
+    }
+
+    /// In the directory of a run, turns to the newest trial once the shown one has ended.
+    fn follow_run(&mut self) -> bool {
+        let is_shown = self.directory.path() != self.root && !self.model.is_ended() && self.model.silence.is_none();
+        if is_shown || !self.is_run() {
+            return false;
+        }
+        match newest_trial(&self.root.join("trials")) {
+            Some((trial, name)) if trial != self.directory.path() => {
+                self.directory = Directory::open(trial);
+                (self.tail, self.start, self.result) = (Tail::default(), None, None);
+                self.model = Model { name: Some(name), ..Model::default() };
+                self.heard = Instant::now();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn read_start(&mut self) -> bool {
+        let version = version(&self.place("load.json"));
+        if version == self.start {
+            return false;
+        }
+        let Ok(start) = self.directory.read_start() else { return false };
+        self.start = version;
+        self.model.begin(start);
+        self.tail = Tail::default();
+        self.heard = Instant::now();
+        true
+    }
+
+    fn read_result(&mut self) -> bool {
+        let version = version(&self.place("result.json"));
+        if version == self.result {
+            return false;
+        }
+        match self.directory.read_result() {
+            Ok(result) => self.model.end(result),
+            // Removed by the next load into this directory.
+            Err(_) => self.model.result = None,
+        }
+        self.result = version;
+        true
+    }
+
+    fn silence(&self) -> Option<Silence> {
+        let since = self.heard.elapsed();
+        let is_running = || self.directory.is_written();
+        // Opening many connections takes its time.
+        let has_begun = self.model.last.is_some() || self.is_run() || is_running() == Some(false);
+        let is_silent = since >= SILENCE && !self.model.is_ended() && has_begun;
+        is_silent.then(|| Silence { seconds: since.as_secs(), is_running: is_running() })
+    }
+}
+
+/// Whether a run holds the lock of its directory.
+fn is_locked(lock: &Path) -> bool {
+    File::open(lock).is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
+/// The trial that was changed last, and its name.
+fn newest_trial(trials: &Path) -> Option<(PathBuf, String)> {
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let repeats = entries(trials).flat_map(|cell| entries(&cell).collect::<Vec<_>>());
+    let changed = |path: PathBuf| Some((fs::metadata(&path).ok().filter(|is| is.is_dir())?.modified().ok()?, path));
+    let (_, newest) = repeats.filter_map(changed).max()?;
+    let name = newest.strip_prefix(trials).ok()?.display().to_string();
+    Some((newest, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn line(at_s: f64, completed: u64) -> String {
+        format!("{{\"at_s\": {at_s}, \"completed\": {completed}}}\n")
+    }
+
+    fn sum(source: &Source) -> (f64, u64) {
+        let all = source.model.points.all();
+        (source.model.points.end_s(), all.iter().filter_map(|point| point.completed).sum())
+    }
+
+    #[test]
+    fn half_lines_wait_for_their_end_and_a_shorter_file_is_read_again() {
+        let home = tempfile::tempdir().unwrap();
+        let series = home.path().join("series.jsonl");
+        let mut source = Source::new(home.path());
+        assert!(!source.is_found().unwrap());
+        assert!(!source.poll().unwrap());
+        let (first, second) = (line(1.0, 5), line(2.0, 7));
+        fs::write(&series, format!("{first}{}", &second[..9])).unwrap();
+        assert!(source.is_found().unwrap() && source.poll().unwrap());
+        assert_eq!(sum(&source), (1.0, 5));
+        assert!(!source.poll().unwrap());
+        let mut file = File::options().append(true).open(&series).unwrap();
+        file.write_all(&second.as_bytes()[9..]).unwrap();
+        assert!(source.poll().unwrap());
+        assert_eq!(sum(&source), (2.0, 12));
+        // Another load begins: the file is truncated, then written.
+        fs::write(&series, line(1.0, 3)).unwrap();
+        assert!(source.poll().unwrap());
+        assert_eq!(sum(&source), (1.0, 3));
+        fs::remove_file(&series).unwrap();
+        assert!(!source.poll().unwrap());
+        // No line ends for long, and a line follows.
+        fs::write(&series, "x".repeat(3 * LONGEST_LINE) + "\n" + &line(1.0, 4)).unwrap();
+        source.poll().unwrap();
+        assert_eq!(sum(&source), (1.0, 4));
+    }
+
+    #[test]
+    fn a_run_is_followed_from_trial_to_trial() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("experiment.json"), "{}").unwrap();
+        let mut source = Source::new(home.path());
+        assert!(source.is_found().unwrap() && !source.poll().unwrap());
+        for (number, cell) in ["target=a", "target=b"].into_iter().enumerate() {
+            let trial = home.path().join("trials").join(cell).join("1");
+            fs::create_dir_all(&trial).unwrap();
+            let later = std::time::SystemTime::now() + Duration::from_secs(number as u64);
+            fs::write(trial.join("series.jsonl"), line(1.0, number as u64 + 1)).unwrap();
+            File::open(&trial).unwrap().set_modified(later).unwrap();
+            assert!(source.poll().unwrap());
+            assert_eq!(source.model.name(), Some(format!("{cell}/1").as_str()));
+            assert_eq!(sum(&source), (1.0, number as u64 + 1));
+            Directory::open(&trial).write_result(&brunt_results::RunResult::new("wrk")).unwrap();
+            assert!(source.poll().unwrap() && source.model.is_ended());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `--metrics` and `--push`: the figures of each second for monitoring systems, while the load runs.
+//!
+//! [`Sinks`] gets the seconds on the thread that coordinates the load, and never waits: it adds to sums that scrapers read, and
+//! puts into a bounded queue what is pushed. Threads of their own, on no core of `--cores`, talk to scrapers and collectors.
+//!
+//! ```text
+//! Interval --> Totals --> exposition --> scrape      GET /metrics
+//!         `--> queue  --> otlp       --> push        POST /v1/metrics
+//! ```
+
+mod endpoint;
+mod exposition;
+mod figures;
+mod interval;
+mod otlp;
+mod post;
+mod push;
+mod scrape;
+mod timed;
+
+pub use endpoint::{Collector, Listen};
+
+use brunt_results::Error;
+use brunt_results::series::Second;
+use hdrhistogram::Histogram;
+use interval::{Clock, Interval};
+use push::Push;
+use scrape::Scrape;
+use std::io::{self, Write as _};
+use std::time::{Duration, Instant};
+
+/// After the load, the time for its last interval to be fetched or pushed.
+const LAST: Duration = Duration::from_secs(2);
+
+/// Where the seconds of a load go besides its files.
+#[derive(Debug, Default)]
+pub struct Sinks {
+    scrape: Option<Scrape>,
+    push: Option<Push>,
+    clock: Clock,
+}
+
+impl Sinks {
+    /// Listens, and starts the threads, on no core of `cores`. `url` names the load in its figures. Says where they are, unless
+    /// `quiet`.
+    pub fn open(
+        metrics: Option<&Listen>,
+        push: Option<&Collector>,
+        url: &str,
+        cores: &[usize],
+        quiet: bool,
+    ) -> Result<Self, Error> {
+        let scrape = metrics.map(|listen| Scrape::start(listen, url, cores)).transpose()?;
+        if let Some(scrape) = scrape.as_ref().filter(|_| !quiet) {
+            let _ = writeln!(io::stderr(), "metrics at http://{}/metrics", scrape.address);
+        }
+        let push = push.map(|collector| Push::start(collector, url, cores)).transpose()?;
+        Ok(Self { scrape, push, clock: Clock::default() })
+    }
+
+    /// The load begins.
+    pub fn started(&mut self) {
+        self.clock = Clock::default();
+    }
+
+    /// Takes the next second of the load and its response times.
+    pub fn take(&mut self, second: &Second, response: &Histogram<u64>) {
+        if self.scrape.is_none() && self.push.is_none() {
+            return;
+        }
+        let interval = Interval::new(second, response, &mut self.clock);
+        self.scrape.iter().for_each(|scrape| scrape.add(&interval));
+        self.push.iter_mut().for_each(|push| push.add(interval.clone()));
+    }
+
+    /// Waits, for a bounded time, until the last interval is fetched and pushed. Returns what went wrong, a line each.
+    pub fn end(self) -> Vec<String> {
+        let until = Instant::now() + LAST;
+        let pushed = self.push.and_then(|push| push.end(until));
+        let scraped = self.scrape.and_then(|scrape| scrape.end(until));
+        pushed.into_iter().chain(scraped).collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! The server of a result: its CPU, what a request cost it, its network, and the kernel's work.
+
+use super::{Facts, Rows, per_second};
+use crate::format::{amount, bytes, or_dash, percent, plural, time};
+use brunt_results::{RunResult, result::Server};
+
+/// CPU in percent of a core, if it is known.
+pub(crate) fn cpu(server: &Server) -> Option<String> {
+    let [user, system] = [server.cpu_user_percent, server.cpu_system_percent].map(|mode| or_dash(mode, percent));
+    Some(format!("CPU {} (user {user}, system {system})", percent(server.cpu_percent()?)))
+}
+
+/// Adds the rows of the server.
+pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
+    let server = &facts.result.server;
+    let Some(pid) = server.pid else {
+        let why = facts.no_server.unwrap_or("the reason is in env.json");
+        return rows.row("server", &format!("not metered: {why}"));
+    };
+    let reason = |figure: &str| facts.env.absent.get(&format!("server.{figure}"));
+    let Some(cpu) = cpu(server) else {
+        let why = reason("cpu_user_percent").map_or("no reason is known", String::as_str);
+        return rows.row("server", &format!("pid {pid}: not metered: {why}"));
+    };
+    let busiest = server.busiest_thread_percent.map_or(String::new(), |busiest| {
+        format!(", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest))
+    });
+    let rss = or_dash(server.rss_bytes.map(|rss| rss as f64), bytes);
+    rows.row("server", &format!("pid {pid}: {cpu}{busiest}, RSS {rss}"));
+    rows.row("cost", &cost(server));
+    // Usually all counters share one reason; print it once.
+    let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
+    let reasons: Vec<&String> = counters.iter().filter_map(|figure| reason(figure)).collect();
+    for (_, why) in reasons.iter().enumerate().filter(|(index, why)| !reasons[..*index].contains(why)) {
+        rows.row("", &format!("no counters: {why}"));
+    }
+    for (name, line) in [("network", network(facts.result)), ("kernel", kernel(facts.result))] {
+        if let Some(line) = line {
+            rows.row(name, &line);
+        }
+    }
+}
+
+fn cost(server: &Server) -> String {
+    let all = server.cpu_percent().filter(|all| *all > 0.0);
+    let mut text = format!("{} CPU/request", or_dash(server.cpu_us_per_request, time));
+    if let (Some(us), Some(all), Some(user)) = (server.cpu_us_per_request, all, server.cpu_user_percent) {
+        let user_us = us * user / all;
+        text += &format!(" (user {}, system {})", time(user_us), time(us - user_us));
+    }
+    let counts = [
+        (server.instructions_user_per_request, "user instructions"),
+        (server.instructions_kernel_per_request, "kernel instructions"),
+        (server.cycles_per_request, "cycles"),
+    ];
+    let counts = counts.iter().filter_map(|(count, what)| Some(format!(", {} {what}", amount((*count)?))));
+    text + &counts.collect::<String>()
+}
+
+/// Bytes and segments of the server's connections, as counted by the kernel.
+fn network(result: &RunResult) -> Option<String> {
+    let server = &result.server;
+    let received = per_second(result, server.network_received_bytes?);
+    let sent = per_second(result, server.network_sent_bytes?);
+    let retransmitted = plural(server.retransmitted_segments?, "segment");
+    Some(format!("{received} to the server, {sent} from it, {retransmitted} sent again"))
+}
+
+/// Kernel activity on behalf of the server and on the host.
+fn kernel(result: &RunResult) -> Option<String> {
+    let server = &result.server;
+    let switches = server.voluntary_switches.zip(server.involuntary_switches);
+    let switches = switches.filter(|_| result.requests.completed > 0).map(|(voluntary, involuntary)| {
+        let each = (voluntary + involuntary) as f64 / result.requests.completed as f64;
+        format!("{} context switches/request ({involuntary} of all involuntary)", amount(each))
+    });
+    let faults = server.minor_faults.zip(server.major_faults);
+    let faults = faults.map(|(minor, major)| format!("{} ({major} from a disk)", plural(minor + major, "page fault")));
+    let softirq = result.host.cores.as_ref().map(|cores| {
+        let all = cores.iter().map(|core| core.softirq_percent).sum();
+        format!("softirq {} of a core on the whole machine", percent(all))
+    });
+    let zero_windows = result.host.zero_windows.filter(|times| *times > 0);
+    let zero_windows = zero_windows.map(|times| format!("{} without room to receive", plural(times, "socket")));
+    let parts: Vec<String> = [switches, faults, zero_windows, softirq].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
