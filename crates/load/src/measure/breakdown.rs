@@ -4,7 +4,7 @@
 //! step follows from a request's intended time. Unlike the intervals of the whole load, parts are not kept by second, and are
 //! sent once, at the end.
 
-use super::{histogram::RawHistogram, recorder::Failure};
+use super::{failure::Failure, histogram::RawHistogram};
 use crate::schedule::Step;
 use brunt_results::latency::new_histogram;
 use brunt_results::result::{Errors, PartFigures};
