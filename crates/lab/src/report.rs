@@ -9,6 +9,7 @@ pub(crate) mod colocation;
 mod compared;
 mod differences;
 mod html;
+mod knee_point;
 mod live;
 mod markdown;
 mod multi_run;
@@ -39,11 +40,12 @@ use std::path::{Path, PathBuf};
 
 use timeline::Timeline;
 
+pub(crate) use charts::Knee;
 pub use charts::{Chart, charts};
-pub(crate) use charts::{Knee, KneePoint, Mark};
 pub use colocation::Colocation;
 pub(crate) use html::document;
 pub use html::{page, page_of_comparison, page_of_load_comparison, page_of_runs, page_scripts};
+pub(crate) use knee_point::{KneePoint, Mark};
 pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};

@@ -11,7 +11,7 @@ mod ratios;
 mod scale;
 mod select_charts;
 
-use super::{Report, notes, tables::selections};
+use super::{Report, knee_point::KNEE_FACTOR, notes, tables::selections};
 use crate::format;
 use crate::group::distinct;
 use brunt_results::judge::RATE_TOLERANCE;
@@ -21,8 +21,7 @@ use std::collections::BTreeSet;
 pub(super) use axis::Axis;
 pub(super) use body::{Bar, Bars, Body, Group, Lines, Plot, Point, Series};
 pub(super) use heat::Heat;
-pub(super) use knee::KNEE_FACTOR;
-pub(crate) use knee::{Knee, KneePoint, Mark};
+pub(crate) use knee::Knee;
 pub(super) use metric::Metric;
 pub(super) use ratios::{RatioGroup, RatioMark, RatioRow, Ratios};
 pub(super) use scale::Scale;

@@ -1,7 +1,7 @@
 //! Parts of the load of a row: its named requests, and the steps of a rate that changes. They are those of the repeat with the
 //! median throughput: percentiles are not averaged.
 
-use super::charts::{KNEE_FACTOR, KneePoint, Mark};
+use super::knee_point::{KNEE_FACTOR, KneePoint, Mark};
 use crate::format;
 use brunt_results::RunResult;
 use brunt_results::judge::RATE_TOLERANCE;

@@ -6,7 +6,8 @@ use super::{
     marker, text,
 };
 use crate::format::time;
-use crate::report::charts::{Knee, KneePoint, Mark, Scale};
+use crate::report::charts::{Knee, Scale};
+use crate::report::knee_point::{KneePoint, Mark};
 use brunt_results::Rate;
 use plotters::prelude::{Color, PathElement, Rectangle};
 use std::io;
