@@ -70,9 +70,8 @@ pub fn parse(url: &str) -> Result<Url, Error> {
 
 fn tcp(rest: &str) -> Result<Url, String> {
     let form = || "is not of the form tcp://HOST:PORT, as tcp://127.0.0.1:7100 or tcp://[::1]:7100".to_owned();
-    let rest = rest.strip_suffix('/').unwrap_or(rest);
-    let (host, port) = rest.rsplit_once(':').ok_or_else(form)?;
-    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, protocol: Protocol::Tcp })
+    let (host, port) = host_and_port("tcp", rest.strip_suffix('/').unwrap_or(rest), form)?;
+    Ok(Url { host, port: port.ok_or_else(form)?, protocol: Protocol::Tcp })
 }
 
 fn other(url: &str, form: &str) -> Result<Url, String> {
@@ -96,31 +95,57 @@ fn http(rest: &str, tls: bool) -> Result<Url, String> {
     let form = || {
         format!("is not of the form {scheme}://HOST[:PORT]/PATH, as {scheme}://127.0.0.1:8080/ or {scheme}://[::1]/a?b")
     };
-    // The colons of an IPv6 address are inside brackets.
-    let colon = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
-    let (host, port) = match colon {
-        Some(at) => (&authority[..at], number(&authority[at + 1..])?),
-        None => (authority, usual),
-    };
+    let (host, port) = host_and_port(scheme, authority, form)?;
+    let port = port.unwrap_or(usual);
     let target = match target {
         path if path.starts_with('/') => path.to_owned(),
         query => format!("/{query}"),
     };
     let protocol = Protocol::Http { authority: authority.to_owned(), target, tls };
-    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port, protocol })
+    Ok(Url { host, port, protocol })
 }
 
-/// Host name or address, without the brackets of IPv6.
-fn unbracketed(host: &str) -> Option<String> {
-    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let plain = !host.is_empty()
-        && host.chars().all(|c| c.is_ascii_graphic() && !matches!(c, ':' | '[' | ']' | '/' | '@' | '?' | '#'));
-    bracketed.or(plain.then_some(host)).map(str::to_owned)
+/// The host, without the brackets of IPv6, and the port of an authority without a user. The host is a name of ASCII or an address
+/// (WHATWG URL standard); it is as typed, as far as that is what it stands for.
+fn host_and_port(scheme: &str, authority: &str, form: impl Fn() -> String) -> Result<(String, Option<u16>), String> {
+    let wrong_port = || {
+        let port = authority.rsplit(':').next().unwrap_or_default();
+        format!("has the port '{}'; a port is a number from 1 to 65535", port.escape_debug())
+    };
+    if authority.contains(['/', '?', '#']) && authority.contains(':') {
+        return Err(wrong_port());
+    }
+    // The parser takes a backslash for a slash, and leaves blanks out.
+    if authority.is_empty()
+        || authority.contains(|c: char| !c.is_ascii_graphic() || matches!(c, '/' | '\\' | '?' | '#' | '@'))
+    {
+        return Err(form());
+    }
+    let (bare, zone) = without_zone(authority);
+    let parsed = url::Url::parse(&format!("{scheme}://{bare}")).map_err(|error| match error {
+        url::ParseError::InvalidPort => wrong_port(),
+        _ => form(),
+    })?;
+    if parsed.port() == Some(0) || authority.ends_with(':') {
+        return Err(wrong_port());
+    }
+    let typed = authority.split(':').next().unwrap_or_default();
+    let host = match parsed.host().ok_or_else(&form)? {
+        url::Host::Domain(name) if typed.eq_ignore_ascii_case(name) => typed.to_owned(),
+        url::Host::Domain(name) => name.to_owned(),
+        url::Host::Ipv4(address) => address.to_string(),
+        url::Host::Ipv6(address) => format!("{address}{zone}"),
+    };
+    Ok((host, parsed.port()))
 }
 
-fn number(port: &str) -> Result<u16, String> {
-    let wrong = || format!("has the port '{}'; a port is a number from 1 to 65535", port.escape_debug());
-    port.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)
+/// An authority without the zone of an IPv6 address (RFC 4007), which is a matter of this machine, and the zone with its `%`.
+fn without_zone(authority: &str) -> (String, &str) {
+    let place = authority.find(']').and_then(|end| Some((authority[..end].find('%')?, end)));
+    match place {
+        Some((at, end)) => (format!("{}{}", &authority[..at], &authority[end..]), &authority[at..end]),
+        None => (authority.to_owned(), ""),
+    }
 }
 
 /// Resolves a host. With several addresses, returns the first that accepts a connection: `localhost` is often both
@@ -189,6 +214,7 @@ mod tests {
             ("tcp://127.0.0.1:7100", "127.0.0.1", 7100),
             ("tcp://localhost:1/", "localhost", 1),
             ("tcp://[::1]:7100", "::1", 7100),
+            ("tcp://[fe80::1%eth0]:1", "fe80::1%eth0", 1),
         ] {
             let expected = Url { host: host.to_owned(), port, protocol: Protocol::Tcp };
             assert_eq!(parse(url).expect(url), expected, "{url}");
@@ -202,6 +228,8 @@ mod tests {
             ("http://[::1]/", "::1", 80, "[::1]", "/"),
             ("http://h/a%20b:c/@", "h", 80, "h", "/a%20b:c/@"),
             ("https://h/", "h", 443, "h", "/"),
+            ("http://H:80/a/../b", "H", 80, "H:80", "/a/../b"),
+            ("http://xn--bcher-kva.example/", "xn--bcher-kva.example", 80, "xn--bcher-kva.example", "/"),
             ("https://[::1]:8443?x", "::1", 8443, "[::1]:8443", "/?x"),
         ] {
             let tls = url.starts_with("https");
@@ -219,6 +247,7 @@ mod tests {
             ("tcp://x", "tcp://HOST:PORT"),
             ("tcp://::1:7100", "tcp://[::1]:7100"),
             ("tcp://:7100", "tcp://HOST:PORT"),
+            ("tcp://me:pw@h:1", "tcp://HOST:PORT"),
             ("tcp://x:0", "'0'"),
             ("tcp://x:70000", "'70000'"),
             ("tcp://x:7100/path", "'7100/path'"),
@@ -234,6 +263,10 @@ mod tests {
             ("http://x/a b", "%20"),
             ("http://x y/", "http://HOST[:PORT]/PATH"),
             ("http://x/\u{e9}", "%C3"),
+            ("http://b\u{fc}cher.example/", "http://HOST[:PORT]/PATH"),
+            ("http://x\\y/", "http://HOST[:PORT]/PATH"),
+            ("http://127.0.0.256/", "http://HOST[:PORT]/PATH"),
+            ("http://[::1/", "http://HOST[:PORT]/PATH"),
         ] {
             let error = parse(url).expect_err(url);
             let why = error.to_string();

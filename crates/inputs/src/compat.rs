@@ -101,14 +101,3 @@ fn accept_any_certificate(load: &mut Vec<String>, url: &str) {
         load.push("--insecure".to_owned());
     }
 }
-
-/// Host, port and path of a URL, as these tools print them.
-fn address(url: &str) -> (String, String, String) {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port),
-        _ => (authority, if url.starts_with("https://") { "443" } else { "80" }),
-    };
-    (host.trim_matches(['[', ']']).to_owned(), port.to_owned(), path.to_owned())
-}

@@ -4,7 +4,8 @@
 //! starts. Time to first byte is not measured; its row is omitted.
 
 use super::argv::{Flag, Given, Syntax, flag, same};
-use super::{ArgError, Invocation, Measurement, Page, address, spread::Spread};
+use super::{ArgError, Invocation, Measurement, Page, spread::Spread};
+use crate::address::{self, Protocol, Url};
 use brunt_results::RunResult;
 use hdrhistogram::Histogram;
 use std::fmt::{Display, Write};
@@ -37,7 +38,7 @@ const FLAGS: &[Flag] = &[
 /// The command line as far as the page shows it.
 struct PageOptions {
     given: Given,
-    url: String,
+    url: Url,
     requests: u64,
     connections: u64,
     has_body: bool,
@@ -74,6 +75,7 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
     line += " --http1.0 --quiet --allow-untrusted";
     load.extend(line.split(' ').map(str::to_owned));
     super::accept_any_certificate(&mut load, &url);
+    let url = address::parse(&url).map_err(|error| ArgError::Usage(error.to_string()))?;
     let options = PageOptions { given, url, requests, connections, has_body };
     let head = head(&options);
     Ok(Invocation { load, head, on_stderr: false, page: Box::new(move |measured| page(&options, measured)) })
@@ -84,7 +86,7 @@ fn head(options: &PageOptions) -> String {
     // ab prints progress only beyond 150 requests.
     let is_quiet = options.given.is_on("-q") || options.requests <= 150;
     let done = if is_quiet { ".....done" } else { "" };
-    let (host, ..) = address(&options.url);
+    let host = &options.url.host;
     format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {host} (be patient){done}\n")
 }
 
@@ -105,10 +107,10 @@ fn counts(out: &mut String, options: &PageOptions, result: &RunResult, done: u64
     let failed = errors.connect + receive + errors.protocol;
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     row(out, "Server Software", "");
-    let (host, port, path) = address(&options.url);
+    let Url { host, port, protocol } = &options.url;
     row(out, "Server Hostname", host);
     row(out, "Server Port", format!("{port}\n"));
-    row(out, "Document Path", path);
+    row(out, "Document Path", if let Protocol::Http { target, .. } = protocol { target } else { "/" });
     let length = bodies.filter(|bytes| done > 0 && !options.given.is_on("-l") && bytes % done == 0);
     let length = length.map_or("Variable".to_owned(), |bytes| format!("{} bytes", bytes / done));
     row(out, "Document Length", format!("{length}\n"));
