@@ -28,3 +28,4 @@ pub mod status_line;
 pub mod summary;
 pub mod trials;
 pub mod ui;
+mod web;

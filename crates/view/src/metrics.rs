@@ -52,7 +52,7 @@ impl Sinks {
     ) -> Result<Self, Error> {
         let scrape = metrics.map(|listen| Scrape::start(listen, url, cores)).transpose()?;
         if let Some(scrape) = scrape.as_ref().filter(|_| !quiet) {
-            let _ = writeln!(io::stderr(), "metrics at http://{}/metrics", scrape.address);
+            let _ = writeln!(io::stderr(), "metrics at http://{}/metrics", scrape.address());
         }
         let push = push.map(|collector| Push::start(collector, url, cores)).transpose()?;
         Ok(Self { scrape, push, clock: Clock::default() })
@@ -73,11 +73,11 @@ impl Sinks {
         self.push.iter_mut().for_each(|push| push.add(interval.clone()));
     }
 
-    /// Waits, for a bounded time, until the last interval is fetched and pushed. Returns what went wrong, a line each.
-    pub fn end(self) -> Vec<String> {
+    /// Waits, for a bounded time, until the last interval is fetched and pushed. Returns what went wrong, in a line.
+    pub fn end(self) -> Option<String> {
         let until = Instant::now() + LAST;
         let pushed = self.push.and_then(|push| push.end(until));
-        let scraped = self.scrape.and_then(|scrape| scrape.end(until));
-        pushed.into_iter().chain(scraped).collect()
+        self.scrape.into_iter().for_each(|scrape| scrape.end(until));
+        pushed
     }
 }

@@ -2,7 +2,8 @@
 
 use brunt_inputs::address::{self, Protocol};
 use brunt_results::secrets::without_users;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs as _};
+use brunt_serve::ServeError;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::{fmt, io, str::FromStr};
 
 /// `HOST:PORT`, or `:PORT` for every address of this machine. Port 0 is one that is free.
@@ -34,17 +35,27 @@ impl fmt::Display for Listen {
 }
 
 impl Listen {
-    pub(super) fn bind(&self) -> io::Result<TcpListener> {
-        if !self.host.is_empty() {
-            return TcpListener::bind((self.host.as_str(), self.port));
+    /// What `start` makes of the first address that it can listen on.
+    pub(super) fn first<T>(&self, start: impl Fn(SocketAddr) -> Result<T, ServeError>) -> Result<T, ServeError> {
+        if self.host.is_empty() {
+            // The first takes IPv4 connections too, unless the machine has no IPv6.
+            return match start((Ipv6Addr::UNSPECIFIED, self.port).into()) {
+                Err(ServeError::Listen(_, error)) if error.kind() != io::ErrorKind::AddrInUse => {
+                    start((Ipv4Addr::UNSPECIFIED, self.port).into())
+                }
+                started => started,
+            };
         }
-        // The first takes IPv4 connections too, unless the machine has no IPv6.
-        let every = |address: SocketAddr| TcpListener::bind(address);
-        let v4 = || every((Ipv4Addr::UNSPECIFIED, self.port).into());
-        match every((Ipv6Addr::UNSPECIFIED, self.port).into()) {
-            Err(error) if error.kind() != io::ErrorKind::AddrInUse => v4(),
-            bound => bound,
+        let addresses = (self.host.as_str(), self.port).to_socket_addrs();
+        let addresses = addresses.map_err(|error| ServeError::Failed(error.to_string()))?;
+        let mut last = Err(ServeError::Failed("the host has no address".to_owned()));
+        for address in addresses {
+            last = start(address);
+            if last.is_ok() {
+                break;
+            }
         }
+        last
     }
 }
 

@@ -5,7 +5,7 @@ use super::interval::{Interval, Totals};
 use brunt_lab::export::exposition::{family, histogram, label};
 use std::fmt::Write as _;
 
-pub const CONTENT_TYPE: &[u8] = b"text/plain; version=0.0.4; charset=utf-8";
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Counts since the load began, and the figures of the last interval. Nothing before the end of the first.
 pub fn text(totals: &Totals, url: &str) -> String {

@@ -1,21 +1,14 @@
-//! The site on our own HTTP server, on a thread of its own.
+//! The site on our own HTTP server.
 
 use super::loopback::Loopback;
 use super::site::{Check, Site};
-use crate::cores::leave;
+use crate::web::Web;
 use brunt_results::Error;
-use brunt_runtime::{CancellationToken, Spinning};
+use brunt_serve::http::Settings;
 use brunt_serve::http::handler::{Factory, Request};
-use brunt_serve::http::{Options, Plan, Server, Settings};
-use brunt_serve::{Model, Notice, ServeError};
-use std::io;
 use std::path::Path;
-use std::sync::{Arc, mpsc};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::sync::Arc;
 
-/// Time for requests in progress at the end.
-const GRACE: Duration = Duration::from_millis(500);
 /// Longest form, in bytes.
 const LARGEST_FORM: u64 = 64 << 10;
 
@@ -25,8 +18,8 @@ pub struct Served {
     /// With the token.
     url: String,
     site: Arc<Site>,
-    stop: CancellationToken,
-    thread: Option<JoinHandle<()>>,
+    /// Dropped after the site is closed.
+    _web: Web,
 }
 
 impl Served {
@@ -43,26 +36,12 @@ impl Served {
             let site = Arc::clone(&shared);
             Box::new(move |request: &Request<'_>| site.respond(request))
         });
-        let failed = |error: ServeError| Error::Failed(format!("{flag} {}: {error}", listen.0));
-        let server = Server::new(options(Plan::handler("ui", make, vec![listen.0]))).map_err(failed)?;
-        let (stop, cores) = (CancellationToken::new(), cores.to_vec());
-        let (notices, heard) = mpsc::channel();
-        let (stopped, result) = (stop.clone(), notices.clone());
-        let serve = move || {
-            leave(&cores);
-            if let Err(error) = server.run(&stopped, &notices) {
-                let _ = result.send(Notice::Trouble(error.to_string()));
-            }
-        };
-        let thread = thread::Builder::new().name("ui".to_owned()).spawn(serve)?;
-        let address = match heard.recv() {
-            Ok(Notice::Listening { addresses, .. }) => addresses.first().and_then(|address| address.tcp()),
-            Ok(Notice::Trouble(why)) => return Err(Error::Failed(format!("{flag}: {why}"))),
-            Ok(Notice::Queued(_)) | Err(_) => None,
-        };
-        let address = address.ok_or_else(|| io::Error::other(format!("{flag}: the server ended")))?;
-        let url = format!("http://{address}/?token={}", site.token());
-        Ok(Self { url, site, stop, thread: Some(thread) })
+        let mut settings = Settings { bodies: 16 * LARGEST_FORM, ..Settings::default() };
+        settings.limits.body = LARGEST_FORM;
+        let web = Web::start("ui", make, listen.0, settings, cores);
+        let web = web.map_err(|error| Error::Failed(format!("{flag} {}: {error}", listen.0)))?;
+        let url = format!("http://{}/?token={}", web.address, site.token());
+        Ok(Self { url, site, _web: web })
     }
 
     /// The URL of the page, with its token.
@@ -71,27 +50,9 @@ impl Served {
     }
 }
 
-/// Ends the loads that the page has started, lets open pages see the end, and closes.
+/// Ends the loads that the page has started, and lets open pages see the end.
 impl Drop for Served {
     fn drop(&mut self) {
         self.site.close();
-        self.stop.cancel();
-        // A panic has printed its message.
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
-fn options(plan: Plan) -> Options {
-    let mut settings = Settings { bodies: 16 * LARGEST_FORM, ..Settings::default() };
-    settings.limits.body = LARGEST_FORM;
-    Options {
-        plan,
-        // A few requests a second need no rings.
-        model: Model::Epoll,
-        workers: vec![None],
-        grace: GRACE,
-        spin: Spinning { most: Duration::ZERO, connections: 0 },
-        settings,
-        access_log: None,
     }
 }
