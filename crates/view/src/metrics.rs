@@ -13,10 +13,8 @@ mod exposition;
 mod figures;
 mod interval;
 mod otlp;
-mod post;
 mod push;
 mod scrape;
-mod timed;
 
 pub use endpoint::{Collector, Listen};
 

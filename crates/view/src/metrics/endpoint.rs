@@ -1,5 +1,6 @@
 //! The values of `--metrics` and `--push`: where to listen, and which collector to push to.
 
+use brunt_client::Client;
 use brunt_inputs::address::{self, Protocol};
 use brunt_results::secrets::without_users;
 use brunt_serve::ServeError;
@@ -65,10 +66,10 @@ pub struct Collector {
     host: String,
     port: u16,
     /// For the `Host` field.
-    pub(super) authority: String,
+    authority: String,
     /// Path and query.
     pub(super) path: String,
-    pub(super) tls: bool,
+    tls: bool,
 }
 
 const METRICS: &str = "/v1/metrics";
@@ -98,14 +99,13 @@ impl fmt::Display for Collector {
 }
 
 impl Collector {
-    /// Looks up the addresses.
-    pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
-        Ok((self.host.as_str(), self.port).to_socket_addrs()?.collect())
-    }
-
-    /// Name or address that a certificate must have.
-    pub(super) fn name(&self) -> &str {
-        &self.host
+    /// A client of the collector; for https:// it reads the certificates of this machine. The error is one line.
+    pub(super) fn client(&self) -> Result<Client, String> {
+        let (host, authority) = (self.host.clone(), self.authority.clone());
+        match self.tls {
+            true => Client::secure(host, self.port, authority),
+            false => Ok(Client::plain(host, self.port, authority)),
+        }
     }
 }
 

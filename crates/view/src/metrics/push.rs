@@ -6,8 +6,8 @@
 use super::endpoint::Collector;
 use super::interval::Interval;
 use super::otlp;
-use super::post::{Client, PostError, Reply};
 use crate::cores::leave;
+use brunt_client::{Call, Client, Failure, Reply};
 use brunt_results::Error;
 use brunt_wire::http1::reason;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,6 +22,8 @@ const QUEUE: usize = 64;
 const BATCH: usize = 64;
 /// Time for one request.
 const WITHIN: Duration = Duration::from_secs(2);
+/// Of a reply, the bytes of the body that are kept.
+const MOST_BODY: usize = 16 << 10;
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -47,14 +49,15 @@ impl Push {
     /// Starts the thread, on no core of `cores`.
     pub fn start(collector: &Collector, url: &str, cores: &[usize]) -> Result<Self, Error> {
         let failed = |why: String| Error::Failed(format!("--push otlp={collector}: {why}"));
-        let client = Client::new(collector).map_err(failed)?;
+        let client = collector.client().map_err(failed)?;
         let (queue, waiting) = sync_channel(QUEUE);
         let (end, ended) = sync_channel(1);
         let pushed = Arc::new(Pushed::default());
         let (shared, cores, url) = (Arc::clone(&pushed), cores.to_vec(), url.to_owned());
+        let path = collector.path.clone();
         let work = move || {
             leave(&cores);
-            run(&waiting, &client, &url, &shared);
+            run(&waiting, |body| post(&client, &path, body), &url, &shared);
             drop(end);
         };
         thread::Builder::new().name("push".to_owned()).spawn(work).map_err(|error| failed(error.to_string()))?;
@@ -95,7 +98,13 @@ enum Outcome {
     Lost(String),
 }
 
-fn run(queue: &Receiver<Interval>, client: &Client, url: &str, pushed: &Pushed) {
+fn post(client: &Client, path: &str, body: &[u8]) -> Outcome {
+    let fields: [(&str, &[u8]); 2] = [("Content-Type", b"application/json"), ("User-Agent", b"brunt")];
+    let call = Call { method: "POST", target: path, fields: &fields, body: Some(body), most: MOST_BODY };
+    outcome(client.send(&call, WITHIN))
+}
+
+fn run(queue: &Receiver<Interval>, post: impl Fn(&[u8]) -> Outcome, url: &str, pushed: &Pushed) {
     let resource = otlp::resource(url);
     let mut batch: Vec<Interval> = Vec::new();
     let mut open = true;
@@ -104,7 +113,7 @@ fn run(queue: &Receiver<Interval>, client: &Client, url: &str, pushed: &Pushed) 
         if batch.is_empty() {
             continue;
         }
-        let outcome = outcome(client.post(&otlp::request(&batch, &resource), WITHIN));
+        let outcome = post(&otlp::request(&batch, &resource));
         if matches!(outcome, Outcome::Taken) {
             pushed.taken.fetch_add(batch.len() as u64, Relaxed);
         }
@@ -138,14 +147,14 @@ fn fill(batch: &mut Vec<Interval>, queue: &Receiver<Interval>) -> bool {
     true
 }
 
-fn outcome(reply: Result<Reply, PostError>) -> Outcome {
+fn outcome(reply: Result<Reply, Failure>) -> Outcome {
     match reply {
-        Ok(Reply { status: 200..=299, body }) => otlp::rejected(&body).map_or(Outcome::Taken, Outcome::Lost),
+        Ok(Reply { status: 200..=299, body, .. }) => otlp::rejected(&body).map_or(Outcome::Taken, Outcome::Lost),
         Ok(Reply { status, .. }) => {
             let why = format!("the collector answered {status} {}", reason(status)).trim_end().to_owned();
             if matches!(status, 429 | 502..=504) { Outcome::Again(why) } else { Outcome::Lost(why) }
         }
-        Err(PostError { unsent: true, why }) => Outcome::Again(why),
-        Err(PostError { unsent: false, why }) => Outcome::Lost(why),
+        Err(Failure { is_unsent: true, why }) => Outcome::Again(why),
+        Err(Failure { is_unsent: false, why }) => Outcome::Lost(why),
     }
 }

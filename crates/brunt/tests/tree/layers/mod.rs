@@ -16,7 +16,7 @@ const TESTKIT: &str = "testkit";
 const UNSAFE: [&str; 3] = ["runtime", "meter", TESTKIT];
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     (TESTKIT, &[]),
     ("runtime", &[]),
     ("wire", &[]),
@@ -29,10 +29,11 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("serve", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
     ("load", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
     ("inputs", &["results", "runtime"]),
+    ("client", &["tls", "wire"]),
     ("statistics", &["results"]),
     ("lab", &["meter", "results", "statistics", "tls"]),
-    ("colocate", &["meter", "results"]),
-    ("view", &["lab", "serve", "meter", "inputs", "statistics", "runtime", "wire", "results", "tls"]),
+    ("colocate", &["meter", "inputs", "client", "wire", "results"]),
+    ("view", &["lab", "serve", "meter", "inputs", "client", "statistics", "runtime", "wire", "results"]),
     (
         "brunt",
         &[
@@ -111,7 +112,7 @@ fn the_sources_of_the_other_crates_are_hashed() {
     let expected = LAYERS
         .map(|(name, _)| name)
         .into_iter()
-        .filter(|name| !["brunt", "inputs", "lab", "statistics", "view", TESTKIT].contains(name));
+        .filter(|name| !["brunt", "client", "inputs", "lab", "statistics", "view", TESTKIT].contains(name));
     assert_eq!(names.collect::<BTreeSet<_>>(), expected.collect());
 }
 

@@ -217,7 +217,8 @@ fn wrong_sources_are_refused_in_a_line() {
     for (url, needle) in [
         ("https://a/", "https is not supported"),
         ("tcp://127.0.0.1", "tcp://HOST:PORT"),
-        ("127.0.0.1:80", "http://HOST[:PORT]/PATH"),
+        ("127.0.0.1:80", "write http://127.0.0.1:80 or tcp://127.0.0.1:80"),
+        ("unix:///run/echo", "http://HOST[:PORT]/PATH"),
         ("http://", "http://HOST[:PORT]/PATH"),
     ] {
         let refused = Source::start(&From::Probe { url: url.to_owned(), every }, OBJECTIVE, None, Path::new("brunt"));

@@ -1,6 +1,8 @@
 //! A connection of a probe that never blocks: connecting, sending and receiving go on when the kernel is ready.
 
-use super::super::get::{Url, end_of, status};
+use super::super::get::Url;
+use brunt_wire::http1::client::{Connection as Parser, Event};
+use brunt_wire::http1::{Body, Limits, Persistence};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
@@ -8,7 +10,8 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 const MESSAGE: [u8; 64] = [b'p'; 64];
-const LONGEST: usize = 16 << 20;
+/// Of a reply.
+const LIMITS: Limits = Limits { body: 16 << 20, ..Limits::CLIENT };
 /// First status that is a failure.
 const FAILURES: u16 = 400;
 
@@ -18,7 +21,10 @@ pub struct Connection {
     is_open: bool,
     out: Vec<u8>,
     written: usize,
-    reply: Vec<u8>,
+    /// Of HTTP.
+    parser: Parser,
+    /// Bytes that have come of an echo.
+    echoed: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +43,7 @@ impl Connection {
             Err(error) => return Err(error.into()),
         }
         let stream = TcpStream::from(socket);
-        Ok(Self { stream, is_open: false, out: Vec::new(), written: 0, reply: Vec::new() })
+        Ok(Self { stream, is_open: false, out: Vec::new(), written: 0, parser: Parser::default(), echoed: 0 })
     }
 
     /// Itself, unless the service has closed it or says something that was not asked for.
@@ -48,8 +54,15 @@ impl Connection {
 
     /// Begins a request, after the reply to the one before.
     pub fn send(&mut self, url: &Url) -> io::Result<()> {
-        self.out = if url.http.is_some() { url.request("1.1") } else { MESSAGE.to_vec() };
-        (self.written, self.reply) = (0, Vec::new());
+        (self.written, self.echoed) = (0, 0);
+        self.out.clear();
+        match url.http {
+            Some(_) => {
+                let sent = url.request(&mut self.out).and_then(|sent| self.parser.sent(sent));
+                sent.map_err(io::Error::other)?;
+            }
+            None => self.out.extend(MESSAGE),
+        }
         if self.is_open { self.write() } else { Ok(()) }
     }
 
@@ -73,16 +86,13 @@ impl Connection {
         self.write()?;
         let mut chunk = [0; 16 << 10];
         loop {
-            match self.stream.read(&mut chunk) {
-                Ok(0) => return self.at_end(url),
-                Ok(length) => self.reply.extend_from_slice(&chunk[..length]),
+            let outcome = match self.stream.read(&mut chunk) {
+                Ok(length) if url.http.is_none() => self.echo(&chunk[..length])?,
+                Ok(length) => self.reply(&chunk[..length])?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Outcome::Pending),
                 Err(error) => return Err(error),
-            }
-            if self.reply.len() > LONGEST {
-                return Err(wrong("the reply is longer than 16 MiB"));
-            }
-            if let Some(outcome) = self.outcome(url)? {
+            };
+            if let Some(outcome) = outcome {
                 return Ok(outcome);
             }
         }
@@ -99,36 +109,52 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether the reply is complete. One of HTTP whose length is not given up front is complete with its head, and its
-    /// connection is not used again.
-    fn outcome(&self, url: &Url) -> io::Result<Option<Outcome>> {
-        if url.http.is_none() {
-            let expected = &MESSAGE[..self.reply.len().min(MESSAGE.len())];
-            return match self.reply == expected {
-                true => Ok((self.reply.len() == MESSAGE.len()).then_some(Outcome::Complete { stays_open: true })),
-                false => Err(wrong("the reply is not what was sent")),
-            };
+    /// Takes bytes of an echo; none at its end.
+    fn echo(&mut self, bytes: &[u8]) -> io::Result<Option<Outcome>> {
+        if bytes.is_empty() {
+            return Err(closed());
         }
-        let Some(head) = self.reply.windows(4).position(|bytes| bytes == b"\r\n\r\n") else { return Ok(None) };
-        match status(&self.reply) {
-            None => return Err(wrong("the reply is not HTTP")),
-            Some(status) if status >= FAILURES => return Err(wrong(&format!("the reply has status {status}"))),
-            Some(_) => (),
+        let expected = MESSAGE.get(self.echoed..self.echoed + bytes.len());
+        if expected.is_none_or(|expected| expected != bytes) {
+            return Err(wrong("the reply is not what was sent"));
         }
-        let closes = String::from_utf8_lossy(&self.reply[..head]).to_ascii_lowercase().contains("connection: close");
-        Ok(match end_of(&self.reply) {
-            None => Some(Outcome::Complete { stays_open: false }),
-            Some(end) if self.reply.len() >= end => Some(Outcome::Complete { stays_open: !closes }),
-            Some(_) => None,
-        })
+        self.echoed += bytes.len();
+        Ok((self.echoed == MESSAGE.len()).then_some(Outcome::Complete { stays_open: true }))
     }
 
-    fn at_end(&self, url: &Url) -> io::Result<Outcome> {
-        match self.outcome(url)? {
-            Some(_) => Ok(Outcome::Complete { stays_open: false }),
-            None => Err(io::Error::new(io::ErrorKind::ConnectionReset, "the connection was closed without a reply")),
+    /// Takes bytes of a reply of HTTP; none at its end.
+    fn reply(&mut self, mut bytes: &[u8]) -> io::Result<Option<Outcome>> {
+        if bytes.is_empty() {
+            let end = self.parser.eof().map(Self::outcome).transpose()?.flatten();
+            return end.map(|_| Some(Outcome::Complete { stays_open: false })).ok_or_else(closed);
         }
+        while let Some(event) = self.parser.next(&mut bytes, &LIMITS) {
+            if let Some(outcome) = Self::outcome(event)? {
+                return Ok(Some(outcome));
+            }
+        }
+        Ok(None)
     }
+
+    /// Whether the reply is complete. One whose length is not given up front is complete with its head, and its connection is not
+    /// used again.
+    fn outcome(event: Event<'_>) -> io::Result<Option<Outcome>> {
+        Ok(match event {
+            Event::Head(head) if head.status >= FAILURES => {
+                return Err(wrong(&format!("the reply has status {}", head.status)));
+            }
+            Event::Head(head) if matches!(head.body, Body::Chunked | Body::UntilClose) => {
+                Some(Outcome::Complete { stays_open: false })
+            }
+            Event::End(persistence) => Some(Outcome::Complete { stays_open: persistence == Persistence::Keep }),
+            Event::Error(error) => return Err(wrong(&format!("the reply is not HTTP: {error}"))),
+            Event::Head(_) | Event::Interim(_) | Event::Body(_) | Event::Trailers(_) => None,
+        })
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "the connection was closed without a reply")
 }
 
 fn wrong(why: &str) -> io::Error {
