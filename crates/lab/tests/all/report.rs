@@ -1,6 +1,6 @@
-//! Reports of hand-made result directories, compared with golden files. `BRUNT_GOLDEN=write cargo test -p brunt-lab`
-//! rewrites the files; review the difference.
+//! Reports of hand-made result directories, compared with golden files.
 
+use crate::common::golden::golden;
 use crate::common::summary::summary;
 use brunt_lab::plan::{Style, read};
 use brunt_lab::report::{self, Width};
@@ -125,16 +125,6 @@ fn made_by_hand(home: &Path) -> RunDirectory {
         write(&store, "target=uring,size=100B,rate=20k", repeat, &trial(2.0, Some(2e3)));
     }
     store
-}
-
-#[track_caller]
-fn golden(name: &str, actual: &str) {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var("BRUNT_GOLDEN").is_ok_and(|word| word == "write") {
-        fs::write(&place, actual).unwrap();
-    }
-    let expected = fs::read_to_string(&place).unwrap();
-    assert!(expected == actual, "{} differs; it is now\n{actual}", place.display());
 }
 
 #[test]
