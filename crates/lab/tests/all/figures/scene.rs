@@ -54,7 +54,7 @@ pub fn http(speed: f64, offered_rate: Option<f64>) -> RunResult {
         served_percent: Some(99.9),
         jain_index: Some(0.987),
     };
-    result.bytes = Bytes { sent: completed * 80, received: completed * 1250 };
+    result.bytes = Bytes::of(completed * 80, completed * 1250);
     let statuses = [("200".to_owned(), completed), ("503".to_owned(), 15)].into();
     result.responses = Some(Responses { statuses, body_bytes: Some(completed * 1024) });
     result.generator = Generator {
