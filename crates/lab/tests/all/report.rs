@@ -300,7 +300,7 @@ fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_t
     let store = repeated(home.path(), &[100.0, 101.0, 99.0]);
     let p99 = |path: &Path| {
         let row = report::read(path).unwrap().rows.remove(0);
-        (row.figures.p99_us.unwrap(), row.figures.p99_interval)
+        (row.figures.get(&brunt_results::figure::P99).unwrap(), row.figures.p99_interval)
     };
     let (shown, none) = p99(store.path());
     assert_eq!(none, None, "there is no log");
