@@ -5,11 +5,11 @@ mod scene;
 
 use crate::common::golden::golden;
 use brunt_lab::compare::{self, ResultSet, compare};
+use brunt_lab::export;
 use brunt_lab::history::{self, Filter, Index};
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Width};
-use brunt_lab::{Error, export};
-use brunt_results::{RunResult, Slo, Threshold, directory::Directory};
+use brunt_results::{Error, RunResult, Slo, Threshold, directory::Directory};
 use std::fmt::{Debug, Write};
 use std::{fs, path::Path};
 
@@ -180,7 +180,7 @@ fn the_exports() {
     let home = brunt_testkit::home();
     scene::write_http(&home.join("http"));
     scene::write_echo(&home.join("echo"));
-    let mut figures = format!("{:?}\n", export::FIGURES);
+    let mut figures = format!("{:?}\n", export::figures());
     for name in ["http", "echo"] {
         let dir = home.join(name);
         golden(&format!("figures/{name}.csv"), &export::csv(&dir).unwrap());
@@ -188,7 +188,7 @@ fn the_exports() {
         let lines: Vec<&str> = prometheus.lines().filter(|line| !line.contains("_bucket{")).collect();
         golden(&format!("figures/{name}.prom"), &(lines.join("\n") + "\n"));
         golden(&format!("figures/bencher-{name}.json"), &export::bencher(&dir, "response").unwrap());
-        let of_all = export::TAGS.iter().flat_map(|tag| export::FIGURES.iter().map(move |of| (*tag, *of)));
+        let of_all = export::TAGS.iter().flat_map(|tag| export::figures().into_iter().map(move |of| (*tag, of)));
         for (tag, figure) in of_all.filter(|(tag, figure)| *tag == "response" || *figure == "p99") {
             let plain = |text: Result<String, Error>| {
                 let text = text.unwrap_or_else(|error| format!("error: {error}"));
