@@ -12,15 +12,15 @@ mod sliced;
 pub(crate) mod text;
 
 pub use answers::answers;
-pub(crate) use answers::name as figure_name;
 pub use bound::Bound;
 pub use by_trials::by_trials;
-pub use metric_comparison::{Conclusion, Figure, MARGIN, MetricComparison, compare_metric};
+pub use metric_comparison::{Conclusion, MARGIN, MetricComparison, compare_metric};
 pub use result_set::{Group, ResultSet};
 pub use sliced::{of_load, sliced};
 pub use text::{header, legend, rows, text, title};
 
-use brunt_results::{Error, RunResult, verdict::Kind};
+use brunt_results::{Error, Figure, RunResult, verdict::Kind};
+use metric_comparison::compared;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -59,6 +59,11 @@ impl Pair {
 }
 
 pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, Error> {
+    compare_with(a, b, margin, &[])
+}
+
+/// Compares the usual figures and those asked for.
+pub fn compare_with(a: &ResultSet, b: &ResultSet, margin: f64, asked: &[&'static Figure]) -> Result<Comparison, Error> {
     let (matched, alone) = result_set::matched(a, b);
     if matched.is_empty() {
         let names = |side: &ResultSet| {
@@ -71,7 +76,7 @@ pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, 
     }
     // Targets of one experiment run one after another in each repeat.
     let beside = a.run.is_some() && a.run == b.run;
-    let mut cells: Vec<Pair> = matched.into_iter().map(|(cell, a, b)| pair(cell, a, b, beside)).collect();
+    let mut cells: Vec<Pair> = matched.into_iter().map(|(cell, a, b)| pair(cell, [a, b], beside, asked)).collect();
     let mut findings: Vec<&mut MetricComparison> = cells.iter_mut().flat_map(|pair| &mut pair.figures).collect();
     metric_comparison::conclude(&mut findings, margin);
     Ok(Comparison { sides: [a.name.clone(), b.name.clone()], margin, cells, alone })
@@ -80,7 +85,7 @@ pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, 
 /// Fewest pairs: with five the smallest possible p value is 1/16.
 const LEAST_PAIRS: usize = 6;
 
-fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
+fn pair(cell: String, [a, b]: [&Group; 2], beside: bool, asked: &[&'static Figure]) -> Pair {
     let pairs = if beside { a.pairs(b) } else { Vec::new() };
     let in_pairs = pairs.len() >= LEAST_PAIRS;
     let (of_a, of_b): (Vec<&RunResult>, Vec<&RunResult>) =
@@ -91,7 +96,7 @@ fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
         in_pairs,
         by_slices: false,
         verdicts: [a.verdicts(), b.verdicts()],
-        figures: Figure::ALL.into_iter().filter_map(|figure| compare_metric(figure, &of_a, &of_b, in_pairs)).collect(),
+        figures: compared(asked).filter_map(|figure| compare_metric(figure, &of_a, &of_b, in_pairs)).collect(),
     }
 }
 

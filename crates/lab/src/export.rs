@@ -16,13 +16,19 @@ mod trials;
 mod vegeta;
 
 use brunt_results::Error;
+use brunt_results::figure::in_order;
 use single_trial::SingleTrial;
 use std::path::Path;
 use trials::Trials;
 
 /// Tags of an interval log.
 pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
-pub const FIGURES: [&str; 9] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max", "cost", "rate"];
+
+/// Names of the figures that [`github`] and [`hyperfine`] take.
+pub fn figures() -> Vec<&'static str> {
+    let first = ["mean", "p50", "p90", "p95", "p99", "p99.9", "max", "cost"];
+    in_order(&first, |figure| figure.is_exported).into_iter().map(|figure| figure.key).collect()
+}
 
 /// Trials as comma-separated values (RFC 4180), one per line: the settings of the cell, then every key of
 /// `result.json` by path, as `latency.response.p99_us`. `null` is empty.
@@ -56,14 +62,14 @@ pub fn vegeta(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(pretty(&vegeta::value(&SingleTrial::read(dir, tag)?)))
 }
 
-/// Cells in the format of `hyperfine --export-json`: one of [`FIGURES`] for each repeat, in seconds.
+/// Cells in the format of `hyperfine --export-json`: one of [`figures`] for each repeat, in seconds.
 pub fn hyperfine(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
     let value = hyperfine::value(&Trials::read(dir)?, tag, figure);
     let nothing = || Error::Usage(format!("{} holds no {figure} of '{tag}'", dir.display()));
     value.map(|value| pretty(&value)).ok_or_else(nothing)
 }
 
-/// Cells for github-action-benchmark: one of [`FIGURES`], the median of the repeats.
+/// Cells for github-action-benchmark: one of [`figures`], the median of the repeats.
 pub fn github(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
     let value = github::value(&Trials::read(dir)?, tag, figure);
     let nothing = || Error::Usage(format!("{} holds no {figure} of '{tag}'", dir.display()));

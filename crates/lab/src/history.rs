@@ -6,12 +6,13 @@
 //! ```text
 //! $BRUNT_STATE_DIR, or $XDG_STATE_HOME/brunt, or ~/.local/state/brunt
 //!   places          directories, one per line
-//!   index-2.sqlite  cache; the number is its format version
+//!   index-3.sqlite  cache; the number is its format version
 //!   lock            held while one of them is replaced
 //! ```
 
 mod database;
 mod entry;
+mod figures;
 mod filter;
 mod places;
 mod query;
@@ -21,6 +22,7 @@ mod since;
 mod text;
 
 pub use entry::Kind;
+pub use figures::Figures;
 pub use filter::{FAILED, Filter, NamedValue, bound, verdict_words};
 pub use query::{Run, Trial};
 pub use rebuild::Rebuilt;

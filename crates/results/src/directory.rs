@@ -3,7 +3,7 @@
 //! Files are replaced atomically (written beside, then renamed): a run that dies leaves the old file or the new one.
 //! `result.json` is written last and marks the directory as complete.
 
-use crate::{env::Env, lock::Lock, result::RunResult, series::Second, start::LoadStart};
+use crate::{env::Env, figure, lock::Lock, result::RunResult, series::Second, start::LoadStart};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::fs;
@@ -76,7 +76,7 @@ impl Directory {
 
     /// Writes `result.json`. Must be the last file written.
     pub fn write_result(&self, result: &RunResult) -> io::Result<()> {
-        self.write_json("result.json", result)
+        self.write_json("result.json", &figure::written(result))
     }
 
     pub fn write_hlog(&self, hlog: &[u8]) -> io::Result<()> {

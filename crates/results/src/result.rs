@@ -10,7 +10,7 @@ pub use parts::{Named, PartFigures, Step};
 
 use crate::{ConnectError, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use std::collections::BTreeMap;
 
 /// Name and version of the format.
@@ -69,6 +69,9 @@ pub struct RunResult {
     /// Resources used by the whole machine.
     #[serde(default)]
     pub host: Host,
+    /// Figures computed from the others, by name. Set where a result is written, not read back.
+    #[serde(default, deserialize_with = "unread", skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, Option<f64>>,
 }
 
 impl RunResult {
@@ -273,6 +276,17 @@ pub struct Bytes {
     pub received: u64,
 }
 
+impl Bytes {
+    pub fn of(sent: u64, received: u64) -> Self {
+        Self { sent, received }
+    }
+
+    pub fn add(&mut self, more: &Self) {
+        self.sent += more.sent;
+        self.received += more.received;
+    }
+}
+
 /// Replies of the measured window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Responses {
@@ -372,7 +386,7 @@ impl Server {
     }
 }
 
-/// The JSON Schema of `result.json`, as published under `docs/schema/`.
-pub fn json_schema() -> serde_json::Value {
-    schemars::schema_for!(RunResult).to_value()
+/// Nothing: computed figures follow from the result.
+fn unread<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, Option<f64>>, D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| BTreeMap::new())
 }

@@ -1,10 +1,11 @@
 //! Bounds on figures, as in `--fail-if 'p99>5ms'`, and service level objectives made of them, as in
 //! `--slo 'p99<6ms,errors<0.1%'`.
 
+use crate::figure::{self, Better, Figure, Unit};
 use crate::latency::{self, share_beyond};
-use crate::result::{Named, RunResult};
-use crate::units::{Count, Rate, Span, UnitError};
-use crate::{judge::BEYOND_QUANTILE, percentile::Percentile};
+use crate::result::RunResult;
+use crate::units::{Count, Rate, Size, Span, UnitError};
+use crate::{LatencySummary, judge::BEYOND_QUANTILE, percentile::Percentile};
 use std::{fmt, str::FromStr, time::Duration};
 
 /// A figure of the result, a comparison and a bound.
@@ -15,25 +16,32 @@ pub struct Threshold {
     pub name: Option<String>,
     pub figure: String,
     pub is_above: bool,
-    /// Microseconds for times, requests per second for `rate`, percent for `errors`, requests for `failed`.
+    /// In the unit of the figure.
     pub bound: f64,
 }
 
-const FIGURES: &str = "mean, max, p50, p99.9 or another percentile (response time, with a unit as in p99>5ms), rate, cost (the \
-                       server's CPU time for a request, as in cost>20us), failed, errors (share of the requests, as in \
-                       errors>0.1%)";
+/// What a bound can be about.
+fn figures() -> String {
+    let times = "mean, max, p50, p99.9 or another percentile (response time, with a unit as in p99>5ms)".to_owned();
+    let others = figure::in_order(&["rate", "cost"], |one| one.bound.is_some() && !one.is_response());
+    let word = |one: &Figure| match one.bound {
+        None | Some("") => one.key.to_owned(),
+        Some(words) => format!("{} ({words})", one.key),
+    };
+    std::iter::once(times).chain(others.into_iter().map(word)).collect::<Vec<_>>().join(", ")
+}
 
 impl FromStr for Threshold {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            |reason: &str| format!("'{text}' {reason}; write FIGURE>BOUND or FIGURE<BOUND with one of {FIGURES}");
+            |reason: &str| format!("'{text}' {reason}; write FIGURE>BOUND or FIGURE<BOUND with one of {}", figures());
         let (name, bound) = split_name(text);
         let whole = Self::of_whole(bound, text, &wrong)?;
-        if name.is_some() && whole.figure == "cost" {
-            return Err(wrong("is about a part of the load, whose share of the server's CPU time is unknown"));
+        match whole.entry().filter(|one| name.is_some() && !one.is_response()).map(|one| one.part) {
+            Some(Err(why)) => Err(wrong(&format!("is about a part of the load, {why}"))),
+            _ => Ok(Self { name, ..whole }),
         }
-        Ok(Self { name, ..whole })
     }
 }
 
@@ -51,14 +59,12 @@ impl Threshold {
     fn of_whole(text: &str, all: &str, wrong: &impl Fn(&str) -> String) -> Result<Self, String> {
         let at = text.find(['<', '>']).ok_or_else(|| wrong("has no < or >"))?;
         let (figure, rest) = (text[..at].trim(), text[at + 1..].trim());
-        let bound = match figure {
-            "rate" => rest.parse().map(|Rate(bound)| bound),
-            "failed" => rest.parse().map(|Count(bound)| bound as f64),
-            "errors" => percent(rest),
-            "mean" | "max" | "cost" => microseconds(rest),
-            percentile if latency::named(percentile).is_some() => microseconds(rest),
-            _ => return Err(wrong("names no known figure")),
+        let unit = match bounded(figure) {
+            Some(one) => one.unit,
+            None if latency::named(figure).is_some() => Unit::Us,
+            None => return Err(wrong("names no known figure")),
         };
+        let bound = parsed(unit, rest);
         let bound = bound.map_err(|error| wrong(&format!("has a bad bound ({error})")))?;
         let is_above = text.as_bytes()[at] == b'>';
         Ok(Self { text: all.to_owned(), name: None, figure: figure.to_owned(), is_above, bound })
@@ -83,47 +89,70 @@ impl Threshold {
 
     /// Whether it bounds a response time.
     pub fn is_time(&self) -> bool {
-        !matches!(&*self.figure, "cost" | "rate" | "failed" | "errors")
+        self.entry().is_none_or(Figure::is_response)
     }
 
     /// Whether it says how many failures are too many, and so that fewer are acceptable.
     pub fn limits_failures(&self) -> bool {
-        self.name.is_none() && self.is_above && matches!(&*self.figure, "errors" | "failed")
+        self.name.is_none() && self.is_above && self.counts_failures()
+    }
+
+    /// Whether it is about the failures.
+    pub fn counts_failures(&self) -> bool {
+        self.entry().is_some_and(|one| one.counts_failures)
+    }
+
+    /// What it is about; `None` for a percentile that is not in the table of figures.
+    fn entry(&self) -> Option<&'static Figure> {
+        bounded(&self.figure)
     }
 
     fn message_unless(&self, wanted: bool, result: &RunResult) -> Option<String> {
-        let (value, unit) = self.value(result);
-        let Some(value) = value else {
+        let Some(value) = self.value(result) else {
             return Some(format!("{self}: no value was recorded"));
         };
         let is_so = if self.is_above { value > self.bound } else { value < self.bound };
-        (is_so != wanted).then(|| match unit {
-            "%" => format!("{self}: it was {value:.3} %"),
-            "us" if value >= 999.95 => format!("{self}: it was {:.3} ms", value / 1e3),
-            unit => format!("{self}: it was {value:.1} {unit}"),
+        (is_so != wanted).then(|| match self.entry().map_or(Unit::Us, |one| one.unit) {
+            Unit::Percent => format!("{self}: it was {value:.3} %"),
+            Unit::Ratio => format!("{self}: it was {value:.3}"),
+            Unit::Us if value >= 999.95 => format!("{self}: it was {:.3} ms", value / 1e3),
+            unit => format!("{self}: it was {value:.1} {}", unit.word()),
         })
     }
 
-    fn value(&self, result: &RunResult) -> (Option<f64>, &'static str) {
-        let (completed, failed, rate, response) = match &self.name {
-            None => {
-                let requests = &result.requests;
-                (requests.completed, result.failures(), requests.rate, &result.latency.response)
+    fn value(&self, result: &RunResult) -> Option<f64> {
+        let time = |response: &LatencySummary| response.figure(&self.figure).flatten();
+        let entry = self.entry().filter(|one| !one.is_response());
+        match &self.name {
+            None => entry.map_or_else(|| time(&result.latency.response), |one| (one.of)(result)),
+            Some(name) => {
+                let part = &result.names.iter().find(|part| part.name == *name)?.figures;
+                entry.map_or_else(|| time(&part.response), |one| one.part.ok().and_then(|of| of(part)))
             }
-            Some(name) => match result.names.iter().find(|part| part.name == *name) {
-                Some(Named { figures, .. }) => (figures.completed, figures.failed, figures.rate, &figures.response),
-                None => return (None, ""),
-            },
-        };
-        let (completed, failed) = (completed as f64, failed as f64);
-        match self.figure.as_str() {
-            "rate" => (Some(rate), "requests/s"),
-            "cost" => (result.server.cpu_us_per_request, "us"),
-            "failed" => (Some(failed), "requests"),
-            "errors" => (Some(100.0 * failed / (completed + failed)).filter(|share| share.is_finite()), "%"),
-            figure => (response.figure(figure).flatten(), "us"),
         }
     }
+}
+
+/// The figure of this name, if bounds can be about it.
+fn bounded(name: &str) -> Option<&'static Figure> {
+    figure::find(name).filter(|one| one.bound.is_some())
+}
+
+/// A bound in this unit.
+fn parsed(unit: Unit, text: &str) -> Result<f64, UnitError> {
+    match unit {
+        Unit::Rate => text.parse().map(|Rate(bound)| bound),
+        Unit::Us => microseconds(text),
+        Unit::Percent => percent(text),
+        Unit::Requests => text.parse().map(|Count(bound)| bound as f64),
+        Unit::Bytes => text.parse().map(|Size(bound)| bound as f64),
+        Unit::CpuPercent | Unit::Count | Unit::Ratio => number(text),
+    }
+}
+
+fn number(text: &str) -> Result<f64, UnitError> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
+    value.ok_or_else(|| UnitError::new(text, "a number such as 1.5"))
 }
 
 fn microseconds(text: &str) -> Result<f64, UnitError> {
@@ -159,10 +188,11 @@ impl FromStr for Slo {
             if condition.name.is_some() {
                 return Err(format!("'{part}' is about a part of the load; an objective is about the whole"));
             }
-            // A rate needs a lower bound, all other figures an upper bound.
-            match (condition.figure == "rate", condition.is_above) {
+            // A figure that is to be high, such as a rate, needs a lower bound, all others an upper bound.
+            let is_high = condition.entry().is_some_and(|one| one.better == Better::Higher);
+            match (is_high, condition.is_above) {
                 (true, true) | (false, false) => Ok(condition),
-                (true, false) => Err(format!("'{part}' is not an objective; write rate>BOUND")),
+                (true, false) => Err(format!("'{part}' is not an objective; write {}>BOUND", condition.figure)),
                 (false, true) => Err(format!("'{part}' is not an objective; write {}<BOUND", condition.figure)),
             }
         };
@@ -182,7 +212,7 @@ impl Slo {
         let mut violations: Vec<String> =
             self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
         let failed = result.failures();
-        if failed > 0 && !self.conditions.iter().any(|condition| matches!(&*condition.figure, "errors" | "failed")) {
+        if failed > 0 && !self.conditions.iter().any(Threshold::counts_failures) {
             violations.push(format!("no errors: {failed} of the requests failed ({})", result.failure_words()));
         }
         violations
@@ -190,7 +220,7 @@ impl Slo {
 
     /// The first condition on a figure that the result does not have.
     pub fn unrecorded(&self, result: &RunResult) -> Option<&Threshold> {
-        self.conditions.iter().find(|condition| condition.value(result).0.is_none())
+        self.conditions.iter().find(|condition| condition.value(result).is_none())
     }
 
     /// The quantile, between 0 and 1, and its limit, if the only condition is on a percentile.
@@ -230,7 +260,7 @@ impl fmt::Display for Slo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LatencySummary, result::PartFigures, result::Requests};
+    use crate::result::{Named, PartFigures, Requests};
 
     fn result(p99_us: Option<f64>, failed: u64) -> RunResult {
         let mut result = RunResult::new("test");

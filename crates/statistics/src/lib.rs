@@ -14,7 +14,8 @@ pub mod permutation;
 pub mod ratio;
 pub mod student;
 
-use brunt_results::{LatencySummary, judge::BEYOND_QUANTILE};
+use brunt_results::LatencySummary;
+pub use brunt_results::figure::supports_quantile;
 use rand_xoshiro::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -33,11 +34,6 @@ impl Interval {
     pub fn wider(self, other: Self) -> Self {
         if other.high - other.low > self.high - self.low { other } else { self }
     }
-}
-
-/// Whether `count` values suffice to report the quantile `1 - beyond`: at least [`BEYOND_QUANTILE`] lie beyond it.
-pub fn supports_quantile(count: f64, beyond: f64) -> bool {
-    count * beyond >= BEYOND_QUANTILE * (1.0 - 1e-9)
 }
 
 /// `value`, the quantile of a summary, if enough values lie beyond it.

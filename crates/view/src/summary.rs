@@ -255,7 +255,7 @@ mod tests {
                 connect_rate_per_s: Some(9000.0),
                 ..Connections::default()
             },
-            bytes: Bytes { sent: 400_000, received: 400_000 },
+            bytes: Bytes::of(400_000, 400_000),
             generator: part(json!({
                 "cpu_percent": 20.0, "spin_percent": 8.0, "cores": [1], "thread_cpu_percent": [20.0],
                 "run_queue_wait_percent": 0.5, "instructions_user_per_request": 2500.0, "ceiling_rate": 10_000.0,

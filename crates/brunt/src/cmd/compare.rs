@@ -80,8 +80,8 @@ impl Args {
             let all = ResultSet::read(dir)?;
             Ok::<_, Error>((all.of_target(a)?, all.of_target(b)?))
         };
-        let of_run =
-            |dir: &Path, targets: &(String, String)| compared(dir, [&targets.0, &targets.1], self.judging.margin);
+        let (margin, asked) = (self.judging.margin, self.judging.asked());
+        let of_run = |dir: &Path, targets: &(String, String)| compared(dir, [&targets.0, &targets.1], margin, &asked);
         let comparison = match (&self.plan, self.dirs.as_slice(), &self.targets) {
             (Some(plan), _, Some(targets)) => {
                 let dir;
@@ -98,7 +98,7 @@ impl Args {
                 of_targets(dir, targets)?;
                 of_run(dir, targets)?
             }
-            (None, [a, b], None) => compare::compare(&ResultSet::read(a)?, &ResultSet::read(b)?, self.judging.margin)?,
+            (None, [a, b], None) => compare::compare_with(&ResultSet::read(a)?, &ResultSet::read(b)?, margin, &asked)?,
             (_, dirs, targets) => {
                 let with = if targets.is_some() { " and --targets" } else { "" };
                 return Err(Error::Usage(format!(

@@ -1,7 +1,7 @@
 //! `brunt export`: converts results to the format of another program.
 
 use super::stdout;
-use brunt_lab::export::{self, FIGURES, TAGS};
+use brunt_lab::export::{self, TAGS};
 use brunt_results::{Error, ExitCode};
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "TAG", default_value = TAGS[0], value_parser = TAGS)]
     tag: String,
     /// Figure of each repeat for github and hyperfine; cost is server CPU time per request
-    #[arg(long, value_name = "FIGURE", default_value = FIGURES[0], value_parser = FIGURES)]
+    #[arg(long, value_name = "FIGURE", default_value = "mean", value_parser = export::figures())]
     figure: String,
     /// Write to this file [default: stdout]
     #[arg(long, value_name = "FILE")]

@@ -1,7 +1,7 @@
 //! What a comparison found, one sentence a cell.
 
 use super::text::signed;
-use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
+use super::{Comparison, Conclusion, MetricComparison, Pair};
 use crate::format;
 
 /// One sentence for each cell, with its name if there are several.
@@ -20,7 +20,7 @@ fn sentence(pair: &Pair, comparison: &Comparison) -> String {
         pair.figures.iter().filter(|found| found.conclusion == Conclusion::Different).map(change).collect();
     let mut group = |is: fn(&Conclusion) -> bool, words: &str| {
         let found = pair.figures.iter().filter(|found| is(&found.conclusion));
-        let names: Vec<&str> = found.map(|found| name(found.figure)).collect();
+        let names: Vec<&str> = found.map(|found| found.figure.label).collect();
         if !names.is_empty() {
             clauses.push(format!("{}: {words}", names.join(", ")));
         }
@@ -39,20 +39,10 @@ fn sentence(pair: &Pair, comparison: &Comparison) -> String {
 
 /// `response p50 is 15.2 % lower (95 % interval -17.1..-13.3 %)`.
 fn change(found: &MetricComparison) -> String {
-    let name = name(found.figure);
+    let name = found.figure.label;
     let (Some(change), Some([low, high])) = (found.change(), found.interval) else { return format!("{name} differs") };
     let side = if change < 0.0 { "lower" } else { "higher" };
     let size = signed(change.abs());
     let size = size.trim_start_matches('+');
     format!("{name} is {size} % {side} (95 % interval {}..{} %)", signed(low - 1.0), signed(high - 1.0))
-}
-
-/// In words.
-pub(crate) fn name(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Rate => "rate",
-        Figure::P50 => "response p50",
-        Figure::P99 => "response p99",
-        Figure::Cost => "CPU time a request",
-    }
 }

@@ -3,25 +3,27 @@
 //! A share alone is compared with the estimate of the change. With an amount both are compared with the end of the interval
 //! that is nearer to no change, so that neither noise nor a large share of a small figure crosses the bound.
 
+use super::metric_comparison::comparable;
 use super::text::value;
-use super::{Comparison, Figure, MetricComparison, Pair};
+use super::{Comparison, MetricComparison, Pair};
+use brunt_results::figure::{Figure, Unit};
 use brunt_results::{Rate, Span};
 use std::{fmt, str::FromStr};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
     text: String,
-    figure: Figure,
+    figure: &'static Figure,
     above: bool,
     percent: f64,
-    /// Smallest change that matters, in the unit of [`Figure::of`].
+    /// Smallest change that matters, in the unit of the figure.
     amount: Option<f64>,
 }
 
 impl FromStr for Bound {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = Figure::ALL.map(Figure::name).join(", ");
+        let names = comparable().map(|figure| figure.key).collect::<Vec<_>>().join(", ");
         let wrong = |what: &str| {
             format!(
                 "'{text}' {what}; write FIGURE<CHANGE or FIGURE>CHANGE, as rate<-5%, p99>10% or p99>10%&1ms, with one of {names}"
@@ -30,7 +32,7 @@ impl FromStr for Bound {
         let at = text.find(['<', '>']).ok_or_else(|| wrong("has no < or >"))?;
         let (name, rest) = (text[..at].trim(), text[at + 1..].trim());
         let above = text.as_bytes()[at] == b'>';
-        let figure = Figure::ALL.into_iter().find(|figure| figure.name() == name);
+        let figure = comparable().find(|figure| figure.key == name);
         let figure = figure.ok_or_else(|| wrong("names no known figure"))?;
         let (share, amount) = rest.split_once('&').map_or((rest, None), |(share, amount)| (share, Some(amount)));
         let percent = share.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
@@ -44,16 +46,22 @@ impl FromStr for Bound {
     }
 }
 
-/// Requests per second of a rate, microseconds of the others.
-fn in_unit(figure: Figure, amount: &str) -> Result<f64, String> {
-    let read = match figure {
-        Figure::Rate => amount.parse().map(|rate: Rate| rate.0),
-        Figure::P50 | Figure::P99 | Figure::Cost => amount.parse().map(|span: Span| span.0.as_secs_f64() * 1e6),
+/// In the unit of the figure.
+fn in_unit(figure: &Figure, amount: &str) -> Result<f64, String> {
+    let read = match figure.unit {
+        Unit::Rate => amount.parse().map(|rate: Rate| rate.0).map_err(|error| error.to_string()),
+        Unit::Us => amount.parse().map(|span: Span| span.0.as_secs_f64() * 1e6).map_err(|error| error.to_string()),
+        _ => amount.parse().map_err(|_| format!("'{amount}' is not a number")),
     };
     read.map_err(|error| format!("has an amount after & that cannot be read: {error}"))
 }
 
 impl Bound {
+    /// The figure that it is about.
+    pub fn figure(&self) -> &'static Figure {
+        self.figure
+    }
+
     /// Messages for the cells whose change is beyond the bound. An unknown change counts as beyond it.
     pub fn crossed(&self, comparison: &Comparison) -> Vec<String> {
         self.messages(comparison, true)
@@ -119,6 +127,7 @@ impl fmt::Display for Bound {
 mod tests {
     use super::super::Conclusion;
     use super::*;
+    use brunt_results::figure;
     use std::collections::BTreeMap;
 
     #[test]
@@ -140,7 +149,7 @@ mod tests {
     }
 
     /// The messages, crossed and undecided, on a figure of 1,000 us whose ratio is known to 2 % both ways.
-    fn messages(text: &str, figure: Figure, ratio: f64) -> [Option<String>; 2] {
+    fn messages(text: &str, figure: &'static Figure, ratio: f64) -> [Option<String>; 2] {
         let finding = MetricComparison {
             figure,
             a: Some(1000.0),
@@ -170,7 +179,7 @@ mod tests {
     #[test]
     fn with_an_amount_the_whole_interval_is_beyond_both() {
         let crossed = |text: &str, ratio: f64| {
-            let [crossed, undecided] = messages(text, Figure::P99, ratio);
+            let [crossed, undecided] = messages(text, &figure::P99, ratio);
             assert!(crossed.is_none() || undecided.is_none());
             (crossed.is_some(), undecided.is_some())
         };
@@ -189,10 +198,10 @@ mod tests {
         assert_eq!(crossed("p99<-10%&50us", 0.87), (true, false));
         assert_eq!(crossed("p99<-10%&50us", 0.89), (false, true));
         assert_eq!(crossed("p99<-10%&50us", 1.5), (false, false));
-        let [said, _] = messages("p99>10%&50us", Figure::P99, 1.13);
+        let [said, _] = messages("p99>10%&50us", &figure::P99, 1.13);
         let expected = "p99>10%&50us: it was +13.0 % (+11.0..+15.0 %), +130 us (+110 us..+150 us) in size=1B";
         assert_eq!(said.as_deref(), Some(expected));
-        let [unknown, _] = messages("cost>1%&1us", Figure::P99, 1.5);
+        let [unknown, _] = messages("cost>1%&1us", &figure::P99, 1.5);
         assert!(unknown.unwrap().contains("is not known"));
     }
 }

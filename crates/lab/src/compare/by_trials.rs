@@ -1,6 +1,5 @@
 //! The targets of an experiment by trials against its baseline, as slices would be compared: for the answer in a sentence.
 
-use super::sliced::of_slices;
 use super::{Conclusion, Group, MetricComparison, Pair, metric_comparison, pair};
 use crate::group::grouped;
 use crate::slices::{Figure, LoadComparison, Ratio, TargetComparison, Verdict};
@@ -11,7 +10,7 @@ pub fn by_trials(groups: &[Group], baseline: &str, margin: f64) -> Vec<LoadCompa
     for (load, groups) in grouped(groups.iter().map(|group| (group.combination.as_str(), group))) {
         let Some(base) = groups.iter().find(|group| group.target == baseline) else { continue };
         let others = groups.iter().filter(|group| group.target != baseline);
-        pairs.extend(others.map(|other| (load, *other, pair(load.to_owned(), base, other, true))));
+        pairs.extend(others.map(|other| (load, *other, pair(load.to_owned(), [base, other], true, &[]))));
     }
     let mut findings: Vec<&mut MetricComparison> = pairs.iter_mut().flat_map(|(.., pair)| &mut pair.figures).collect();
     metric_comparison::conclude(&mut findings, margin);
@@ -51,7 +50,7 @@ fn target(name: &str, pair: &Pair) -> TargetComparison {
     let ratio = |found: &MetricComparison| {
         let [low, high] = found.interval?;
         Some(Ratio {
-            figure: of_slices(found.figure),
+            figure: Figure::of(found.figure)?,
             ratio: found.ratio?,
             low,
             high,

@@ -1,8 +1,9 @@
 //! Comparison of one figure: effect, interval, p values, conclusion.
 
 use brunt_results::RunResult;
+use brunt_results::figure::{self, Compared, Figure};
 use brunt_statistics::ratio::{Effect, holm, paired, ratio};
-use brunt_statistics::{CONFIDENCE, median, percentile_median, permutation, supported};
+use brunt_statistics::{CONFIDENCE, median, percentile_median, permutation};
 use serde::Serialize;
 
 /// Default margin: smaller differences do not matter.
@@ -11,39 +12,19 @@ const CHANCE: f64 = 0.05;
 /// Larger estimates of the repeats needed are not reported.
 const MOST_REPEATS: f64 = 1000.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Figure {
-    Rate,
-    P50,
-    P99,
-    Cost,
+/// The figures that a comparison can be about.
+pub fn comparable() -> impl Iterator<Item = &'static Figure> {
+    figure::all().filter(|figure| figure.compared != Compared::Never)
 }
 
-impl Figure {
-    pub const ALL: [Self; 4] = [Self::Rate, Self::P50, Self::P99, Self::Cost];
+/// Those that every comparison has, and those asked for.
+pub fn compared(asked: &[&'static Figure]) -> impl Iterator<Item = &'static Figure> {
+    comparable().filter(|figure| figure.compared == Compared::Always || asked.contains(figure))
+}
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::Cost => "cost",
-        }
-    }
-
-    /// The figure of one trial, in requests per second or microseconds.
-    pub fn of(self, result: &RunResult) -> Option<f64> {
-        let response = &result.latency.response;
-        let value = match self {
-            Self::Rate => Some(result.requests.rate),
-            Self::P50 => supported(response, 0.5, response.p50_us),
-            Self::P99 => supported(response, 0.99, response.p99_us),
-            Self::Cost => result.server.cpu_us_per_request,
-        };
-        // Ratios require positive values.
-        value.filter(|value| value.is_finite() && *value > 0.0)
-    }
+/// The figure of one trial. Ratios require positive values.
+fn value(figure: &Figure, result: &RunResult) -> Option<f64> {
+    figure.supported(result).filter(|value| value.is_finite() && *value > 0.0)
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,7 +56,7 @@ impl Conclusion {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
-    pub figure: Figure,
+    pub figure: &'static Figure,
     pub a: Option<f64>,
     pub b: Option<f64>,
     pub ratio: Option<f64>,
@@ -91,8 +72,13 @@ pub struct MetricComparison {
 }
 
 /// `None` if no trial has the figure. With `in_pairs`, `a[i]` belongs to `b[i]`. `conclude` draws the conclusion later.
-pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pairs: bool) -> Option<MetricComparison> {
-    let values = |results: &[&RunResult]| results.iter().map(|result| figure.of(result)).collect::<Vec<_>>();
+pub fn compare_metric(
+    figure: &'static Figure,
+    a: &[&RunResult],
+    b: &[&RunResult],
+    in_pairs: bool,
+) -> Option<MetricComparison> {
+    let values = |results: &[&RunResult]| results.iter().map(|result| value(figure, result)).collect::<Vec<_>>();
     let (all_a, all_b) = (values(a), values(b));
     if all_a.iter().chain(&all_b).all(Option::is_none) {
         return None;
@@ -104,9 +90,9 @@ pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pai
     let effect = if in_pairs { paired(&a, &b, CONFIDENCE) } else { ratio(&a, &b, CONFIDENCE) };
     let effect = effect.filter(|_| is_whole);
     let p = || if in_pairs { permutation::paired(&a, &b, 1) } else { permutation::p(&a, &b, 1) };
-    let middle = |values: &[Option<f64>]| match figure {
-        Figure::P50 | Figure::P99 => percentile_median(values.iter().copied()),
-        Figure::Rate | Figure::Cost => median(values.iter().copied()),
+    let middle = |values: &[Option<f64>]| match figure.quantile() {
+        Some(_) => percentile_median(values.iter().copied()),
+        None => median(values.iter().copied()),
     };
     Some(MetricComparison {
         figure,
@@ -172,7 +158,7 @@ mod tests {
         };
         let [a, b] = [a, b].map(|rates| rates.iter().map(trial).collect::<Vec<_>>());
         let [a, b] = [&a, &b].map(|results| results.iter().collect::<Vec<_>>());
-        let mut finding = compare_metric(Figure::Rate, &a, &b, in_pairs).unwrap();
+        let mut finding = compare_metric(&figure::RATE, &a, &b, in_pairs).unwrap();
         conclude(&mut [&mut finding], MARGIN);
         finding
     }
@@ -221,8 +207,8 @@ mod tests {
             result
         };
         let (enough, few) = (with(1000), with(999));
-        let finding = compare_metric(Figure::P99, &[&enough, &enough], &[&enough, &few], false).unwrap();
+        let finding = compare_metric(&figure::P99, &[&enough, &enough], &[&enough, &few], false).unwrap();
         assert_eq!((finding.a, finding.b, finding.ratio), (Some(50.0), None, None));
-        assert_eq!(compare_metric(Figure::Cost, &[&few], &[&few], false), None);
+        assert_eq!(compare_metric(&figure::COST, &[&few], &[&few], false), None);
     }
 }

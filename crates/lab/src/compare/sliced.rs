@@ -1,10 +1,10 @@
 //! Two targets of a sliced experiment: compared by the slices of each load instead of by its starts.
 
-use super::metric_comparison::{Conclusion, Figure, MetricComparison};
+use super::metric_comparison::{Conclusion, MetricComparison, compared};
 use super::{Comparison, Pair};
 use crate::run_directory::RunDirectory;
 use crate::slices::{self, LoadComparison, Ratio, Slice, SlicedLoad, analysis::Settings};
-use brunt_results::Error;
+use brunt_results::{Error, Figure};
 use brunt_statistics::median;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,8 +45,8 @@ pub fn of_load(comparison: &LoadComparison, slices: &[Slice]) -> Comparison {
 /// Target `b` of a load against the load's baseline.
 fn pair(comparison: &LoadComparison, slices: &[Slice], b: &str, cell: String) -> Pair {
     let ratios = comparison.targets.iter().find(|target| target.target == b).map_or(&[][..], |target| &target.ratios);
-    let figures = Figure::ALL.into_iter().filter_map(|figure| {
-        let ratio = ratios.iter().find(|ratio| ratio.figure == of_slices(figure))?;
+    let figures = compared(&[]).filter_map(|figure| {
+        let ratio = ratios.iter().find(|ratio| ratio.figure.entry() == figure)?;
         Some(converted(figure, ratio, slices, [&comparison.baseline, b]))
     });
     Pair {
@@ -59,28 +59,10 @@ fn pair(comparison: &LoadComparison, slices: &[Slice], b: &str, cell: String) ->
     }
 }
 
-pub(super) fn of_slices(figure: Figure) -> slices::Figure {
-    match figure {
-        Figure::Rate => slices::Figure::Rate,
-        Figure::P50 => slices::Figure::P50,
-        Figure::P99 => slices::Figure::P99,
-        Figure::Cost => slices::Figure::Cost,
-    }
-}
-
-fn of_slice(figure: Figure, slice: &Slice) -> Option<f64> {
-    match figure {
-        Figure::Rate => Some(slice.rate()),
-        Figure::P50 => slice.latency.p50_us,
-        Figure::P99 => slice.latency.p99_us,
-        Figure::Cost => slice.cpu_us_per_request(),
-    }
-}
-
-fn converted(figure: Figure, ratio: &Ratio, slices: &[Slice], names: [&str; 2]) -> MetricComparison {
+fn converted(figure: &'static Figure, ratio: &Ratio, slices: &[Slice], names: [&str; 2]) -> MetricComparison {
     let middle = |name: &str| {
         let own = slices.iter().filter(|slice| slice.target == name);
-        median(own.map(|slice| of_slice(figure, slice)))
+        median(own.map(|slice| slice.value(ratio.figure)))
     };
     let repeats = |rounds: &Option<usize>| rounds.and_then(|rounds| u32::try_from(rounds).ok());
     MetricComparison {

@@ -1,7 +1,8 @@
 //! The comparison as text for a terminal.
 
-use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
+use super::{Comparison, Conclusion, MetricComparison, Pair};
 use crate::format::{self, ABSENT, plural, time};
+use brunt_results::figure::{Figure, Unit};
 use std::fmt::Write;
 
 /// Heads of the columns; those of figures name the statistic.
@@ -53,7 +54,7 @@ pub(crate) fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> V
         .interval
         .map_or(ABSENT.to_owned(), |[low, high]| format!("{}..{} %", signed(low - 1.0), signed(high - 1.0)));
     vec![
-        finding.figure.name().to_owned(),
+        finding.figure.key.to_owned(),
         value(finding.figure, finding.a),
         value(finding.figure, finding.b),
         change,
@@ -70,11 +71,12 @@ pub(super) fn signed(share: f64) -> String {
 }
 
 /// A figure with its unit.
-pub(super) fn value(figure: Figure, value: Option<f64>) -> String {
-    match figure {
-        Figure::Rate => format::throughput(value),
-        Figure::P50 | Figure::P99 => time(value),
-        Figure::Cost => format::cost(value),
+pub(super) fn value(figure: &Figure, value: Option<f64>) -> String {
+    match figure.unit {
+        Unit::Rate => format::throughput(value),
+        Unit::Us if figure.is_response() => time(value),
+        Unit::Us => format::cost(value),
+        _ => format::three_digits(value),
     }
 }
 

@@ -2,7 +2,7 @@
 //! doubled.
 
 use super::trials::Trials;
-use brunt_results::Error;
+use brunt_results::{Error, figure};
 use std::collections::BTreeMap;
 
 pub(super) fn text(trials: &Trials) -> Result<String, Error> {
@@ -12,7 +12,7 @@ pub(super) fn text(trials: &Trials) -> Result<String, Error> {
         for trial in &group.trials {
             // Single results have no cell and no repeat.
             let repeat = group.cell.as_ref().map(|_| ("repeat".to_owned(), trial.repeat.to_string()));
-            table.add(values.iter().cloned().chain(repeat), &json(&trial.result)?);
+            table.add(values.iter().cloned().chain(repeat), &json(&figure::written(&trial.result))?);
         }
     }
     Ok(table.text())

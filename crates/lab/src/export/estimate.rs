@@ -1,7 +1,7 @@
 //! One figure of a cell over its repeats.
 
 use super::trials::Group;
-use brunt_results::RunResult;
+use brunt_results::{RunResult, figure};
 use brunt_statistics::{CONFIDENCE, median_interval, spread};
 
 pub(super) struct Estimate {
@@ -20,7 +20,7 @@ pub(super) fn of(group: &Group, figure: impl Fn(&RunResult) -> Option<f64>) -> O
     Some(Estimate { median: range.median, low, high })
 }
 
-/// A figure of [`super::FIGURES`]: microseconds, or requests per second for `rate`.
+/// A figure of [`super::figures`] in its unit; a time is one of the distribution `tag`.
 pub(super) fn figure(result: &RunResult, tag: &str, name: &str) -> Option<f64> {
     let times = match tag {
         "service" => &result.latency.service,
@@ -28,9 +28,9 @@ pub(super) fn figure(result: &RunResult, tag: &str, name: &str) -> Option<f64> {
         "error" => &result.latency.error,
         _ => &result.latency.response,
     };
-    match name {
-        "cost" => result.server.cpu_us_per_request,
-        "rate" => Some(result.requests.rate),
-        name => times.figure(name).flatten(),
+    let figure = figure::find(name)?;
+    match figure.times {
+        Some(of) => times.figure(of.statistic).flatten(),
+        None => (figure.of)(result),
     }
 }

@@ -3,11 +3,12 @@
 
 use super::estimate::{self, Estimate};
 use super::trials::Trials;
+use brunt_results::figure;
 use serde_json::{Value, json};
 
 /// `None` if no trial has that figure.
 pub(super) fn value(trials: &Trials, tag: &str, figure: &str) -> Option<Value> {
-    let unit = if figure == "rate" { "requests/s" } else { "us" };
+    let unit = figure::find(figure)?.unit.word();
     let entries = trials.groups.iter().filter_map(|group| {
         let Estimate { median, low, high } = estimate::of(group, |result| estimate::figure(result, tag, figure))?;
         let repeats = format!("{} repeats", group.trials.len());

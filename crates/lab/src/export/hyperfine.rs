@@ -4,6 +4,7 @@
 use super::estimate;
 use super::trials::{Group, Trial, Trials};
 use brunt_results::RunResult;
+use brunt_results::figure::{self, Unit};
 use brunt_statistics::median;
 use serde_json::{Map, Value, json};
 
@@ -50,8 +51,8 @@ fn mean_of(values: &[f64]) -> Option<f64> {
 }
 
 fn seconds(result: &RunResult, tag: &str, figure: &str) -> Option<f64> {
-    // A rate is no time.
-    estimate::figure(result, tag, figure).filter(|_| figure != "rate").map(|us| us / 1e6)
+    let is_time = figure::find(figure)?.unit == Unit::Us;
+    estimate::figure(result, tag, figure).filter(|_| is_time).map(|us| us / 1e6)
 }
 
 fn cpu_seconds(result: &RunResult, mode_percent: Option<f64>) -> Option<f64> {

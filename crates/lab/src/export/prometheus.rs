@@ -5,7 +5,7 @@
 use super::exposition::{self, family, label};
 use super::trials::{Group, Trial, Trials};
 use crate::fs_error::with_path;
-use brunt_results::{Error, RunResult, buckets, hlog};
+use brunt_results::{Error, Figure, RunResult, buckets, figure, hlog};
 use std::{fmt::Write as _, fs, io};
 
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
@@ -19,40 +19,80 @@ const TIMES: [(&str, &str); 4] = [
     ("error", "From when a request was due to its failure"),
 ];
 
-/// Name, type, help text, and values with their labels.
-type Figure = (&'static str, &'static str, &'static str, fn(&RunResult) -> Vec<(String, f64)>);
+/// Values with their labels.
+type Values = Box<dyn Fn(&RunResult) -> Vec<(String, f64)>>;
 
-const FIGURES: [Figure; 9] = [
-    ("brunt_requests_total", "counter", "Requests of the measured window by how they ended", |result| {
-        let requests = &result.requests;
-        let counts =
-            [("completed", requests.completed), ("failed", requests.failed), ("unanswered", requests.unanswered)];
-        counts.map(|(end, count)| (label("end", end), count as f64)).into()
-    }),
-    ("brunt_errors_total", "counter", "What went wrong by kind", |result| {
-        result.errors.by_kind().map(|(kind, count)| (label("kind", kind), count as f64)).into()
-    }),
-    ("brunt_requests_per_second", "gauge", "Requests completed per second", |result| plain(Some(result.requests.rate))),
-    ("brunt_offered_requests_per_second", "gauge", "Requests per second that the schedule asked for", |result| {
-        plain(result.requests.offered_rate)
-    }),
-    ("brunt_connections", "gauge", "Most connections open at a time", |result| {
-        plain(Some(result.connections.peak as f64))
-    }),
-    ("brunt_server_cpu_ratio", "gauge", "CPU of the server; 1 is one core", |result| {
-        let modes = [("user", result.server.cpu_user_percent), ("system", result.server.cpu_system_percent)];
-        modes.into_iter().filter_map(|(mode, percent)| Some((label("mode", mode), percent? / 100.0))).collect()
-    }),
-    ("brunt_server_cpu_seconds_per_request", "gauge", "CPU time of the server for a completed request", |result| {
-        plain(result.server.cpu_us_per_request.map(|us| us / 1e6))
-    }),
-    ("brunt_server_resident_memory_bytes", "gauge", "Resident memory of the server at the end", |result| {
-        plain(result.server.rss_bytes.map(|bytes| bytes as f64))
-    }),
-    ("brunt_verdict", "gauge", "1 for the verdict on the figures of the trial", |result| {
-        vec![(label("verdict", result.verdict.kind.word()), 1.0)]
-    }),
+/// A family of samples.
+struct Samples {
+    name: &'static str,
+    kind: &'static str,
+    help: &'static str,
+    values: Values,
+}
+
+/// The order of families that are older than the table of figures; others follow.
+const ORDER: [&str; 9] = [
+    "brunt_requests_total",
+    "brunt_errors_total",
+    "brunt_requests_per_second",
+    "brunt_offered_requests_per_second",
+    "brunt_connections",
+    "brunt_server_cpu_ratio",
+    "brunt_server_cpu_seconds_per_request",
+    "brunt_server_resident_memory_bytes",
+    "brunt_verdict",
 ];
+
+/// Families of several samples, told apart by a label.
+fn labelled() -> [Samples; 4] {
+    let counter = |name, help, values| Samples { name, kind: "counter", help, values };
+    let gauge = |name, help, values| Samples { name, kind: "gauge", help, values };
+    [
+        counter(
+            "brunt_requests_total",
+            "Requests of the measured window by how they ended",
+            Box::new(|result: &RunResult| {
+                let requests = &result.requests;
+                let (completed, failed) = (requests.completed, requests.failed);
+                let counts = [("completed", completed), ("failed", failed), ("unanswered", requests.unanswered)];
+                counts.map(|(end, count)| (label("end", end), count as f64)).into()
+            }),
+        ),
+        counter(
+            "brunt_errors_total",
+            "What went wrong by kind",
+            Box::new(|result: &RunResult| {
+                result.errors.by_kind().map(|(kind, count)| (label("kind", kind), count as f64)).into()
+            }),
+        ),
+        gauge(
+            "brunt_server_cpu_ratio",
+            "CPU of the server; 1 is one core",
+            Box::new(|result: &RunResult| {
+                let modes = [("user", result.server.cpu_user_percent), ("system", result.server.cpu_system_percent)];
+                modes.into_iter().filter_map(|(mode, percent)| Some((label("mode", mode), percent? / 100.0))).collect()
+            }),
+        ),
+        gauge(
+            "brunt_verdict",
+            "1 for the verdict on the figures of the trial",
+            Box::new(|result: &RunResult| vec![(label("verdict", result.verdict.kind.word()), 1.0)]),
+        ),
+    ]
+}
+
+/// All families but those of distributions.
+fn families() -> Vec<Samples> {
+    let of = |figure: &'static Figure| {
+        let family = figure.prometheus.as_ref()?;
+        let value = |result: &RunResult| Some((String::new(), (figure.of)(result)? / family.divisor));
+        let values = Box::new(move |result: &RunResult| value(result).into_iter().collect());
+        Some(Samples { name: family.name, kind: "gauge", help: figure.help, values })
+    };
+    let mut families: Vec<Samples> = labelled().into_iter().chain(figure::all().filter_map(of)).collect();
+    families.sort_by_key(|family| ORDER.iter().position(|name| *name == family.name).unwrap_or(ORDER.len()));
+    families
+}
 
 /// Formats these trials. External testers have no distributions.
 pub(super) fn text(trials: &Trials) -> Result<String, Error> {
@@ -65,7 +105,7 @@ pub(super) fn text(trials: &Trials) -> Result<String, Error> {
     for (tag, help) in TIMES {
         times(&mut text, &all, tag, help)?;
     }
-    for (name, kind, help, values) in FIGURES {
+    for Samples { name, kind, help, values } in families() {
         let mut lines = String::new();
         for (labels, trial) in &all {
             for (own, value) in values(&trial.result).into_iter().filter(|(_, value)| value.is_finite()) {
@@ -113,8 +153,4 @@ fn labels(plan: Option<&str>, group: &Group, trial: &Trial) -> String {
         labels += &label(&if is_taken { format!("value_{name}") } else { name }, &value);
     }
     labels + &label("repeat", &trial.repeat.to_string())
-}
-
-fn plain(value: Option<f64>) -> Vec<(String, f64)> {
-    value.map(|value| (String::new(), value)).into_iter().collect()
 }

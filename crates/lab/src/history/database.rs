@@ -20,6 +20,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Opens the index of a folder. Creates it if it is missing, replaces it if it is unusable.
 pub(super) fn open(folder: &Path) -> Result<Connection, Error> {
     create_folder(folder)?;
+    inherit(folder)?;
     let opened = match connect(&path(folder)) {
         Err(error) if is_unusable(&error) => {
             let _lock = lock(folder)?;
@@ -29,6 +30,21 @@ pub(super) fn open(folder: &Path) -> Result<Connection, Error> {
         opened => opened,
     };
     opened.map_err(|error| explain(folder, &error))
+}
+
+/// Begins a missing index with a copy of the version before: it has runs whose directories are gone.
+fn inherit(folder: &Path) -> Result<(), Error> {
+    let (path, older) = (path(folder), folder.join(format!("index-{}.sqlite", schema::INHERITED)));
+    if path.exists() || !older.is_file() {
+        return Ok(());
+    }
+    let _lock = lock(folder)?;
+    let beside = folder.join("index.new");
+    // Another process may have copied it meanwhile. Without the copy the directories are read again.
+    if !path.exists() && fs::copy(&older, &beside).and_then(|_| fs::rename(&beside, &path)).is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    Ok(())
 }
 
 pub(super) fn replace(folder: &Path) -> Result<Connection, Error> {

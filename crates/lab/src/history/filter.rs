@@ -1,7 +1,7 @@
 //! Conditions on trials, translated to SQL with parameters.
 
 use crate::plan::settings::{NAMES, Settings};
-use brunt_results::{Threshold, verdict::Kind};
+use brunt_results::{Threshold, figure, verdict::Kind};
 use rusqlite::types::Value;
 use std::str::FromStr;
 
@@ -115,21 +115,8 @@ pub fn bound(text: &str) -> Result<Threshold, String> {
     (bound.name.is_none() && column(&bound.figure).is_some()).then_some(bound).ok_or(lacks)
 }
 
-fn column(figure: &str) -> Option<&'static str> {
-    Some(match figure {
-        "mean" => "mean_us",
-        "p50" => "p50_us",
-        "p90" => "p90_us",
-        "p95" => "p95_us",
-        "p99" => "p99_us",
-        "p99.9" | "p999" => "p999_us",
-        "max" => "max_us",
-        "rate" => "rate",
-        "cost" => "cost_us",
-        "failed" => "failed",
-        "errors" => "errors_percent",
-        _ => return None,
-    })
+fn column(name: &str) -> Option<&'static str> {
+    Some(figure::find(name)?.indexed.as_ref()?.column)
 }
 
 #[cfg(test)]

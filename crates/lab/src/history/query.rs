@@ -1,6 +1,6 @@
 //! Queries of the index. Read-only; missing directories are marked.
 
-use super::{entry::Kind, filter::Filter};
+use super::{entry::Kind, figures::Figures, filter::Filter};
 use rusqlite::{Connection, Row, params_from_iter, types::Value};
 use serde::Serialize;
 use std::{collections::BTreeMap, path::Path};
@@ -48,24 +48,8 @@ pub struct Trial {
     /// Evidence of the verdict, or the reason of the failure.
     pub why: String,
     pub tester: Option<String>,
-    pub rate: Option<f64>,
-    pub offered_rate: Option<f64>,
-    pub completed: Option<u64>,
-    pub failed: Option<u64>,
-    /// Failed requests in percent.
-    pub errors_percent: Option<f64>,
-    pub mean_us: Option<f64>,
-    pub p50_us: Option<f64>,
-    pub p90_us: Option<f64>,
-    pub p95_us: Option<f64>,
-    pub p99_us: Option<f64>,
-    pub p999_us: Option<f64>,
-    pub max_us: Option<f64>,
-    pub cost_us: Option<f64>,
-    /// Server CPU; 100 is one core.
-    pub cpu_percent: Option<f64>,
-    /// Resident memory of the server at the end.
-    pub rss_bytes: Option<u64>,
+    #[serde(flatten)]
+    pub figures: Figures,
 }
 
 const JOINED: &str =
@@ -157,19 +141,15 @@ fn run(row: &Row) -> rusqlite::Result<Run> {
 
 fn trial(row: &Row) -> rusqlite::Result<Trial> {
     let (directory, place): (String, String) = (row.get("path")?, row.get("place")?);
-    let whole = |name| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(name)?.map(natural));
     from_columns!(row, Trial {
-        plan, target, combination, repeat, verdict, why, tester, rate, offered_rate, errors_percent, mean_us, p50_us,
-        p90_us, p95_us, p99_us, p999_us, max_us, cost_us, cpu_percent
+        plan, target, combination, repeat, verdict, why, tester
     } {
         gone: !Path::new(&directory).join(&place).is_dir(),
         directory,
         place,
         values: BTreeMap::new(),
-        started_unix_s: whole("started_unix_s")?,
-        completed: whole("completed")?,
-        failed: whole("failed")?,
-        rss_bytes: whole("rss_bytes")?,
+        started_unix_s: row.get::<_, Option<i64>>("started_unix_s")?.map(natural),
+        figures: Figures::of(row)?,
     })
 }
 

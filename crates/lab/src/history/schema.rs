@@ -1,12 +1,20 @@
 //! Tables of the index and their writers. A directory is always replaced as a whole, in one transaction.
+//!
+//! The table of trials has a column for each figure that the [table of figures](brunt_results::figure) puts into the index. A file
+//! that lacks one gets it when it is opened, and its directories are read again.
 
 use super::entry::{Cell, Entry, Trial};
+use super::figures::indexed;
 use super::filter::FAILED;
 use crate::run_directory::TrialOutcome;
-use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params, params_from_iter};
+use std::collections::BTreeSet;
 
 /// Version of the tables. Each version has its own file.
-pub(super) const VERSION: i32 = 2;
+pub(super) const VERSION: i32 = 3;
+/// The version before, whose tables differ in nothing but in columns of figures: a new file begins as a copy of it.
+pub(super) const INHERITED: i32 = 2;
 /// SQLite application id: `brnt`.
 const APPLICATION: i32 = 0x6272_6e74;
 
@@ -46,10 +54,7 @@ CREATE TABLE trial (
     started_unix_s INTEGER,
     verdict TEXT NOT NULL,
     why TEXT NOT NULL,
-    tester TEXT,
-    rate REAL, offered_rate REAL, completed INTEGER, failed INTEGER, errors_percent REAL,
-    mean_us REAL, p50_us REAL, p90_us REAL, p95_us REAL, p99_us REAL, p999_us REAL, max_us REAL,
-    cost_us REAL, cpu_percent REAL, rss_bytes INTEGER
+    tester TEXT
 );
 CREATE INDEX trials ON trial (cell);
 ";
@@ -71,8 +76,33 @@ pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
         }
         transaction.commit()?;
     }
-    let (application, version, _) = state(connection)?;
-    if (application, version) == (APPLICATION, VERSION) { Ok(()) } else { Err(rusqlite::Error::InvalidQuery) }
+    match state(connection)? {
+        (APPLICATION, VERSION | INHERITED, _) => add_figures(connection),
+        _ => Err(rusqlite::Error::InvalidQuery),
+    }
+}
+
+/// Adds the columns of figures that the file lacks. The directories that are there are read again then; of others the new figures
+/// are absent.
+fn add_figures(connection: &mut Connection) -> rusqlite::Result<()> {
+    let columns = |of: &Connection| -> rusqlite::Result<BTreeSet<String>> {
+        let mut names = of.prepare("SELECT name FROM pragma_table_info('trial')")?;
+        names.query_map([], |row| row.get(0))?.collect()
+    };
+    let is_missing = |known: &BTreeSet<String>| indexed().any(|(column, _)| !known.contains(column));
+    if !is_missing(&columns(connection)?) {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have added them meanwhile.
+    let known = columns(&transaction)?;
+    for (column, figure) in indexed().filter(|(column, _)| !known.contains(*column)) {
+        let kind = if figure.unit.is_whole() { "INTEGER" } else { "REAL" };
+        transaction.execute(&format!("ALTER TABLE trial ADD COLUMN {column} {kind}"), [])?;
+    }
+    transaction.execute("UPDATE directory SET stamp = 0", [])?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
 }
 
 /// Finished directories with their stamps.
@@ -142,41 +172,27 @@ fn put_trial(transaction: &Transaction, cell: i64, trial: &Trial) -> rusqlite::R
         }
         TrialOutcome::Failed(failure) => (FAILED, failure.line(), None),
     };
-    let response = result.map(|result| &result.latency.response);
-    let errors_percent = result.and_then(|result| {
-        let (completed, failed) = (result.requests.completed as f64, result.requests.failed as f64);
-        Some(100.0 * failed / (completed + failed)).filter(|share| share.is_finite())
+    let names: String = indexed().map(|(column, _)| format!(", {column}")).collect();
+    let places = ", ?".repeat(indexed().count());
+    let figures = indexed().map(|(_, figure)| {
+        let of = figure.indexed.as_ref().and_then(|indexed| indexed.of).unwrap_or(figure.of);
+        result.and_then(of).map(|value| if figure.unit.is_whole() { signed(value as u64).into() } else { value.into() })
     });
+    let values: [Value; 7] = [
+        cell.into(),
+        trial.repeat.into(),
+        trial.place.clone().into(),
+        trial.started_unix_s.map(signed).into(),
+        verdict.to_owned().into(),
+        why.into(),
+        result.map(|result| result.tester.clone()).into(),
+    ];
+    let values = values.into_iter().chain(figures.map(|value: Option<Value>| value.into()));
     transaction
-        .prepare_cached(
-            "INSERT INTO trial VALUES (NULL, :cell, :repeat, :place, :started, :verdict, :why, :tester, :rate, \
-             :offered_rate, :completed, :failed, :errors_percent, :mean, :p50, :p90, :p95, :p99, :p999, :max, :cost, \
-             :cpu_percent, :rss_bytes)",
-        )?
-        .execute(named_params! {
-            ":cell": cell,
-            ":repeat": trial.repeat,
-            ":place": trial.place,
-            ":started": trial.started_unix_s.map(signed),
-            ":verdict": verdict,
-            ":why": why,
-            ":tester": result.map(|result| &result.tester),
-            ":rate": result.map(|result| result.requests.rate),
-            ":offered_rate": result.and_then(|result| result.requests.offered_rate),
-            ":completed": result.map(|result| signed(result.requests.completed)),
-            ":failed": result.map(|result| signed(result.requests.failed)),
-            ":errors_percent": errors_percent,
-            ":mean": response.and_then(|of| of.mean_us),
-            ":p50": response.and_then(|of| of.p50_us),
-            ":p90": response.and_then(|of| of.p90_us),
-            ":p95": response.and_then(|of| of.p95_us),
-            ":p99": response.and_then(|of| of.p99_us),
-            ":p999": response.and_then(|of| of.p999_us),
-            ":max": response.and_then(|of| of.max_us),
-            ":cost": result.and_then(|result| result.server.cpu_us_per_request),
-            ":cpu_percent": result.and_then(|result| result.server.cpu_percent()),
-            ":rss_bytes": result.and_then(|result| result.server.rss_bytes).map(signed),
-        })?;
+        .prepare_cached(&format!(
+            "INSERT INTO trial (cell, repeat, place, started_unix_s, verdict, why, tester{names}) VALUES (?, ?, ?, ?, ?, ?, ?{places})"
+        ))?
+        .execute(params_from_iter(values))?;
     Ok(())
 }
 

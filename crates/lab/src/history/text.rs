@@ -2,6 +2,7 @@
 
 use super::query::{Run, Trial};
 use crate::format::{date, number, table, time};
+use brunt_results::figure;
 use std::path::Path;
 
 /// One line per directory, newest first; paths beneath `here` are relative.
@@ -34,11 +35,11 @@ pub fn trials(trials: &[Trial], here: &Path) -> String {
             trial.plan.clone(),
             trial.target.clone(),
             trial.combination.clone(),
-            number(trial.rate.map(|rate| rate / 1e3), 1),
-            time(trial.p50_us),
-            time(trial.p99_us),
-            time(trial.p999_us),
-            number(trial.cost_us, 2),
+            number(trial.figures.get(&figure::RATE).map(|rate| rate / 1e3), 1),
+            time(trial.figures.get(&figure::P50)),
+            time(trial.figures.get(&figure::P99)),
+            time(trial.figures.get(&figure::P999)),
+            number(trial.figures.get(&figure::COST), 2),
             trial.verdict.clone(),
             shown(&trial.directory, &trial.place, trial.gone, here),
         ]

@@ -5,6 +5,7 @@ use super::{Report, Row, charts::load::phrases};
 use crate::format::{self, plural};
 use crate::slices::analysis::sentence;
 use crate::slices::{Figure, LoadComparison};
+use brunt_results::figure;
 use std::collections::BTreeSet;
 
 /// One sentence for each load, with the load if there are several.
@@ -35,12 +36,12 @@ fn alone(row: &Row) -> String {
     let offered =
         row.cell.rate().map_or(String::new(), |rate| format!(" of {} offered", format::throughput(Some(rate))));
     let mut clauses = vec![format!("{} answered{offered}", format::throughput(Some(rate.median)))];
-    let times = [("p50", figures.p50_us), ("p99", figures.p99_us)];
+    let times = [("p50", figures.get(&figure::P50)), ("p99", figures.get(&figure::P99))];
     let times: Vec<String> =
         times.iter().filter_map(|(name, us)| Some(format!("{name} {}", format::time(Some((*us)?))))).collect();
     clauses.extend((!times.is_empty()).then(|| format!("response {}", times.join(", "))));
     clauses.extend(
-        figures.cpu_us_per_request.map(|us| format!("{} of the server's CPU time a request", format::cost(Some(us)))),
+        figures.get(&figure::COST).map(|us| format!("{} of the server's CPU time a request", format::cost(Some(us)))),
     );
     clauses.extend(row.parts.knee().map(|knee| knee.words()));
     let why = row.doubts.first().and_then(|(_, verdict)| verdict.why.first());
@@ -62,7 +63,7 @@ fn undecided(report: &Report, rows: &[Row]) -> Option<String> {
     let is_closed = |row: &Row| row.cell.rate().is_none();
     let highest = by(|row| row.figures.rate.map(|rate| rate.median)).filter(|(_, row)| is_closed(row));
     let highest = highest.max_by(|a, b| a.0.total_cmp(&b.0));
-    let lowest = || by(|row| row.figures.p99_us).min_by(|a, b| a.0.total_cmp(&b.0));
+    let lowest = || by(|row| row.figures.get(&figure::P99)).min_by(|a, b| a.0.total_cmp(&b.0));
     let extreme = match highest {
         Some((rate, row)) => format!("Highest rate: {} ({})", format::throughput(Some(rate)), under(row)),
         None => {

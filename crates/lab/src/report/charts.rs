@@ -162,7 +162,7 @@ fn under(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> 
     words.extend(repeats(choice));
     let spans = matches!(&choice.body, Body::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()));
     words.extend(spans.then(|| "from p50 (marker) to p99 (end)".to_owned()));
-    if choice.body.is_of(Metric::Response) && choice.rows.iter().all(|row| row.cell.rate().is_none()) {
+    if choice.body.is_of(Metric::RESPONSE) && choice.rows.iter().all(|row| row.cell.rate().is_none()) {
         // Little's law. Charts are often shown without the report.
         words.push("at saturation it is connections / throughput".to_owned());
     }

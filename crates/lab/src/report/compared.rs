@@ -37,7 +37,7 @@ impl Compared {
             _ if self.is_baseline => "x1".to_owned(),
             None => format::ABSENT.to_owned(),
             Some(ratio) if ratio.figure == Figure::Rate => shown(ratio),
-            Some(ratio) => format!("{} {}", name(ratio.figure), shown(ratio)),
+            Some(ratio) => format!("{} {}", ratio.figure.short(), shown(ratio)),
         }
     }
 
@@ -73,16 +73,4 @@ pub fn shown_merged(merged: &Merged) -> String {
 pub fn start_spread(spread: StartSpread) -> String {
     let [deviation, low, high] = [spread.deviation, spread.low, spread.high].map(|share| share * 100.0);
     format!("{deviation:.1} [{low:.1} {high:.1}]")
-}
-
-/// The figure in columns and charts.
-pub fn name(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Rate => "rate",
-        Figure::Cost => "CPU",
-        Figure::Mean => "mean",
-        Figure::P50 => "p50",
-        Figure::P90 => "p90",
-        Figure::P99 => "p99",
-    }
 }

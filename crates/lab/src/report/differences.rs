@@ -33,7 +33,7 @@ impl Differences {
         for (target, name) in names.iter().enumerate().filter(|(target, _)| *target != base) {
             for figure in shown(load.open_loop) {
                 let ratio = |round: &[Vec<usize>]| {
-                    let level = |of: usize| level(&round[of], |slice| value(figure, &load.slices[slice]));
+                    let level = |of: usize| level(&round[of], |slice| load.slices[slice].value(figure));
                     Some((level(target)? - level(base)?).exp())
                 };
                 let ratios: Vec<Option<f64>> = rounds.counted.iter().map(|round| ratio(&round.of)).collect();
@@ -83,15 +83,4 @@ fn level(slices: &[usize], value: impl Fn(usize) -> Option<f64>) -> Option<f64> 
     let values = slices.iter().map(|slice| value(*slice).filter(|value| *value > 0.0).map(f64::ln));
     let sum = values.sum::<Option<f64>>()?;
     (!slices.is_empty()).then(|| sum / slices.len() as f64)
-}
-
-fn value(figure: Figure, slice: &Slice) -> Option<f64> {
-    match figure {
-        Figure::Rate => Some(slice.rate()),
-        Figure::Cost => slice.cpu_us_per_request(),
-        Figure::Mean => slice.latency.mean_us,
-        Figure::P50 => slice.latency.p50_us,
-        Figure::P90 => slice.latency.p90_us,
-        Figure::P99 => slice.latency.p99_us,
-    }
 }

@@ -6,6 +6,7 @@ use super::{Figures, Report, Row, alarms, answers};
 use crate::format::{self, date, plural};
 use crate::run_directory::Experiment;
 use crate::schedule::skipped_lines;
+use brunt_results::figure::{self, Figure};
 use brunt_results::{env::Env, verdict::Kind};
 use brunt_statistics::{CONFIDENCE, permutation};
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +129,7 @@ const FEW_FIGURES: &str =
     "p50, p99: response time, done - intended. CPU: time of the server for a request. memory: resident, of the server.";
 
 fn http_legend(rows: &[Row]) -> Option<String> {
-    rows.iter().any(|row| row.figures.service_p50_us.is_some()).then(|| {
+    rows.iter().any(|row| row.figures.get(&figure::SERVICE_P50).is_some()).then(|| {
             "HTTP: ratios such as p90/p50 are of service time within each trial. Sockets are counted by the tester, else by \
              this machine's kernel; bytes per reply include the head unless the tester counts bodies only."
                 .to_owned()
@@ -146,19 +147,19 @@ fn absent(report: &Report) -> Vec<String> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let figures: Vec<&Figures> = report.rows.iter().filter(|row| row.done > 0).map(|row| &row.figures).collect();
     let (mut nowhere, mut somewhere) = (0, false);
-    for (name, key, get) in METERED {
-        let missing = figures.iter().filter(|figures| get(figures).is_none()).count();
+    for one in missed("server.") {
+        let missing = figures.iter().filter(|figures| figures.get(one).is_none()).count();
         if missing > 0 && missing == figures.len() {
             nowhere += 1;
-            let why = report.envs.iter().find_map(|env| env.absent.get(*key));
-            reasons.entry(why.map_or("no reason was given", String::as_str)).or_default().push(name);
+            let why = report.envs.iter().find_map(|env| env.absent.get(one.path));
+            reasons.entry(why.map_or("no reason was given", String::as_str)).or_default().push(one.missing);
         } else {
             somewhere |= missing > 0;
         }
     }
     let mut lines: Vec<String> = reasons.into_iter().map(without).collect();
-    let percentiles = |figures: &&Figures| figures.p99_us.is_none() || figures.p999_us.is_none();
-    if somewhere || (nowhere < METERED.len() && figures.iter().any(percentiles)) {
+    let percentiles = |figures: &&Figures| figures.get(&figure::P99).is_none() || figures.get(&figure::P999).is_none();
+    if somewhere || (nowhere < missed("server.").count() && figures.iter().any(percentiles)) {
         let dash = "A dash: unavailable (see the trial's env.json), or too few requests for that percentile.";
         lines.push(dash.to_owned());
     }
@@ -172,14 +173,15 @@ fn without((why, names): (&str, Vec<&str>)) -> String {
 /// What memory per connection is, and which parts of the kernel's are unknown for every connection.
 fn kernel_memory(report: &Report) -> Vec<String> {
     let figures = report.rows.iter().map(|row| &row.figures);
-    let figures: Vec<&Figures> = figures.filter(|figures| figures.slab_per_connection_bytes.is_some()).collect();
+    let figures: Vec<&Figures> =
+        figures.filter(|figures| figures.get(&figure::SLAB_PER_CONNECTION).is_some()).collect();
     if figures.is_empty() {
         return Vec::new();
     }
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (name, key, _) in KERNEL_PARTS.iter().filter(|(_, _, get)| figures.iter().all(|of| get(of).is_none())) {
-        if let Some(why) = report.envs.iter().find_map(|env| env.absent.get(*key)) {
-            reasons.entry(why).or_default().push(name);
+    for one in missed("host.").filter(|one| figures.iter().all(|of| of.get(one).is_none())) {
+        if let Some(why) = report.envs.iter().find_map(|env| env.absent.get(one.path)) {
+            reasons.entry(why).or_default().push(one.missing);
         }
     }
     [KERNEL_MEMORY.to_owned()].into_iter().chain(reasons.into_iter().map(without)).collect()
@@ -188,23 +190,10 @@ fn kernel_memory(report: &Report) -> Vec<String> {
 const KERNEL_MEMORY: &str = "Bytes per connection: growth of the server's anonymous memory; kernel: growth of slab memory for both ends, \
      and what of it are sockets with their files, requests of io_uring, and entries of epoll sets.";
 
-const KERNEL_PARTS: &[Metered] = &[
-    ("memory of sockets", "host.slab_sockets_bytes", |f| f.slab_sockets_per_connection_bytes),
-    ("memory of io_uring", "host.slab_io_uring_bytes", |f| f.slab_io_uring_per_connection_bytes),
-    ("memory of epoll", "host.slab_epoll_bytes", |f| f.slab_epoll_per_connection_bytes),
-];
-
-/// Label, key in `env.json`, accessor.
-type Metered = (&'static str, &'static str, fn(&Figures) -> Option<f64>);
-
-const METERED: &[Metered] = &[
-    ("server CPU", "server.cpu_user_percent", |f| f.cpu_percent),
-    ("server memory", "server.rss_bytes", |f| f.rss_bytes),
-    ("CPU time for a request", "server.cpu_us_per_request", |f| f.cpu_us_per_request),
-    ("user-mode instructions for a request", "server.instructions_user_per_request", |f| {
-        f.instructions_user_per_request
-    }),
-];
+/// The figures that readers are told about where no trial has them, of the server or of the host.
+fn missed(whose: &str) -> impl Iterator<Item = &'static Figure> + Clone {
+    figure::all().filter(move |one| !one.missing.is_empty() && one.path.starts_with(whose))
+}
 
 /// Failed trials, validity issues, outliers, trials not run, skipped cells.
 pub fn concerns(report: &Report) -> Vec<String> {

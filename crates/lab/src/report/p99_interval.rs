@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::run_directory::RunDirectory;
-use brunt_results::hlog;
+use brunt_results::{figure, hlog};
 use brunt_statistics::batch_means::{Batch, ranks, share};
 use brunt_statistics::{CONFIDENCE, Interval, median_interval, spread};
 use std::fs;
@@ -12,7 +12,7 @@ const QUANTILE: f64 = 0.99;
 /// The interval of the p99 in microseconds: the wider of the one over the repeats and the one within the median repeat, from
 /// its per-second interval log. `None` if the median repeat has no readable log.
 pub fn p99_interval(row: &Row, store: &RunDirectory) -> Option<Interval> {
-    let middle = row.figures.p99_us?;
+    let middle = row.figures.get(&figure::P99)?;
     let (repeat, _) = row.p99s_us.iter().find(|(_, p99_us)| *p99_us == middle)?;
     let within = p99_interval_within(&fs::read(store.trial(row.cell.id(), *repeat).join("latency.hlog")).ok()?)?;
     let values: Vec<f64> = row.p99s_us.iter().map(|(_, p99_us)| *p99_us).collect();

@@ -3,7 +3,7 @@
 
 use super::charts::{self, Axis, Body, Chart, Lines, Metric, Plot, Point, Series};
 use super::{Figures, Report, Row};
-use brunt_results::Error;
+use brunt_results::{Error, figure};
 use serde::Deserialize;
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -62,9 +62,9 @@ enum Figure {
 impl Figure {
     fn metric(self) -> Metric {
         match self {
-            Self::Requests => Metric::Throughput,
-            Self::LatencyUs => Metric::Response,
-            Self::CpuPercent => Metric::Cpu,
+            Self::Requests => Metric::THROUGHPUT,
+            Self::LatencyUs => Metric::RESPONSE,
+            Self::CpuPercent => Metric::CPU,
         }
     }
 
@@ -78,8 +78,8 @@ impl Figure {
     fn of(self, figures: &Figures) -> Option<f64> {
         match self {
             Self::Requests => figures.rate.map(|rate| rate.median),
-            Self::LatencyUs => figures.p50_us,
-            Self::CpuPercent => figures.cpu_percent,
+            Self::LatencyUs => figures.get(&figure::P50),
+            Self::CpuPercent => figures.get(&figure::CPU),
         }
         .filter(|value| value.is_finite())
     }

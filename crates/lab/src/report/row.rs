@@ -8,7 +8,8 @@ use crate::format;
 use crate::group::distinct;
 use crate::run_directory::{Failure, TrialOutcome};
 use crate::schedule::Cell;
-use brunt_results::{LatencySummary, RunResult, Verdict, env::Idle, verdict::Kind};
+use brunt_results::figure::{self, Figure};
+use brunt_results::{RunResult, Verdict, env::Idle, verdict::Kind};
 use brunt_statistics::median_interval;
 use brunt_statistics::{CONFIDENCE, Interval, Spread, median, outliers, percentile_median, spread, supported};
 use std::collections::BTreeMap;
@@ -38,58 +39,22 @@ pub struct Row {
     pub doubts: Vec<(u32, Verdict)>,
 }
 
-/// Medians over the repeats of one cell; times in microseconds. A figure missing from all repeats is absent.
+/// Figures over the repeats of one cell. A figure missing from all repeats is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
+    /// By key.
+    medians: BTreeMap<&'static str, f64>,
+    /// Whether replies have statuses.
+    pub is_http: bool,
     pub rate: Option<Spread>,
     /// Interval of the median throughput, from six repeats on.
     pub rate_interval: Option<Interval>,
-    pub p50_us: Option<f64>,
-    pub p95_us: Option<f64>,
     /// Percentiles that the plan asks for besides.
     pub percentiles_us: Percentiles,
-    pub p99_us: Option<f64>,
     /// The wider of the interval over the repeats and the one within the median repeat.
     pub p99_interval: Option<Interval>,
-    pub p999_us: Option<f64>,
-    pub service_mean_us: Option<f64>,
-    /// Server CPU; 100 is one core.
-    pub cpu_user_percent: Option<f64>,
-    pub cpu_percent: Option<f64>,
-    pub rss_bytes: Option<f64>,
-    /// Growth of resident memory per connection, from `ENOUGH_CONNECTIONS` on.
-    pub rss_per_connection_bytes: Option<f64>,
-    /// Growth of kernel slab memory per connection, both ends if both are on this machine.
-    pub slab_per_connection_bytes: Option<f64>,
-    /// The part of sockets, of requests of io_uring, and of epoll's entries.
-    pub slab_sockets_per_connection_bytes: Option<f64>,
-    pub slab_io_uring_per_connection_bytes: Option<f64>,
-    pub slab_epoll_per_connection_bytes: Option<f64>,
-    /// Connections opened per second, from `ENOUGH_CONNECTIONS` on.
-    pub connect_rate: Option<f64>,
-    /// Connections with a good reply in the window, and Jain's index of their numbers, from `ENOUGH_CONNECTIONS` on.
-    pub served_percent: Option<f64>,
-    pub jain_index: Option<f64>,
-    pub cpu_us_per_request: Option<f64>,
     /// Between slices, in the start in which it used most CPU; the caller sets it.
     pub idle: Option<Idle>,
-    pub instructions_user_per_request: Option<f64>,
-    /// Figures of HTTP, from here on, are absent if replies have no statuses. Service time, because every tester reports
-    /// it; see `testers`.
-    pub service_p50_us: Option<f64>,
-    /// From sending a request until the first byte of its reply; absent where every reply came whole.
-    pub first_byte_p50_us: Option<f64>,
-    pub first_byte_p99_us: Option<f64>,
-    /// In percent of the median.
-    pub service_p90_percent: Option<f64>,
-    pub service_p99_percent: Option<f64>,
-    pub service_p999_percent: Option<f64>,
-    pub sockets: Option<f64>,
-    /// Head and body if the tester counts both, else the body.
-    pub bytes_per_response: Option<f64>,
-    /// CPU of the generator's busiest thread; 100 is its core.
-    pub generator_percent: Option<f64>,
-    pub failed: Option<f64>,
 }
 
 impl Row {
@@ -190,115 +155,36 @@ fn mostly_failed(result: &RunResult) -> Option<String> {
 
 impl Figures {
     fn of(results: &[Box<RunResult>]) -> Self {
-        let of = |figure: fn(&RunResult) -> Option<f64>| median(results.iter().map(|result| figure(result)));
-        let percentile = |figure: fn(&LatencySummary) -> Option<f64>| {
-            percentile_median(results.iter().map(|result| figure(&result.latency.response)))
-        };
         let rates: Vec<f64> = results.iter().map(|result| result.requests.rate).collect();
+        let middle = |one: &'static Figure| Some((one.key, middle(one, results)?));
         Self {
+            medians: figure::all().filter_map(middle).collect(),
+            is_http: results.iter().any(|result| result.responses.is_some()),
             rate: spread(rates.iter().copied().map(Some)),
             rate_interval: median_interval(&rates, CONFIDENCE),
-            p50_us: percentile(|r| supported(r, 0.5, r.p50_us)),
-            p95_us: percentile(|r| supported(r, 0.95, r.p95_us)),
             percentiles_us: percentiles::medians(results),
-            p99_us: percentile(|r| supported(r, 0.99, r.p99_us)),
             p99_interval: None,
             idle: None,
-            p999_us: percentile(|r| supported(r, 0.999, r.p999_us)),
-            service_mean_us: of(|r| r.latency.service.mean_us),
-            cpu_user_percent: of(|r| r.server.cpu_user_percent),
-            cpu_percent: of(|r| r.server.cpu_percent()),
-            rss_bytes: of(|r| r.server.rss_bytes.map(|bytes| bytes as f64)),
-            rss_per_connection_bytes: of(rss_per_connection_bytes),
-            slab_per_connection_bytes: of(|r| each_grew(r, r.host.slab_start_bytes?, r.host.slab_bytes?)),
-            slab_sockets_per_connection_bytes: of(|r| {
-                each_grew(r, r.host.slab_sockets_start_bytes?, r.host.slab_sockets_bytes?)
-            }),
-            slab_io_uring_per_connection_bytes: of(|r| {
-                each_grew(r, r.host.slab_io_uring_start_bytes?, r.host.slab_io_uring_bytes?)
-            }),
-            slab_epoll_per_connection_bytes: of(|r| {
-                each_grew(r, r.host.slab_epoll_start_bytes?, r.host.slab_epoll_bytes?)
-            }),
-            connect_rate: of(|r| r.connections.connect_rate_per_s.filter(|_| has_enough_connections(r))),
-            served_percent: of(|r| r.connections.served_percent.filter(|_| has_enough_connections(r))),
-            jain_index: of(|r| r.connections.jain_index.filter(|_| has_enough_connections(r))),
-            cpu_us_per_request: of(|r| r.server.cpu_us_per_request),
-            instructions_user_per_request: of(|r| r.server.instructions_user_per_request),
-            ..Self::of_http(results)
         }
+    }
+
+    /// The median over the repeats, in the unit of the figure.
+    pub fn get(&self, figure: &Figure) -> Option<f64> {
+        self.medians.get(figure.key).copied()
     }
 
     /// CPU time of the server for a request, in microseconds.
     pub fn cost(&self) -> String {
         match &self.idle {
             Some(idle) if idle.polls() => "polls".to_owned(),
-            _ => format::number(self.cpu_us_per_request, 2),
-        }
-    }
-
-    fn of_http(results: &[Box<RunResult>]) -> Self {
-        if !results.iter().any(|result| result.responses.is_some()) {
-            return Self::default();
-        }
-        let of = |figure: fn(&RunResult) -> Option<f64>| median(results.iter().map(|result| figure(result)));
-        let service = |figure: &dyn Fn(&LatencySummary) -> Option<f64>| {
-            percentile_median(results.iter().map(|result| figure(&result.latency.service)))
-        };
-        let in_pieces = |result: &RunResult| {
-            let latency = &result.latency;
-            latency.first_byte.clone().filter(|times| *times != latency.service)
-        };
-        let first_byte = |figure: &dyn Fn(&LatencySummary) -> Option<f64>| {
-            percentile_median(results.iter().map(|result| figure(&in_pieces(result)?)))
-        };
-        // Ratios are formed within a trial, because trials differ in speed.
-        let share = |figure: fn(&LatencySummary) -> Option<f64>| {
-            service(&|of| Some(figure(of)? / of.p50_us.filter(|p50| *p50 > 0.0)? * 100.0))
-        };
-        Self {
-            service_p50_us: service(&|s| supported(s, 0.5, s.p50_us)),
-            first_byte_p50_us: first_byte(&|s| supported(s, 0.5, s.p50_us)),
-            first_byte_p99_us: first_byte(&|s| supported(s, 0.99, s.p99_us)),
-            service_p90_percent: share(|s| supported(s, 0.9, s.p90_us)),
-            service_p99_percent: share(|s| supported(s, 0.99, s.p99_us)),
-            service_p999_percent: share(|s| supported(s, 0.999, s.p999_us)),
-            sockets: of(|r| (r.connections.opened > 0).then_some(r.connections.opened as f64)),
-            bytes_per_response: of(bytes_per_response),
-            generator_percent: of(|r| r.generator.thread_cpu_percent.iter().copied().reduce(f64::max)),
-            failed: of(|r| Some(r.failures() as f64)),
-            ..Self::default()
+            _ => format::number(self.get(&figure::COST), 2),
         }
     }
 }
 
-/// Includes failed replies, because their bytes are counted too.
-fn bytes_per_response(result: &RunResult) -> Option<f64> {
-    let bytes = match result.bytes.received {
-        0 => result.responses.as_ref()?.body_bytes?,
-        all => all,
-    };
-    let replies = result.requests.completed + result.errors.status;
-    (replies > 0).then(|| bytes as f64 / replies as f64)
-}
-
-/// With fewer connections, memory touched anyway outweighs theirs.
-const ENOUGH_CONNECTIONS: u64 = 1000;
-
-fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
-    let server = &result.server;
-    // Older results lack anonymous memory.
-    let (start, end) =
-        server.rss_anon_start_bytes.zip(server.rss_anon_bytes).or(server.rss_start_bytes.zip(server.rss_bytes))?;
-    each_grew(result, start, end)
-}
-
-fn has_enough_connections(result: &RunResult) -> bool {
-    result.connections.peak >= ENOUGH_CONNECTIONS
-}
-
-fn each_grew(result: &RunResult, start: u64, end: u64) -> Option<f64> {
-    has_enough_connections(result).then(|| end.saturating_sub(start) as f64 / result.connections.peak as f64)
+fn middle(figure: &Figure, results: &[Box<RunResult>]) -> Option<f64> {
+    let values = results.iter().map(|result| figure.supported(result));
+    if figure.quantile().is_some() { percentile_median(values) } else { median(values) }
 }
 
 /// Sorts by load, cores first. Targets of one load stay adjacent in plan order, phases in sequence.
@@ -341,6 +227,7 @@ pub fn compare_to_baseline(rows: &mut [Row], baseline: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_results::LatencySummary;
     use brunt_results::result::{Bytes, Connections, Requests, Responses};
 
     fn trial(p50: f64, p99: f64, received: u64) -> Box<RunResult> {
@@ -350,7 +237,7 @@ mod tests {
         result.requests = Requests { completed: 90, ..Requests::default() };
         result.errors.status = 10;
         result.connections = Connections { opened: 7, peak: 5, ..Default::default() };
-        result.bytes = Bytes { sent: 0, received };
+        result.bytes = Bytes::of(0, received);
         result.responses = Some(Responses { body_bytes: Some(1100), ..Responses::default() });
         Box::new(result)
     }
@@ -358,13 +245,23 @@ mod tests {
     #[test]
     fn a_tail_is_held_against_the_middle_of_its_own_trial() {
         let figures =
-            Figures::of_http(&[trial(100.0, 300.0, 15_900), trial(200.0, 400.0, 15_900), trial(400.0, 440.0, 15_900)]);
-        assert_eq!((figures.service_p50_us, figures.service_p99_percent), (Some(200.0), Some(200.0)));
-        assert_eq!((figures.service_p90_percent, figures.service_p999_percent), (None, None));
-        assert_eq!((figures.sockets, figures.bytes_per_response), (Some(7.0), Some(159.0)));
+            Figures::of(&[trial(100.0, 300.0, 15_900), trial(200.0, 400.0, 15_900), trial(400.0, 440.0, 15_900)]);
+        let [p50, p90, p99, p999, sockets, bytes] = HTTP.map(|one| figures.get(one));
+        assert_eq!((p50, p99), (Some(200.0), Some(200.0)));
+        assert_eq!((p90, p999), (None, None));
+        assert_eq!((sockets, bytes), (Some(7.0), Some(159.0)));
         // Without counted heads, body bytes are used.
-        assert_eq!(Figures::of_http(&[trial(1.0, 2.0, 0)]).bytes_per_response, Some(11.0));
+        assert_eq!(Figures::of(&[trial(1.0, 2.0, 0)]).get(&figure::BYTES_PER_RESPONSE), Some(11.0));
     }
+
+    const HTTP: [&Figure; 6] = [
+        &figure::SERVICE_P50,
+        &figure::SERVICE_P90_SHARE,
+        &figure::SERVICE_P99_SHARE,
+        &figure::SERVICE_P999_SHARE,
+        &figure::SOCKETS,
+        &figure::BYTES_PER_RESPONSE,
+    ];
 
     #[test]
     fn requests_without_a_reply_fail_beside_others_that_failed_or_if_none_was_answered() {
@@ -384,7 +281,7 @@ mod tests {
     fn where_replies_say_nothing_there_is_nothing_to_show() {
         let mut ping = trial(100.0, 300.0, 15_900);
         ping.responses = None;
-        assert_eq!(Figures::of_http(&[ping]), Figures::default());
-        assert_eq!(Figures::of_http(&[]), Figures::default());
+        assert!(HTTP.iter().all(|one| Figures::of(std::slice::from_ref(&ping)).get(one).is_none()));
+        assert_eq!(Figures::of(&[]), Figures::default());
     }
 }

@@ -72,7 +72,7 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
     };
     result.latency = latency(slices, closed)?;
     slices.iter().for_each(|slice| result.errors.add(&slice.errors));
-    result.bytes = Bytes { sent: sum(|slice| slice.sent_bytes), received: sum(|slice| slice.received_bytes) };
+    result.bytes = Bytes::of(sum(|slice| slice.sent_bytes), sum(|slice| slice.received_bytes));
     result.responses = responses(slices);
     result.generator = Generator {
         cpu_percent: Some(percent(sum_us(|slice| slice.generator_cpu_us))),

@@ -1,5 +1,6 @@
 //! What the slices of one load say about its targets: ratios to the baseline with intervals, and a verdict on each.
 
+use brunt_results::figure;
 use serde::{Deserialize, Serialize};
 
 /// A figure of a slice, compared as a ratio of target to baseline.
@@ -20,26 +21,36 @@ pub enum Figure {
 impl Figure {
     pub const ALL: [Self; 6] = [Self::Rate, Self::Cost, Self::Mean, Self::P50, Self::P90, Self::P99];
 
+    /// The same figure of a trial.
+    pub fn entry(self) -> &'static figure::Figure {
+        match self {
+            Self::Rate => &figure::RATE,
+            Self::Cost => &figure::COST,
+            Self::Mean => &figure::MEAN,
+            Self::P50 => &figure::P50,
+            Self::P90 => &figure::P90,
+            Self::P99 => &figure::P99,
+        }
+    }
+
+    /// The figure of slices that is this one of a trial, if there is one.
+    pub fn of(entry: &figure::Figure) -> Option<Self> {
+        Self::ALL.into_iter().find(|figure| figure.entry() == entry)
+    }
+
     /// In words.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Cost => "CPU time a request",
-            Self::Mean => "mean response time",
-            Self::P50 => "response p50",
-            Self::P90 => "response p90",
-            Self::P99 => "response p99",
-        }
+        self.entry().label
+    }
+
+    /// As narrow columns and charts name it.
+    pub fn short(self) -> &'static str {
+        self.entry().short()
     }
 
     /// The quantile of response times that the figure is, if it is one.
     pub fn quantile(self) -> Option<f64> {
-        match self {
-            Self::P50 => Some(0.5),
-            Self::P90 => Some(0.9),
-            Self::P99 => Some(0.99),
-            Self::Rate | Self::Cost | Self::Mean => None,
-        }
+        self.entry().quantile()
     }
 }
 

@@ -1,6 +1,7 @@
 //! `slices.jsonl`: every slice of one load, one JSON object a line, in the order they were made. All figures of a report come
 //! from it. Times are in microseconds.
 
+use super::comparison::Figure;
 use brunt_results::LatencySummary;
 use brunt_results::hlog::decode;
 use brunt_results::result::Errors;
@@ -140,6 +141,18 @@ impl Slice {
     /// Correct replies a second of the window.
     pub fn rate(&self) -> f64 {
         self.completed as f64 / self.window_us as f64 * 1e6
+    }
+
+    /// A figure of this slice alone.
+    pub fn value(&self, figure: Figure) -> Option<f64> {
+        match figure {
+            Figure::Rate => Some(self.rate()),
+            Figure::Cost => self.cpu_us_per_request(),
+            Figure::Mean => self.latency.mean_us,
+            Figure::P50 => self.latency.p50_us,
+            Figure::P90 => self.latency.p90_us,
+            Figure::P99 => self.latency.p99_us,
+        }
     }
 
     /// CPU time of the target a reply, in microseconds.

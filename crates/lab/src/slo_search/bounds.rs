@@ -59,7 +59,7 @@ const NONE: Bound = Bound { limit: 0.0, in_one: 0.0, slack: 0.0, is_rare: true }
 
 /// Whether the SLO says how many requests may fail.
 fn limits_failures(slo: &Slo) -> bool {
-    slo.conditions().iter().any(|condition| matches!(&*condition.figure, "errors" | "failed"))
+    slo.conditions().iter().any(Threshold::counts_failures)
 }
 
 /// The bounds of slices: that the rate is reached, that no request fails unless the SLO allows it, and the SLO's own.
@@ -93,6 +93,7 @@ pub fn parts(slo: &Slo, slice: &Slice) -> Result<Vec<Part>, String> {
             "rate" => Part { over: -(slice.completed as f64), of: slice.window_us as f64 / 1e6 },
             "errors" => Part { over: failed, of: failed + slice.replies as f64 },
             "failed" => Part { over: failed, of: 1.0 },
+            _ if condition.percentile().is_none() => return Err(format!("{condition}: slices do not have it")),
             _ => {
                 let late = response.count_between((condition.bound * 1e3).max(0.0) as u64, u64::MAX);
                 Part { over: late as f64, of: due }

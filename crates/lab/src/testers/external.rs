@@ -215,7 +215,7 @@ impl ExternalTester {
                 peak: ask.connections,
                 ..result::Connections::default()
             },
-            bytes: result::Bytes { sent: 0, received: told.received.unwrap_or(0) },
+            bytes: result::Bytes::of(0, told.received.unwrap_or(0)),
             responses: Some(Responses { statuses: told.statuses, body_bytes: told.body_bytes }),
             generator: Generator { cores: ask.cores.clone(), ..Generator::default() },
             ..RunResult::new(self.capabilities.name)

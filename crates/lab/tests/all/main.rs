@@ -3,6 +3,7 @@
 mod cells_and_order;
 mod charts;
 mod common;
+mod figures;
 mod history;
 mod million_plans;
 mod ping_pong_plans;

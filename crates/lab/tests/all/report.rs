@@ -1,6 +1,6 @@
-//! Reports of hand-made result directories, compared with golden files. `BRUNT_GOLDEN=write cargo test -p brunt-lab`
-//! rewrites the files; review the difference.
+//! Reports of hand-made result directories, compared with golden files.
 
+use crate::common::golden::golden;
 use crate::common::summary::summary;
 use brunt_lab::plan::{Style, read};
 use brunt_lab::report::{self, Width};
@@ -125,16 +125,6 @@ fn made_by_hand(home: &Path) -> RunDirectory {
         write(&store, "target=uring,size=100B,rate=20k", repeat, &trial(2.0, Some(2e3)));
     }
     store
-}
-
-#[track_caller]
-fn golden(name: &str, actual: &str) {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var("BRUNT_GOLDEN").is_ok_and(|word| word == "write") {
-        fs::write(&place, actual).unwrap();
-    }
-    let expected = fs::read_to_string(&place).unwrap();
-    assert!(expected == actual, "{} differs; it is now\n{actual}", place.display());
 }
 
 #[test]
@@ -310,7 +300,7 @@ fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_t
     let store = repeated(home.path(), &[100.0, 101.0, 99.0]);
     let p99 = |path: &Path| {
         let row = report::read(path).unwrap().rows.remove(0);
-        (row.figures.p99_us.unwrap(), row.figures.p99_interval)
+        (row.figures.get(&brunt_results::figure::P99).unwrap(), row.figures.p99_interval)
     };
     let (shown, none) = p99(store.path());
     assert_eq!(none, None, "there is no log");

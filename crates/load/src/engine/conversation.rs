@@ -3,7 +3,7 @@
 //! Invariants kept here for all protocols:
 //! - Each poll counts as activity; the dispatcher bills spinning without activity as waiting.
 //! - The clock is read once for all replies that arrived together, in this order: [`Core::turn_now`], `Recorder::advance`,
-//!   `Recorder::moved_in`. So bytes and completions belong to the interval in which they arrived.
+//!   `Recorder::bytes`. So bytes and completions belong to the interval in which they arrived.
 //! - A connection without data whose request has timed out ends; the sweep has woken it for that.
 //! - An idle connection is watched for its end and for data that was not requested.
 //! - Writing and reading alternate, or a message larger than the socket buffers would block both ends.
@@ -106,7 +106,7 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
             let step = match bytes.len() {
                 0 => conversation.end_of_stream(core, now),
                 len => {
-                    core.scheduler.recorder.moved_in(len);
+                    core.scheduler.recorder.bytes().received += len as u64;
                     conversation.receive(core, stream, cx, bytes, now)
                 }
             };
@@ -140,7 +140,7 @@ pub fn write(
         match stream.poll_write(cx, &bytes[*written..]) {
             Poll::Ready(Ok(len)) => {
                 *written += len;
-                recorder.moved_out(len);
+                recorder.bytes().sent += len as u64;
             }
             Poll::Ready(Err(_)) => return false,
             Poll::Pending => break,

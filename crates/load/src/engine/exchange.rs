@@ -169,7 +169,7 @@ impl<X: Exchange> Session<'_, X> {
         let sent = core.protocol.reuse(&self.state, &mut reply) && stream.poll_send_back(cx, reply);
         if sent {
             self.written = len;
-            core.scheduler.recorder.moved_out(len);
+            core.scheduler.recorder.bytes().sent += len as u64;
         }
         sent
     }

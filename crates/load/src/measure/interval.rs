@@ -46,8 +46,7 @@ impl Counters {
         self.unanswered += other.unanswered;
         self.abandoned += other.abandoned;
         self.errors.add(&other.errors);
-        self.bytes.sent += other.bytes.sent;
-        self.bytes.received += other.bytes.received;
+        self.bytes.add(&other.bytes);
         self.replies.add(&other.replies);
     }
 }

@@ -20,6 +20,7 @@ use crate::measure::breakdown::Breakdown;
 use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase};
 use crate::measure::links::Links;
+use brunt_results::result::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{collections::VecDeque, task::Waker};
 
@@ -158,14 +159,10 @@ impl Recorder {
         self.current.counters.sent += 1;
     }
 
+    /// The bytes that were moved in this interval.
     #[inline]
-    pub fn moved_out(&mut self, bytes: usize) {
-        self.current.counters.bytes.sent += bytes as u64;
-    }
-
-    #[inline]
-    pub fn moved_in(&mut self, bytes: usize) {
-        self.current.counters.bytes.received += bytes as u64;
+    pub fn bytes(&mut self) -> &mut Bytes {
+        &mut self.current.counters.bytes
     }
 
     /// `more` requests were sent in one write with the one just recorded.

@@ -98,7 +98,7 @@ impl Args {
         let [base, head] = self.built(&repository, &commit, &builder, &worktree, &differing)?;
         let is_good = versions::measure(&pair, |plan| differing.versions(plan, &base, &head), &stop)?;
         drop(worktree);
-        let comparison = match compared(&out, NAMES, self.judging.margin) {
+        let comparison = match compared(&out, NAMES, self.judging.margin, &self.judging.asked()) {
             // A line has said why.
             Err(_) if !is_good => return Ok(ExitCode::Failed),
             comparison => comparison?,

@@ -4,7 +4,7 @@ use crate::cmd::ci::{Check, CiFlags, Outcome};
 use crate::cmd::{report_crossed, share, stdout};
 use brunt_lab::compare::{self, Bound, Comparison, Pair};
 use brunt_lab::report::page_of_comparison;
-use brunt_results::{Error, ExitCode};
+use brunt_results::{Error, ExitCode, Figure};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +42,11 @@ impl Judging {
     /// Tests that the page can be written, before anything is measured.
     pub(in crate::cmd) fn check(&self) -> Result<(), Error> {
         stdout::check_writable(self.html.as_deref())
+    }
+
+    /// The figures that bounds are about.
+    pub(in crate::cmd) fn asked(&self) -> Vec<&'static Figure> {
+        self.fail_if.iter().map(Bound::figure).collect()
     }
 
     /// Prints the comparison of `sources`, which are directories or pages. `code` is that of the measurement, `took` its

@@ -1,6 +1,6 @@
 //! Why figures are absent that the load itself counts.
 
-use brunt_results::RunResult;
+use brunt_results::{RunResult, figure};
 
 /// The absent figures, each with the reason.
 pub(super) fn of(result: &RunResult) -> impl Iterator<Item = (String, String)> + use<> {
@@ -20,5 +20,6 @@ pub(super) fn of(result: &RunResult) -> impl Iterator<Item = (String, String)> +
         ("latency.first_byte", result.latency.first_byte.is_none(), "measured of HTTP alone"),
     ];
     let absent = figures.into_iter().filter(|(_, is_absent, _)| *is_absent);
-    absent.map(|(figure, _, why)| (figure.to_owned(), why.to_owned()))
+    let counted: Vec<_> = absent.map(|(name, _, why)| (name.to_owned(), why.to_owned())).collect();
+    counted.into_iter().chain(figure::absent(result).collect::<Vec<_>>())
 }

@@ -3,9 +3,9 @@
 //! Both are tested for writing before the load starts. Files are written under a temporary name and renamed, so a
 //! failed run leaves an existing result unchanged.
 
-use brunt_results::RunResult;
 use brunt_results::directory::{Directory, SeriesWriter};
 use brunt_results::lock::Lock;
+use brunt_results::{RunResult, figure};
 use brunt_results::{env::Env, start::LoadStart};
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
@@ -94,7 +94,7 @@ impl Output {
             directory.write_hlog(hlog)?;
             directory.write_result(result)?;
         }
-        let mut text = serde_json::to_vec_pretty(result).map_err(io::Error::other)?;
+        let mut text = serde_json::to_vec_pretty(&figure::written(result)).map_err(io::Error::other)?;
         text.push(b'\n');
         match &mut self.json {
             None => Ok(()),

@@ -1,7 +1,7 @@
 //! Two targets of a plan, measured to be compared: the arguments of `brunt run`, and the comparison of what it leaves.
 
 use brunt_lab::compare::{self, Comparison, ResultSet};
-use brunt_results::Error;
+use brunt_results::{Error, Figure};
 use std::path::Path;
 
 /// Default repeats: tells 5 % from 0 and 0 from 3 % where repeats vary by 2 %.
@@ -44,11 +44,16 @@ impl Pair<'_> {
     }
 }
 
-/// Compares the second target of a run with the first: by slices if it was made so, else by its repeats.
-pub(in crate::cmd) fn compared(dir: &Path, [a, b]: [&str; 2], margin: f64) -> Result<Comparison, Error> {
+/// Compares the second target of a run with the first: by slices if it was made so, else by its repeats, which have the figures asked for besides.
+pub(in crate::cmd) fn compared(
+    dir: &Path,
+    [a, b]: [&str; 2],
+    margin: f64,
+    asked: &[&'static Figure],
+) -> Result<Comparison, Error> {
     if let Some(sliced) = compare::sliced(dir, a, b, margin)? {
         return Ok(sliced);
     }
     let all = ResultSet::read(dir)?;
-    compare::compare(&all.of_target(a)?, &all.of_target(b)?, margin)
+    compare::compare_with(&all.of_target(a)?, &all.of_target(b)?, margin, asked)
 }

@@ -74,7 +74,7 @@ impl Lines {
 
     /// Whether each line is compared with linear scaling from its first point.
     pub fn shows_ideal(&self) -> bool {
-        self.axis == Axis::ServerCores && self.metric == Metric::Throughput
+        self.axis == Axis::ServerCores && self.metric == Metric::THROUGHPUT
     }
 
     /// Text alternative: the first and last point of each line.

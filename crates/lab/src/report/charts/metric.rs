@@ -2,34 +2,28 @@
 
 use super::scale::Scale;
 use crate::format;
+use brunt_results::figure::{self, Figure, Unit};
 
+/// A figure on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metric {
-    /// Requests per second.
-    Throughput,
-    /// Microseconds.
-    Response,
-    /// Percent of one core, user and kernel.
-    Cpu,
-    Cost,
-}
+pub struct Metric(pub &'static Figure);
 
 impl Metric {
+    pub const THROUGHPUT: Self = Self(&figure::RATE);
+    pub const RESPONSE: Self = Self(&figure::P99);
+    pub const CPU: Self = Self(&figure::CPU);
+    pub const COST: Self = Self(&figure::COST);
+
     /// As titles begin.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "Throughput",
-            Self::Response => "Response time",
-            Self::Cpu => "Server CPU",
-            Self::Cost => "CPU time per request",
-        }
+        self.0.title
     }
 
     pub fn scale(self, values: &[f64]) -> Scale {
-        match self {
-            Self::Response => Scale::fitting(values),
-            _ => Scale::from_zero(values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max)),
+        if self.0.is_response() {
+            return Scale::fitting(values);
         }
+        Scale::from_zero(values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max))
     }
 
     /// The unit of an axis, or `log scale`.
@@ -51,26 +45,25 @@ impl Metric {
     }
 
     pub fn value(self, value: f64) -> String {
-        match self {
-            Self::Throughput if value >= 999.5 => format!("{:.1} k req/s", value / 1e3),
-            Self::Throughput => format!("{value:.1} req/s"),
-            Self::Response => format::time(Some(value)),
-            Self::Cpu => format!("{value:.1} %"),
-            Self::Cost => format!("{value:.2} us"),
+        match self.0.unit {
+            Unit::Rate if value >= 999.5 => format!("{:.1} k req/s", value / 1e3),
+            Unit::Rate => format!("{value:.1} req/s"),
+            Unit::Us if self.0.is_response() => format::time(Some(value)),
+            Unit::Us => format!("{value:.2} us"),
+            unit => format!("{value:.1} {}", unit.word()),
         }
     }
 
     /// Unit for the highest tick, with its factor.
     fn unit_of(self, scale: &Scale) -> (&'static str, f64) {
         let highest = scale.ticks.last().copied().unwrap_or(0.0);
-        match self {
-            Self::Throughput if highest > 1e3 => ("k req/s", 1e3),
-            Self::Throughput => ("req/s", 1.0),
-            Self::Response if highest > 2e6 => ("s", 1e6),
-            Self::Response if highest > 2e3 => ("ms", 1e3),
-            Self::Response => ("us", 1.0),
-            Self::Cpu => ("%", 1.0),
-            Self::Cost => ("us per request", 1.0),
+        match self.0.unit {
+            Unit::Rate if highest > 1e3 => ("k req/s", 1e3),
+            Unit::Rate => ("req/s", 1.0),
+            Unit::Us if !self.0.is_response() => ("us per request", 1.0),
+            Unit::Us if highest > 2e6 => ("s", 1e6),
+            Unit::Us if highest > 2e3 => ("ms", 1e3),
+            unit => (unit.word(), 1.0),
         }
     }
 }
@@ -99,13 +92,13 @@ mod tests {
                 scale.ticks.iter().map(|tick| metric.tick(&scale, *tick)).collect::<Vec<_>>().join(" "),
             )
         };
-        assert_eq!(told(Metric::Throughput, &[98_300.0]), ("k req/s".into(), "0 20 40 60 80 100".into()));
-        assert_eq!(told(Metric::Throughput, &[4.2]), ("req/s".into(), "0 1 2 3 4 5".into()));
-        assert_eq!(told(Metric::Response, &[330.0, 2_900.0]), ("ms".into(), "0.0 0.5 1.0 1.5 2.0 2.5 3.0".into()));
+        assert_eq!(told(Metric::THROUGHPUT, &[98_300.0]), ("k req/s".into(), "0 20 40 60 80 100".into()));
+        assert_eq!(told(Metric::THROUGHPUT, &[4.2]), ("req/s".into(), "0 1 2 3 4 5".into()));
+        assert_eq!(told(Metric::RESPONSE, &[330.0, 2_900.0]), ("ms".into(), "0.0 0.5 1.0 1.5 2.0 2.5 3.0".into()));
         let log = "50 us 100 us 200 us 500 us 1 ms 2 ms 5 ms 10 ms";
-        assert_eq!(told(Metric::Response, &[57.8, 8_090.0]), ("log scale".into(), log.into()));
-        assert_eq!(told(Metric::Cost, &[0.32]), ("us per request".into(), "0.0 0.1 0.2 0.3 0.4".into()));
-        assert_eq!(told(Metric::Cpu, &[230.0]).1, "0 50 100 150 200 250");
-        assert_eq!(Metric::Throughput.value(999.9), "1.0 k req/s");
+        assert_eq!(told(Metric::RESPONSE, &[57.8, 8_090.0]), ("log scale".into(), log.into()));
+        assert_eq!(told(Metric::COST, &[0.32]), ("us per request".into(), "0.0 0.1 0.2 0.3 0.4".into()));
+        assert_eq!(told(Metric::CPU, &[230.0]).1, "0 50 100 150 200 250");
+        assert_eq!(Metric::THROUGHPUT.value(999.9), "1.0 k req/s");
     }
 }

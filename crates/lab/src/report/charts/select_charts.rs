@@ -9,6 +9,7 @@ use crate::format;
 use crate::group::grouped;
 use crate::report::tables::columns::shown;
 use crate::report::{Figures, Row};
+use brunt_results::figure::{self, Figure};
 use brunt_results::judge::RATE_TOLERANCE;
 use brunt_statistics::Spread;
 
@@ -62,22 +63,22 @@ fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String
         heading,
         series: series(axis, rows, targets, figure),
     };
-    let (cpu, of_cpu): (Metric, fn(&Figures) -> Option<f64>) =
-        if is_open { (Metric::Cpu, |f| f.cpu_percent) } else { (Metric::Cost, |f| f.cpu_us_per_request) };
+    let cpu = if is_open { Metric::CPU } else { Metric::COST };
     let mut found = Vec::new();
     // Omitted if every target completes the offered rate: the lines would coincide.
     if !is_open || rows.iter().any(|row| misses(row)) {
-        found.push((Metric::Throughput, vec![plot("", &|figures| figures.rate)]));
+        found.push((Metric::THROUGHPUT, vec![plot("", &|figures| figures.rate)]));
     }
-    let response = vec![plot("p50", &|f| f.p50_us.map(alone)), plot("p99", &|f| f.p99_us.map(alone))];
-    found.push((Metric::Response, response));
-    found.push((cpu, vec![plot("", &|figures| of_cpu(figures).map(alone))]));
+    let response =
+        [&figure::P50, &figure::P99].map(|one: &'static Figure| plot(one.key, &|of| of.get(one).map(alone))).into();
+    found.push((Metric::RESPONSE, response));
+    found.push((cpu, vec![plot("", &|figures| figures.get(cpu.0).map(alone))]));
 
     let mut charts = Vec::new();
     for (metric, mut plots) in found {
         plots.retain(Plot::has_a_line);
         if !plots.is_empty() {
-            let shows_offered = metric == Metric::Throughput && axis == Axis::Rate;
+            let shows_offered = metric == Metric::THROUGHPUT && axis == Axis::Rate;
             charts.push(ChartSelection {
                 what: format!("{} by {}", what(metric, over), axis.title()),
                 told: vec![axis.name().to_owned()],
@@ -114,7 +115,7 @@ fn bars<'a>(rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<Cha
         groups.iter().filter(|rows| !is_open(rows) || rows.iter().any(|r| misses(r))).cloned().collect();
     let open: Vec<Rows> = groups.iter().filter(|rows| is_open(rows)).cloned().collect();
     let mut charts = Vec::new();
-    for (metric, groups) in [(Metric::Throughput, limited), (Metric::Response, open), (Metric::Cost, groups)] {
+    for (metric, groups) in [(Metric::THROUGHPUT, limited), (Metric::RESPONSE, open), (Metric::COST, groups)] {
         let parts = in_parts(groups);
         let count = parts.len();
         for (index, part) in parts.into_iter().enumerate() {
@@ -149,12 +150,8 @@ fn in_parts(groups: Vec<Rows>) -> Vec<Vec<Rows>> {
 
 fn bar(row: &Row, metric: Metric, over: Option<&str>, targets: &[String]) -> Bar {
     let figures = &row.figures;
-    let (figure, from) = match metric {
-        Metric::Throughput => (figures.rate, None),
-        Metric::Response => (figures.p99_us.map(alone), figures.p50_us),
-        Metric::Cpu => (figures.cpu_percent.map(alone), None),
-        Metric::Cost => (figures.cpu_us_per_request.map(alone), None),
-    };
+    let figure = if metric == Metric::THROUGHPUT { figures.rate } else { figures.get(metric.0).map(alone) };
+    let from = figures.get(&figure::P50).filter(|_| metric == Metric::RESPONSE);
     let figure = figure.filter(is_finite);
     let from = from.filter(|from| from.is_finite());
     let mut label = match (figure, from) {
@@ -182,10 +179,10 @@ fn bar(row: &Row, metric: Metric, over: Option<&str>, targets: &[String]) -> Bar
 
 fn what(metric: Metric, over: Option<&str>) -> String {
     let name = metric.name();
-    match (over, metric) {
-        (None, _) => name.to_owned(),
-        (Some(over), Metric::Throughput) => format!("Best throughput over {over},"),
-        (Some(over), _) => format!("{name} at the best throughput over {over},"),
+    match over {
+        None => name.to_owned(),
+        Some(over) if metric == Metric::THROUGHPUT => format!("Best throughput over {over},"),
+        Some(over) => format!("{name} at the best throughput over {over},"),
     }
 }
 

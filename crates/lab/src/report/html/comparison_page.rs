@@ -3,7 +3,7 @@
 use super::document::{Document, commands, header, list, table};
 use super::ratios;
 use crate::compare::text::{legend, row, title};
-use crate::compare::{Comparison, Conclusion, MetricComparison, Pair, answers, figure_name};
+use crate::compare::{Comparison, Conclusion, MetricComparison, Pair, answers};
 use crate::format;
 use crate::group::distinct;
 use crate::report::charts::{RatioGroup, RatioMark, RatioRow, Ratios};
@@ -60,7 +60,7 @@ fn cell(pair: &Pair, comparison: &Comparison) -> String {
     let heads = ["figure", "verdict", a, b, change, "95 % interval of the change", p];
     let line = |found: &MetricComparison| {
         let mut cells = row(found, comparison.margin, pair.by_slices);
-        cells[0] = figure_name(found.figure).to_owned();
+        cells[0] = found.figure.label.to_owned();
         let verdict = cells.pop().unwrap_or_default();
         cells.insert(1, verdict);
         cells
@@ -85,7 +85,7 @@ fn line(found: &MetricComparison) -> Option<RatioRow> {
     let is_answered = matches!(found.conclusion, Conclusion::Different | Conclusion::NoDifference);
     let label = format::ratio(ratio, Some((low, high)));
     let mark = RatioMark { ratio, low, high, is_answered, label };
-    Some(RatioRow { number: 0, name: figure_name(found.figure).to_owned(), marks: vec![Some(mark)] })
+    Some(RatioRow { number: 0, name: found.figure.label.to_owned(), marks: vec![Some(mark)] })
 }
 
 /// Where the results came from.

@@ -10,7 +10,7 @@ use crate::report::tables::columns::varying;
 use crate::report::{Report, Row, Run, answers, charts, compared, notes};
 use crate::run_directory::RunDirectory;
 use crate::slices::LoadComparison;
-use brunt_results::{env::Env, verdict::Kind};
+use brunt_results::{env::Env, figure, verdict::Kind};
 use brunt_statistics::Interval;
 use serde::{Serialize, Serializer, ser::Error};
 use serde_json::{Value, json};
@@ -144,7 +144,7 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
     let (server, client) = (&cell.placement.server, &cell.placement.client);
     let failed = Some((FAILED, row.failures.len())).filter(|(_, count)| *count > 0);
     let Times { spectrum, heat } = times(row, run.store);
-    let figure = |value: Option<f64>| value.map(|value| significant(value, 5));
+    let five = |value: Option<f64>| value.map(|value| significant(value, 5));
     let ends = |interval: Option<Interval>| interval.map(|i| (significant(i.low, 5), significant(i.high, 5)));
     RowData {
         folder: format!("{}trials/{}", run.place, cell.id()),
@@ -153,16 +153,16 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
         placement: index_of(&mut shared.placements, format!("server on {server}, generator on {client}")),
         done: row.done,
         connections: cell.connections(),
-        offered: figure(cell.rate()),
+        offered: five(cell.rate()),
         cores: server.count(),
-        rate: figure(figures.rate.map(|rate| rate.median)),
+        rate: five(figures.rate.map(|rate| rate.median)),
         rate_interval: ends(figures.rate_interval.or(range)),
         is_confidence_interval: figures.rate_interval.is_some(),
-        p50: figure(figures.p50_us),
-        p99: figure(figures.p99_us),
+        p50: five(figures.get(&figure::P50)),
+        p99: five(figures.get(&figure::P99)),
         p99_interval: ends(figures.p99_interval),
-        cpu: figure(figures.cpu_percent),
-        cost: figure(figures.cpu_us_per_request),
+        cpu: five(figures.get(&figure::CPU)),
+        cost: five(figures.get(&figure::COST)),
         is_trusted: !row.is_untrusted(),
         verdicts: row.verdicts.iter().map(|(kind, count)| (kind.word(), *count)).chain(failed).collect(),
         issues: issues(row, &mut shared.remedies),

@@ -3,7 +3,7 @@
 use super::document::{self, commands, header, list};
 use super::{FAILED, data::PageData, ratios::comparison, views::View};
 use crate::format::{escaped, plural};
-use crate::report::charts::{self, Bar, Bars, Body, COLOURS, Chart, Lines, Metric, SHAPES};
+use crate::report::charts::{self, Bar, Bars, Body, COLOURS, Chart, Lines, SHAPES};
 use crate::report::tables::columns::{Column, columns};
 use crate::report::tables::{RenderedTable, Selection, by_name, selections};
 use crate::report::{Report, Row, Run, answers::first_lines, notes};
@@ -327,12 +327,7 @@ fn shapes() -> String {
 /// A bar chart in HTML and CSS; positions are percent of a track.
 fn bar_card(chart: &Chart, bars: &Bars) -> String {
     let scale = bars.scale();
-    let figure = match bars.metric {
-        Metric::Throughput => "rate",
-        Metric::Response => "p99",
-        Metric::Cpu => "cpu",
-        Metric::Cost => "cost",
-    };
+    let figure = bars.metric.0.key;
     let axis = if scale.is_log { "; log scale" } else { "" };
     let mut out = format!(
         "<figure class=\"card bars\" data-figure=\"{figure}\"><figcaption><b>{}</b><span>{}{axis}</span></figcaption>\n",

@@ -58,15 +58,14 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
         offered: lines.shows_offered,
         ideal: lines.shows_ideal(),
     };
-    let mut views: Vec<View> = match lines.metric {
-        Metric::Throughput => vec![view("rate", "")],
-        Metric::Cpu => vec![view("cpu", "")],
-        Metric::Cost => vec![view("cost", "")],
-        Metric::Response => lines.plots.iter().map(|plot| view(plot.heading, plot.heading)).collect(),
+    let mut views: Vec<View> = if lines.metric == Metric::RESPONSE {
+        lines.plots.iter().map(|plot| view(plot.heading, plot.heading)).collect()
+    } else {
+        vec![view(lines.metric.0.key, "")]
     };
     // If every rate was reached, throughput equals the rate.
     let turns = lines.axis != Axis::Rate || chart.rows.iter().any(|row| misses(&report.rows[*row]));
-    if lines.metric == Metric::Response && lines.axis != Axis::ServerCores && turns {
+    if lines.metric == Metric::RESPONSE && lines.axis != Axis::ServerCores && turns {
         let through = |view: &View| View {
             title: view.title.replace(&format!(" by {}", lines.axis.title()), " by throughput"),
             subtitle: format!("{}; along each line: {}", view.subtitle, lines.axis.title()),

@@ -7,6 +7,7 @@ use crate::report::compared::{self, Compared};
 use crate::report::{Figures, Row};
 use crate::slices::Figure;
 use brunt_results::Percentile;
+use brunt_results::figure::{self, Column as FigureColumn, Shown};
 use brunt_statistics::Spread;
 use std::{borrow::Borrow, collections::BTreeSet};
 
@@ -26,39 +27,6 @@ impl Column {
     }
 }
 
-/// Two header lines, weight and text of a column.
-type Shown = (&'static str, &'static str, u8, fn(&Figures) -> String);
-
-const FIGURES: &[Shown] = &[
-    ("response", "p50", 0, |f| format::time(f.p50_us)),
-    ("response", "p95", 6, |f| format::time(f.p95_us)),
-    ("response", "p99", 0, |f| format::time(f.p99_us)),
-    ("p99", "range", 6, |f| f.p99_interval.map_or(format::ABSENT.to_owned(), |i| format::times(i.low, i.high))),
-    ("response", "p99.9", 3, |f| format::time(f.p999_us)),
-    ("service", "mean", 6, |f| format::time(f.service_mean_us)),
-    ("server", "user %", 1, |f| format::number(f.cpu_user_percent, 1)),
-    ("server", "total %", 2, |f| format::number(f.cpu_percent, 1)),
-    ("server", "MiB", 7, |f| format::mebibytes(f.rss_bytes)),
-    ("bytes", "per conn", 6, |f| format::number(f.rss_per_connection_bytes, 0)),
-    ("kernel", "per conn", 6, |f| format::number(f.slab_per_connection_bytes, 0)),
-    ("sockets", "per conn", 6, |f| format::number(f.slab_sockets_per_connection_bytes, 0)),
-    ("io_uring", "per conn", 6, |f| format::number(f.slab_io_uring_per_connection_bytes, 0)),
-    ("epoll", "per conn", 6, |f| format::number(f.slab_epoll_per_connection_bytes, 0)),
-    ("", "conn/s", 6, |f| format::number(f.connect_rate, 0)),
-    ("conn.", "served %", 6, |f| format::number(f.served_percent, 1)),
-    ("Jain's", "index", 6, |f| format::number(f.jain_index, 3)),
-    ("CPU us", "per req", 1, Figures::cost),
-    ("instr", "per req", 4, |f| format::number(f.instructions_user_per_request, 0)),
-    ("1st byte", "p50", 4, |f| format::time(f.first_byte_p50_us)),
-    ("1st byte", "p99", 4, |f| format::time(f.first_byte_p99_us)),
-    ("service", "p50", 4, |f| format::time(f.service_p50_us)),
-    ("p90", "/p50", 4, |f| percent(f.service_p90_percent)),
-    ("p99", "/p50", 4, |f| percent(f.service_p99_percent)),
-    ("p99.9", "/p50", 5, |f| percent(f.service_p999_percent)),
-    ("sockets", "used", 5, |f| format::number(f.sockets, 0)),
-    ("bytes", "per resp", 6, |f| format::number(f.bytes_per_response, 0)),
-];
-
 /// Two header lines and share of a column of cells with best-effort jobs.
 type Share = (&'static str, &'static str, fn(&Colocation) -> Option<f64>);
 
@@ -68,8 +36,16 @@ const COLOCATED: &[Share] = &[
     ("EMU", "%", |of| Some(of.estimate(|repeat| repeat.emu)?.median)),
 ];
 
-fn percent(value: Option<f64>) -> String {
-    value.map_or(format::ABSENT.to_owned(), |value| format!("{value:.0} %"))
+/// A figure as its column shows it.
+fn cell(figures: &Figures, one: &brunt_results::Figure, shown: Shown) -> String {
+    let value = figures.get(one);
+    match shown {
+        _ if *one == figure::COST => figures.cost(),
+        Shown::Time => format::time(value),
+        Shown::Mebibytes => format::mebibytes(value),
+        Shown::Percent => value.map_or(format::ABSENT.to_owned(), |value| format!("{value:.0} %")),
+        Shown::Number(decimals) => format::number(value, decimals),
+    }
 }
 
 /// The columns of these rows, in order. `always` names a setting shown even if it does not vary.
@@ -105,8 +81,15 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
         });
     }
     add_comparisons(rows, &mut add);
-    for (over, name, weight, show) in FIGURES {
-        add(over, name, true, *weight, &|row| show(&row.figures));
+    for one in figure::all() {
+        let Some(FigureColumn { header: [over, name], weight, shown, .. }) = &one.column else { continue };
+        add(over, name, true, *weight, &|row| cell(&row.figures, one, *shown));
+        if *one == figure::P99 {
+            let interval = |row: &Row| row.figures.p99_interval;
+            add("p99", "range", true, 6, &|row| {
+                interval(row).map_or(format::ABSENT.to_owned(), |i| format::times(i.low, i.high))
+            });
+        }
     }
     let percentiles: BTreeSet<Percentile> =
         rows.iter().flat_map(|row| row.figures.percentiles_us.keys().copied()).collect();
@@ -135,7 +118,7 @@ fn add_comparisons(rows: &[&Row], add: &mut Add) {
         // The first is shown above.
         let is_main = |row: &&Row| row.compared.as_ref().and_then(Compared::main).is_none_or(|r| r.figure == figure);
         if !rows.iter().all(is_main) {
-            add("x baseline", compared::name(figure), true, 4, &|row| {
+            add("x baseline", figure.short(), true, 4, &|row| {
                 let ratio = row.compared.as_ref().and_then(|compared| compared.of(figure));
                 ratio.map_or(format::ABSENT.to_owned(), compared::shown)
             });
@@ -148,7 +131,7 @@ fn add_comparisons(rows: &[&Row], add: &mut Add) {
         });
     }
     for figure in [Figure::Rate, Figure::Cost] {
-        add("starts, %", compared::name(figure), true, 6, &|row| {
+        add("starts, %", figure.short(), true, 6, &|row| {
             let ratio = row.compared.as_ref().and_then(|compared| compared.of(figure));
             ratio.and_then(|ratio| ratio.starts).map_or(format::ABSENT.to_owned(), compared::start_spread)
         });
@@ -195,9 +178,10 @@ pub fn drop_least(columns: &mut Vec<Column>) -> bool {
     heaviest > 0
 }
 
-/// Of the columns that a narrow terminal omits, those that the default table shows.
+/// Whether the default table has a column of figures that a narrow terminal omits.
 fn is_default(over: &str, name: &str) -> bool {
-    matches!((over, name), ("server", "MiB") | ("CPU us", "per req"))
+    let mut columns = figure::all().filter_map(|one| one.column.as_ref());
+    columns.any(|column| column.is_default && column.header == [over, name])
 }
 
 pub fn varying<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {

@@ -6,6 +6,7 @@ use super::{RenderedTable, Selection};
 use crate::format::{self, ABSENT};
 use crate::group::{distinct, grouped};
 use crate::report::{Row, charts::load::phrases};
+use brunt_results::figure;
 
 pub const MOST_COLUMNS: usize = 8;
 pub const WIDEST: usize = 100;
@@ -75,13 +76,13 @@ fn columns_of(rows: &[&Row], settings: &[String], with_target: bool) -> Vec<Colu
     add(["x baseline", columns::ratio_interval(rows)], 0, &columns::against_baseline);
     let (unit, divisor) = columns::rate_unit(rows);
     add(["", unit], 1, &|row| format::number(row.figures.rate.map(|rate| rate.median / divisor), 1));
-    let times = rows.iter().flat_map(|row| [row.figures.p50_us, row.figures.p99_us]).flatten();
+    let times = rows.iter().flat_map(|row| [row.figures.get(&figure::P50), row.figures.get(&figure::P99)]).flatten();
     let (unit, length) = format::time_unit(times);
     let time = |us: Option<f64>| format::three_digits(us.map(|us| us / length));
-    add(["p50", unit], 4, &|row| time(row.figures.p50_us));
-    add(["p99", unit], 3, &|row| time(row.figures.p99_us));
+    add(["p50", unit], 4, &|row| time(row.figures.get(&figure::P50)));
+    add(["p99", unit], 3, &|row| time(row.figures.get(&figure::P99)));
     add(["CPU us", "per req"], 2, &|row| row.figures.cost());
-    add(["memory", "MiB"], 5, &|row| format::mebibytes(row.figures.rss_bytes));
+    add(["memory", "MiB"], 5, &|row| format::mebibytes(row.figures.get(&figure::RSS)));
     let [over, name] = columns::verdict_header(rows);
     add([&over, &name], 0, &Row::verdict);
     // Figures missing from all rows are listed once below the table.

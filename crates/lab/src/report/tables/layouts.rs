@@ -8,7 +8,7 @@ use crate::plan::settings::ClientCores;
 use crate::report::charts::load::{is_same, phrases};
 use crate::report::row::Figures;
 use crate::report::{Report, Row};
-use brunt_results::Count;
+use brunt_results::{Count, figure};
 use std::collections::BTreeSet;
 
 /// Layout `upstreams`: one numbered row per tester and server, with latency ratios, memory and CPU, and what these testers do
@@ -43,17 +43,17 @@ fn upstreams_table(report: &Report, title: String, rows: &[(usize, &Row)]) -> Re
         text(["", "tester"], &|row| tester(row, rows)),
         text(["upstream", "server"], &|row| row.cell.target.clone()),
         number(["", "req/s"], &|of| format::number(of.rate.map(|rate| rate.median), 0)),
-        number(["latency", "p50"], &|of| format::time(of.service_p50_us.or(of.p50_us))),
-        number(["p90", "/p50"], &|of| percent(of.service_p90_percent)),
-        number(["p99", "/p50"], &|of| percent(of.service_p99_percent)),
-        number(["p99.9", "/p50"], &|of| percent(of.service_p999_percent)),
-        number(["memory", "MiB"], &|of| format::mebibytes(of.rss_bytes)),
-        number(["", "CPU %"], &|of| format::number(of.cpu_percent, 0)),
+        number(["latency", "p50"], &|of| format::time(of.get(&figure::SERVICE_P50).or(of.get(&figure::P50)))),
+        number(["p90", "/p50"], &|of| percent(of.get(&figure::SERVICE_P90_SHARE))),
+        number(["p99", "/p50"], &|of| percent(of.get(&figure::SERVICE_P99_SHARE))),
+        number(["p99.9", "/p50"], &|of| percent(of.get(&figure::SERVICE_P999_SHARE))),
+        number(["memory", "MiB"], &|of| format::mebibytes(of.get(&figure::RSS))),
+        number(["", "CPU %"], &|of| format::number(of.get(&figure::CPU), 0)),
         number(["CPU us", "per req"], &Figures::cost),
-        number(["sockets", "used"], &|of| format::number(of.sockets, 0)),
-        number(["bytes", "per resp"], &|of| format::number(of.bytes_per_response, 0)),
-        number(["tester", "CPU %"], &|of| format::number(of.generator_percent, 0)),
-        number(["", "failed"], &|of| format::number(of.failed, 0)),
+        number(["sockets", "used"], &|of| format::number(of.get(&figure::SOCKETS), 0)),
+        number(["bytes", "per resp"], &|of| format::number(of.get(&figure::BYTES_PER_RESPONSE), 0)),
+        number(["tester", "CPU %"], &|of| format::number(of.get(&figure::GENERATOR_CPU), 0)),
+        number(["", "failed"], &|of| format::number(of.get(&figure::FAILED).filter(|_| of.is_http), 0)),
         text(["", "verdict"], &Row::verdict),
     ];
     // Rows of one load form a group.
@@ -123,7 +123,8 @@ fn block(title: String, rows: &[&Row], over: Option<&str>) -> RenderedTable {
     let rate = column(rows, ["", "req/s"], true, |row| {
         row.figures.rate.map_or(ABSENT.to_owned(), |rate| format!("{:.0}", rate.median))
     });
-    let mean = column(rows, ["latency", "mean us"], true, |row| format::number(row.figures.service_mean_us, 1));
+    let mean =
+        column(rows, ["latency", "mean us"], true, |row| format::number(row.figures.get(&figure::SERVICE_MEAN), 1));
     let mut columns = match over {
         Some(_) => {
             let cores = column(rows, ["server", "cores"], true, |row| row.cell.placement.server.count().to_string());
@@ -132,8 +133,10 @@ fn block(title: String, rows: &[&Row], over: Option<&str>) -> RenderedTable {
         None => vec![load, rate, mean],
     };
     if is_open {
-        columns.push(column(rows, ["CPU %", "user+kernel"], true, |row| format::number(row.figures.cpu_percent, 1)));
-        columns.push(column(rows, ["CPU %", "user"], true, |row| format::number(row.figures.cpu_user_percent, 1)));
+        columns
+            .push(column(rows, ["CPU %", "user+kernel"], true, |row| format::number(row.figures.get(&figure::CPU), 1)));
+        columns
+            .push(column(rows, ["CPU %", "user"], true, |row| format::number(row.figures.get(&figure::CPU_USER), 1)));
     }
     columns.push(column(rows, ["", "verdict"], false, |row| row.verdict()));
     // No separators within a block.

@@ -7,7 +7,7 @@ use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::hlog::{Hlog, decode};
 use brunt_results::result::{Load, Server};
-use brunt_results::{RunResult, judge::judge};
+use brunt_results::{RunResult, figure, judge::judge};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -167,5 +167,6 @@ pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
             absent.insert(figure.to_owned(), why.to_owned());
         }
     }
+    absent.extend(figure::absent(result));
     absent
 }

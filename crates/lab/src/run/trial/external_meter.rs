@@ -13,12 +13,12 @@ use crate::testers::external::{ExternalTester, LoadSpec, ParsedOutput};
 use brunt_meter::process::Usage;
 use brunt_meter::server::all_absent;
 use brunt_meter::{HostMeter, ServerMeter, proc_net};
-use brunt_results::RunResult;
 use brunt_results::directory::{Directory, SeriesWriter};
 use brunt_results::env::Env;
 use brunt_results::judge::judge;
 use brunt_results::result::Generator;
 use brunt_results::series::Second;
+use brunt_results::{RunResult, figure};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -167,6 +167,7 @@ impl ExternalMeter {
             }
         }
         result.load.seed = seed;
+        env.absent.extend(figure::absent(&result));
         result.verdict = judge(&result, env.steal_percent);
         (result, env)
     }

@@ -1,5 +1,6 @@
-//! Modelled results and seeded random numbers, of several modules.
+//! Modelled results, seeded random numbers and golden files, of several modules.
 
 pub mod chance;
+pub mod golden;
 pub mod model;
 pub mod summary;

@@ -53,6 +53,30 @@ fn an_unusable_index_is_rebuilt() {
     assert_eq!(count(&scene), 8);
 }
 
+/// A file of the version before, here without the newest figure, has runs whose directories are gone.
+#[test]
+fn an_index_of_the_version_before_is_taken_over() {
+    let scene = filled();
+    let all = |scene: &Scene| {
+        let mut index = scene.index();
+        index.refresh().unwrap();
+        serde_json::to_value(index.trials(&Filter::default(), 100).unwrap().0).unwrap()
+    };
+    let before = all(&scene);
+    let newer = file(&scene);
+    let older = newer.with_file_name("index-2.sqlite");
+    fs::rename(&newer, &older).unwrap();
+    let file = rusqlite::Connection::open(&older).unwrap();
+    file.execute_batch("ALTER TABLE trial DROP COLUMN rss_bytes; PRAGMA user_version = 2").unwrap();
+    drop(file);
+    fs::remove_dir_all(scene.path("runs/1")).unwrap();
+    let mut after = all(&scene);
+    let gone = after.as_array().unwrap().iter().filter(|trial| trial["gone"] == true).count();
+    assert_eq!((gone, newer.exists(), older.exists()), (2, true, true));
+    after.as_array_mut().unwrap().iter_mut().for_each(|trial| trial["gone"] = false.into());
+    assert_eq!(after, before);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
@@ -107,11 +131,11 @@ fn an_unwritable_folder_is_an_error_with_a_remedy() {
     assert!(matches!(&error, Error::Failed(why) if why.contains("file/state: ") && why.contains("BRUNT_STATE_DIR")));
     assert!(register(&scene.path("file/state"), &scene.path("x")).is_err());
     // Faults that hold for root too: directories in the place of the files.
-    for (name, fault) in [("blocked", "index-2.sqlite"), ("noted", "places"), ("held", "lock")] {
+    for (name, fault) in [("blocked", "index-3.sqlite"), ("noted", "places"), ("held", "lock")] {
         fs::create_dir_all(scene.path(name).join(fault)).unwrap();
     }
     let error = Index::open(&scene.path("blocked")).unwrap_err().to_string();
-    assert!(error.contains("blocked/index-2.sqlite: ") && error.contains("BRUNT_STATE_DIR"), "{error}");
+    assert!(error.contains("blocked/index-3.sqlite: ") && error.contains("BRUNT_STATE_DIR"), "{error}");
     let error = register(&scene.path("noted"), &scene.path("x")).unwrap_err().to_string();
     assert!(error.contains("noted/places: "), "{error}");
     let error = register(&scene.path("held"), &scene.path("x")).unwrap_err().to_string();

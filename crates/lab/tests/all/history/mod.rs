@@ -4,6 +4,7 @@ mod damage;
 mod scene;
 
 use brunt_lab::history::{Filter, Kind, register};
+use brunt_results::figure;
 use scene::{Scene, write_search, write_single};
 use std::fs;
 
@@ -109,7 +110,11 @@ fn a_trial_that_failed_is_listed_with_its_reason_and_without_figures() {
     assert!(index.add(&scene.path("x")).unwrap());
     let failed = Filter { verdict: Some("failed".into()), ..Filter::default() };
     let trial = index.trials(&failed, 9).unwrap().0.remove(0);
-    assert_eq!((trial.why.as_str(), trial.rate, trial.p99_us), ("it did not listen: last words", None, None));
+    let figure = |one| trial.figures.get(one);
+    assert_eq!(
+        (trial.why.as_str(), figure(&figure::RATE), figure(&figure::P99)),
+        ("it did not listen: last words", None, None)
+    );
     let run = index.runs(&Filter::default(), 9).unwrap().0.remove(0);
     assert_eq!((run.verdicts["ok"], run.verdicts["failed"], run.missing), (1, 1, 1));
 }

@@ -3,8 +3,8 @@
 //! by 5 % is found.
 
 use crate::common::chance::{Chance, share_of};
-use brunt_lab::compare::{Comparison, Conclusion, Figure, Group, MARGIN, ResultSet, compare};
-use brunt_results::{LatencySummary, RunResult, result::Requests};
+use brunt_lab::compare::{Comparison, Conclusion, Group, MARGIN, ResultSet, compare};
+use brunt_results::{Figure, LatencySummary, RunResult, figure, result::Requests};
 
 const REPEATS: usize = 16;
 const NOISE: f64 = 0.02;
@@ -36,7 +36,7 @@ fn compared(chance: &mut Chance, slower: f64, spells: f64) -> Comparison {
     compare(&a, &b, MARGIN).unwrap()
 }
 
-fn conclusion(comparison: &Comparison, figure: Figure) -> Conclusion {
+fn conclusion(comparison: &Comparison, figure: &Figure) -> Conclusion {
     let finding = comparison.cells[0].figures.iter().find(|finding| finding.figure == figure).unwrap();
     finding.conclusion.clone()
 }
@@ -46,7 +46,7 @@ fn identical_targets_do_not_differ() {
     let mut chance = Chance::new(21);
     let comparisons: Vec<Comparison> = (0..200).map(|_| compared(&mut chance, 1.0, 0.0)).collect();
     let mut all = comparisons.iter();
-    let same = share_of(200, || conclusion(all.next().unwrap(), Figure::Rate) == Conclusion::NoDifference);
+    let same = share_of(200, || conclusion(all.next().unwrap(), &figure::RATE) == Conclusion::NoDifference);
     assert!(same >= 0.95, "{same}");
     let mut all = comparisons.iter();
     let false_alarm = share_of(200, || {
@@ -70,7 +70,7 @@ fn a_target_slowed_by_five_percent_is_found() {
     let found = share_of(200, || {
         let comparison = compared(&mut chance, 1.05, 0.0);
         let change = comparison.cells[0].figures[0].change().unwrap();
-        conclusion(&comparison, Figure::Rate) == Conclusion::Different && (-0.08..-0.02).contains(&change)
+        conclusion(&comparison, &figure::RATE) == Conclusion::Different && (-0.08..-0.02).contains(&change)
     });
     assert!(found >= 0.95, "{found}");
 }
@@ -95,7 +95,7 @@ fn wandering(chance: &mut Chance, slower: f64, in_pairs: bool) -> Comparison {
 fn pairs_cancel_out_a_varying_machine() {
     let mut chance = Chance::new(24);
     let mut shares = |slower: f64, in_pairs: bool, wanted: Conclusion| {
-        share_of(200, || conclusion(&wandering(&mut chance, slower, in_pairs), Figure::Rate) == wanted)
+        share_of(200, || conclusion(&wandering(&mut chance, slower, in_pairs), &figure::RATE) == wanted)
     };
     let same = shares(1.0, true, Conclusion::NoDifference);
     let false_alarm = shares(1.0, true, Conclusion::Different);

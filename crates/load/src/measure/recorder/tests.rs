@@ -164,10 +164,10 @@ fn a_thread_that_has_not_seen_the_end_does_not_count_beyond_the_budget() {
 fn bytes_belong_to_the_interval_in_which_they_moved() {
     let mut run = Run::new(true, None);
     run.recorder.advance(10 * S);
-    run.recorder.moved_out(100);
+    run.recorder.bytes().sent += 100;
     run.recorder.advance(12 * S);
-    run.recorder.moved_out(150);
-    run.recorder.moved_in(40);
+    run.recorder.bytes().sent += 150;
+    run.recorder.bytes().received += 40;
     let mut intervals = run.end(15 * S, &[]);
     assert_eq!(of_phase(&mut intervals, Phase::Warmup)[0].counters.bytes.sent, 100);
     let window = of_phase(&mut intervals, Phase::Window);

@@ -132,6 +132,8 @@ fn loads_of_every_shape_get_correct_replies() {
         assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
         // Bytes of HTTP, not of TLS.
         assert_eq!(result.responses.as_ref().unwrap().body_bytes, Some(1000));
+        let figures = brunt_results::figure::written(&result).figures;
+        assert!(figures.values().all(Option::is_some), "{figures:?}");
         let handshakes = result.handshakes.unwrap();
         assert_eq!(handshakes.full + handshakes.resumed, result.connections.opened);
         assert_eq!((handshakes.time.count, handshakes.failed), (result.connections.opened, 0));
