@@ -1,129 +1,177 @@
-//! What holds in every world: loads and servers by seed, about 500 requests each, on a host that varies, with faults.
+//! What holds in every world: loads and servers by seed, on a host that varies, with faults.
 //!
 //! `BRUNT_SEEDS=10000` tries more of them; `BRUNT_SEED=7` one.
 
-use crate::http::{get, reply, serve};
-use crate::worlds::{MS, Run, SECOND, Serve, US, address, options, run};
-use brunt_load::http::Pipeline;
-use brunt_load::{Arrival, Options, Target};
+use crate::seeds::{Case, REQUESTS, lengths, settings};
+use crate::sleeper::Sleeper;
+use crate::wire::Wire;
+use crate::worlds::{Run, SECOND, run};
+use brunt_results::LatencySummary;
 use brunt_results::series::Second;
-use brunt_runtime::sim::{Faults, Settings, World};
-use brunt_serve::http::handler::{Fault, Response};
+use brunt_runtime::sim::World;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::{env, thread, time::Duration};
-
-/// Draws from a world's generator.
-struct Draw<'w>(&'w World);
-
-impl Draw<'_> {
-    fn below(&self, end: u64) -> u64 {
-        self.0.random() % end
-    }
-
-    fn of<T: Copy>(&self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
-
-/// Whether the world of this seed loses connections.
-fn has_faults(seed: u64) -> bool {
-    seed % 4 == 3
-}
-
-fn settings(seed: u64) -> Settings {
-    let rough = Settings::rough();
-    match seed % 4 {
-        0 => Settings::default(),
-        1 | 2 => rough,
-        _ => Settings {
-            faults: Faults { reset: 0.002, refused: 0.01, no_buffers: 0.001, out_of_descriptors: 0.01, ..rough.faults },
-            ..rough
-        },
-    }
-}
-
-/// A target with its server, and whether the server answers badly on purpose.
-fn parts(draw: &Draw<'_>, open: bool) -> (Target, Serve, bool) {
-    let workers = 1 + draw.below(2) as usize;
-    let reuse = draw.of(&[None, None, None, Some(1), Some(30)]);
-    if draw.below(2) == 0 {
-        let target = Target::Echo { address: address().into(), size: draw.of(&[1, 64, 64, 5000]), reuse };
-        return (target, Serve::echo(draw.of(&["none", "none", "sleep=200us", "spin=20us"]), workers), false);
-    }
-    let pipeline = match open {
-        true => draw.of(&[Pipeline::NONE, Pipeline::Single(4)]),
-        false => draw.of(&[Pipeline::NONE, Pipeline::Batches(7)]),
-    };
-    let answer: fn(u64) -> Response = draw.of(&[
-        (|_| reply()) as fn(u64) -> Response,
-        |_| reply(),
-        |n| Response { delay: (n % 7) as u32 * 30 * US, ..reply() },
-        |n| Response { fault: (n % 50 == 49).then_some(Fault::Reset), ..reply() },
-        |n| Response { fault: (n % 50 == 49).then_some(Fault::Truncate(2)), ..reply() },
-    ]);
-    let is_bad = (0..50).any(|number| answer(number).fault.is_some());
-    (get(pipeline, reuse), serve(answer, workers), is_bad)
-}
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{env, fmt, thread};
 
 /// Runs a load and checks it; returns a digest of all that happened.
 fn check(seed: u64) -> u64 {
     let world = World::with_settings(seed, settings(seed));
-    let draw = Draw(&world);
-    let threads = 1 + draw.below(2) as usize;
-    let open = draw.below(2) == 0;
-    let (target, server, is_bad) = parts(&draw, open);
-    let (rate, duration) = draw.of(&[(2000.0, 250 * MS), (20_000.0, 25 * MS)]);
-    let options = Options {
-        threads: vec![None; threads],
-        connections: threads + draw.below(8) as usize,
-        requests: (!open).then_some(500),
-        rate: open.then_some(rate),
-        arrival: draw.of(&[Arrival::Constant, Arrival::Poisson]),
-        duration: if open { duration } else { SECOND },
-        warmup: draw.of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
-        timeout: draw.of(&[5 * MS, 1000 * MS]),
-        seed: draw.0.random(),
-        ..options(target)
-    };
-    if draw.below(4) == 0 {
-        world.pause(draw.below(30) as u32 * MS, draw.below(20) as u32 * MS);
+    world.record_trace();
+    let (case, serve) = Case::draw(seed, &world);
+    let sleeper = Sleeper::spawn(&world);
+    match run(&world, &case.options, serve) {
+        Ok(run) => Outcome::new(&world, &case, &run).holds(),
+        // The first connections may fail.
+        Err(error) => assert!(case.has_faults, "{error}"),
     }
-    if draw.below(4) == 0 {
-        world.slow(Duration::ZERO, 20 * MS, 8);
-    }
-    match run(&world, &options, server) {
-        Ok(run) => holds(&options, &run, has_faults(seed), is_bad),
-        // With faults, the first connections may fail.
-        Err(error) => assert!(has_faults(seed), "{error}"),
+    if !case.is_disturbed {
+        sleeper.holds();
     }
     world.trace_digest()
 }
 
-fn holds(options: &Options, Run { report, server, .. }: &Run, has_faults: bool, is_bad: bool) {
-    let (result, requests, errors) = (&report.result, &report.result.requests, &report.result.errors);
-    let sum = |of: fn(&Second) -> u64| report.seconds.iter().map(of).sum::<u64>();
-    let [sent, completed, failed] = [sum(|s| s.sent), sum(|s| s.completed), sum(|s| s.failed)];
-    let what = || format!("{sent} sent, {completed} completed, {failed} failed, {requests:?} {errors:?} {server:?} {options:?}");
-    // Nothing is lost: what was sent, or was due, has ended or was in flight at the end of the window.
-    let ended = completed + failed + requests.unanswered;
-    match options.rate {
-        None => assert_eq!(sent, ended, "{}", what()),
-        Some(_) => assert_eq!(sum(|s| s.offered.unwrap()), ended, "{}", what()),
+/// A case and what came of it.
+struct Outcome<'r> {
+    case: &'r Case,
+    run: &'r Run,
+    wire: Option<Wire>,
+    /// Over all seconds.
+    sent: u64,
+    completed: u64,
+    failed: u64,
+}
+
+impl fmt::Debug for Outcome<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { case, run: Run { report, server, .. }, wire, sent, completed, failed } = self;
+        let result = &report.result;
+        writeln!(f, "{sent} sent, {completed} completed, {failed} failed: {:?} {:?}", result.requests, result.errors)?;
+        writeln!(f, "{:?} server {server:?} wire {wire:?} handlers {:?}", result.connections, case.seen)?;
+        writeln!(f, "{:?}\n{:?}", result.latency, case.options)
     }
-    // Each counts once.
-    let warm = sum(|s| if s.warmup { s.completed + s.failed } else { 0 });
-    assert_eq!(completed + failed - warm, requests.completed + requests.failed, "{}", what());
-    assert!(options.requests.is_none_or(|limit| requests.completed + requests.failed <= limit), "{}", what());
-    if !has_faults && !is_bad && errors.timeout == 0 {
-        assert_eq!((errors.total(), server.failed, server.cut), (0, 0, 0), "{}", what());
-        assert_eq!(server.accepted, result.connections.opened, "{}", what());
+}
+
+impl<'r> Outcome<'r> {
+    fn new(world: &World, case: &'r Case, run: &'r Run) -> Self {
+        let wire = case.lengths.map(|[request, reply]| Wire::of(world, request, reply));
+        let sum = |of: fn(&Second) -> u64| run.report.seconds.iter().map(of).sum();
+        Self { case, run, wire, sent: sum(|s| s.sent), completed: sum(|s| s.completed), failed: sum(|s| s.failed) }
     }
-    assert!(result.connections.peak <= options.connections as u64, "{}", what());
-    let latency = &result.latency;
-    if errors.total() == 0 && requests.unanswered == 0 {
-        let figures = |summary: &brunt_results::LatencySummary| [summary.p50_us, summary.p99_us, summary.max_us];
-        let pairs = figures(&latency.response).into_iter().zip(figures(&latency.service));
-        pairs.for_each(|(response, service)| assert!(response >= service, "{latency:?}"));
+
+    fn holds(&self) {
+        self.nothing_is_lost();
+        self.seconds_add_up();
+        self.each_request_counts_once();
+        self.the_limits_are_kept();
+        self.the_server_agrees();
+        self.nothing_fails_without_a_reason();
+        self.connections_are_used_alike();
+    }
+
+    /// What was sent, or was due, has ended or was in flight at the end of the window.
+    fn nothing_is_lost(&self) {
+        let ended = self.completed + self.failed + self.run.report.result.requests.unanswered;
+        let offered = || self.run.report.seconds.iter().map(|second| second.offered.unwrap()).sum();
+        let begun = if self.case.options.rate.is_some() { offered() } else { self.sent };
+        assert_eq!(begun, ended, "{self:?}");
+    }
+
+    fn seconds_add_up(&self) {
+        let requests = &self.run.report.result.requests;
+        let window = self.run.report.seconds.iter().filter(|second| !second.warmup);
+        let sums = window.fold((0, 0), |(completed, failed), s| (completed + s.completed, failed + s.failed));
+        assert_eq!(sums, (requests.completed, requests.failed), "{self:?}");
+    }
+
+    /// Each reply is in the histograms once. Requests of the warm-up that end in the window are not.
+    fn each_request_counts_once(&self) {
+        let (result, responses) = (&self.run.report.result, &self.run.responses);
+        let (requests, latency, timeouts) = (&result.requests, &result.latency, result.errors.timeout);
+        assert!(requests.abandoned <= requests.unanswered, "{self:?}");
+        assert_eq!(latency.first_byte.as_ref().map_or(latency.service.count, |first| first.count), latency.service.count);
+        let in_flight = self.case.options.connections as u64 * self.case.depth;
+        let (replies, all) = (latency.service.count, latency.response.count);
+        if self.case.options.warmup.is_zero() {
+            assert_eq!((replies, latency.error.count), (requests.completed, requests.failed), "{self:?}");
+            assert_eq!(responses.len(), requests.completed + timeouts, "{self:?}");
+            assert_eq!(all, requests.completed + timeouts + requests.unanswered, "{self:?}");
+            let begun = if self.case.options.rate.is_some() { self.sent } else { replies };
+            assert_eq!(latency.lag.count, begun, "{self:?}");
+        }
+        let warm = self.run.report.seconds.iter().filter(|second| second.warmup);
+        let before: u64 = warm.map(|second| second.offered.unwrap_or(in_flight)).sum();
+        assert!((replies..=replies + before).contains(&requests.completed), "{self:?}");
+        assert!(all <= requests.completed + timeouts + requests.unanswered, "{self:?}");
+        if requests.failed + requests.unanswered == 0 {
+            let figures = |summary: &LatencySummary| [summary.p50_us, summary.p99_us, summary.max_us];
+            let pairs = figures(&latency.response).into_iter().zip(figures(&latency.service));
+            pairs.for_each(|(response, service)| assert!(response >= service, "{self:?}"));
+        }
+    }
+
+    fn the_limits_are_kept(&self) {
+        let (options, result) = (&self.case.options, &self.run.report.result);
+        assert!(result.connections.peak <= options.connections as u64, "{self:?}");
+        let ended = result.requests.completed + result.requests.failed;
+        assert!(options.requests.is_none_or(|limit| ended <= limit), "{self:?}");
+        if let Some(wire) = &self.wire {
+            assert!(wire.most_in_flight <= self.case.depth, "{self:?}");
+        }
+    }
+
+    /// What the server has seen, and what has passed between the two.
+    fn the_server_agrees(&self) {
+        let (Run { report, server, .. }, has_faults) = (self.run, self.case.has_faults);
+        let result = &report.result;
+        // Every request has reached the server.
+        let all = !has_faults && !self.case.is_bad && result.errors.timeout == 0;
+        if let Some(seen) = &self.case.seen {
+            assert!((self.completed..=self.sent).contains(&seen.requests()), "{self:?}");
+            assert!(!all || seen.requests() == self.sent, "{self:?}");
+        }
+        assert!(has_faults || server.accepted >= result.connections.opened, "{self:?}");
+        if let (Some(wire), Some([request, reply])) = (&self.wire, self.case.lengths) {
+            let (sent, arrived) = (wire.requests_sent, wire.replies_arrived);
+            assert!(sent <= self.sent * request && arrived >= self.completed * reply, "{self:?}");
+            assert!(wire.requests_arrived <= sent && arrived <= wire.replies_sent, "{self:?}");
+            assert!(!all || wire.requests_arrived == self.sent * request, "{self:?}");
+        }
+    }
+
+    /// A calm world answers everything.
+    fn nothing_fails_without_a_reason(&self) {
+        let (Run { report, server, .. }, case) = (self.run, self.case);
+        let result = &report.result;
+        let (requests, errors) = (&result.requests, &result.errors);
+        assert!(errors.total() >= requests.failed, "{self:?}");
+        let may_time_out = case.is_disturbed && case.options.timeout < SECOND;
+        if !case.has_faults && !may_time_out {
+            assert_eq!((errors.timeout, server.failed, server.cut), (0, 0, 0), "{self:?}");
+            assert!(case.is_bad || errors.total() == 0, "{self:?}");
+            // Connections that are opened at the end may be accepted by nobody.
+            let opened = result.connections.opened;
+            let late = if case.options.target.replaces() { case.options.connections as u64 } else { 0 };
+            assert!((server.accepted..=server.accepted + late).contains(&opened), "{self:?}");
+            let all = case.options.requests.is_none_or(|_| requests.completed + requests.failed == REQUESTS);
+            assert!(all, "{self:?}");
+        }
+    }
+
+    /// No connection is forgotten: in a closed loop each has requests in flight until the end, in an open loop they take turns.
+    fn connections_are_used_alike(&self) {
+        let (case, result) = (self.case, &self.run.report.result);
+        if !case.is_calm() {
+            return;
+        }
+        if case.options.rate.is_none() {
+            let in_flight = case.options.connections as u64 * case.depth;
+            println!("U {} {} {}", result.requests.unanswered as i64 - in_flight as i64, case.depth, self.case.lengths.is_some());
+        } else {
+            let (n, c) = (result.requests.completed, case.options.connections as u64);
+            let (each, more) = (n / c, n % c);
+            let jain = (n * n) as f64 / (c * (more * (each + 1) * (each + 1) + (c - more) * each * each)) as f64;
+            println!("J {} {:?} {jain} {} {:?}", case.is_regular, result.connections.jain_index, case.options.connections, result.requests);
+        }
     }
 }
 
@@ -141,36 +189,57 @@ fn try_seed(seed: u64) {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let digest = check(seed);
         // Chance must not be in.
-        if seed % 50 == 0 {
+        if seed.is_multiple_of(50) {
             assert_eq!(check(seed), digest, "a second run of the seed is another run");
         }
     }));
     if let Err(panic) = outcome {
-        eprintln!("to replay: BRUNT_SEED={seed} cargo test -p brunt --test sim properties");
+        let line = format!("to replay: BRUNT_SEED={seed} cargo test -p brunt --test sim properties\n");
+        eprint!("{line}");
         resume_unwind(panic);
+    }
+}
+
+/// Tries every second seed from `first` on, until one of the other half has failed.
+fn try_half(first: u64, seeds: u64, failed: &AtomicBool) {
+    let _fails = OnPanic(failed);
+    let mut settled = 0;
+    for seed in (first..seeds).step_by(2) {
+        if failed.load(Relaxed) {
+            return;
+        }
+        try_seed(seed);
+        if seed / 2 == 100 {
+            settled = resident();
+        }
+    }
+    if seeds > 1000 {
+        let grown = resident().saturating_sub(settled);
+        assert!(grown < 64 << 20, "{grown} bytes more than after 100 seeds");
+    }
+}
+
+struct OnPanic<'f>(&'f AtomicBool);
+
+impl Drop for OnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_or(thread::panicking(), Relaxed);
     }
 }
 
 #[test]
 fn nothing_is_lost_and_each_request_counts_once() {
+    lengths();
     if let Some(seed) = number("BRUNT_SEED") {
         return try_seed(seed);
     }
     let seeds = number("BRUNT_SEEDS").unwrap_or(300);
-    let halves = [0, 1].map(|half| {
-        thread::spawn(move || {
-            let mut settled = 0;
-            for seed in (half..seeds).step_by(2) {
-                try_seed(seed);
-                if seed / 2 == 100 {
-                    settled = resident();
-                }
-            }
-            if seeds > 1000 {
-                let grown = resident().saturating_sub(settled);
-                assert!(grown < 64 << 20, "{grown} bytes more than after 100 seeds");
-            }
-        })
+    let failed = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let halves = [0, 1].map(|first| scope.spawn({
+            let failed = &failed;
+            move || try_half(first, seeds, failed)
+        }));
+        halves.into_iter().for_each(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)));
     });
-    halves.into_iter().for_each(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)));
 }

@@ -2,7 +2,7 @@
 
 use brunt_load::{Arrival, Observer, Options, Report, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
-use brunt_runtime::CancellationToken;
+use brunt_runtime::{CancellationToken, time};
 use brunt_runtime::sim::{Costs, Settings, World};
 use brunt_serve::http::Server;
 use brunt_serve::{Counts, Model, Notice, ServeError, Service, http};
@@ -18,6 +18,11 @@ pub const SECOND: Duration = Duration::from_secs(1);
 pub const WAY: Duration = Duration::from_micros(22);
 /// Lag of a request of an open loop there: it is assigned to a connection in one turn and sent in the next.
 pub const LAG: Duration = US;
+/// From a connect until it is done: a way there and back, and a turn.
+pub const HANDSHAKE: Duration = Duration::from_micros(21);
+/// From sending the first request of a connection until its reply: it arrives in the turn in which the server accepts the connection,
+/// whose task begins with the next one.
+pub const FIRST: Duration = Duration::from_micros(23);
 /// Requests of a thread after which its dispatcher has learnt that sleeps are exact.
 const LEARNING: u32 = 2000;
 
@@ -68,9 +73,9 @@ pub fn options(target: Target) -> Options {
 }
 
 /// An open loop of one second of that rate after its dispatchers have learnt.
-pub fn open(target: Target, rate: f64, connections: usize) -> Options {
-    let warmup = Duration::from_secs_f64(f64::from(LEARNING) / rate);
-    Options { rate: Some(rate), connections, warmup, ..options(target) }
+pub fn open(target: Target, rate: f64, connections: usize, threads: usize) -> Options {
+    let warmup = Duration::from_secs_f64(f64::from(LEARNING) * threads as f64 / rate);
+    Options { rate: Some(rate), connections, threads: vec![None; threads], warmup, ..options(target) }
 }
 
 pub enum Serve {
@@ -138,11 +143,13 @@ pub fn run(world: &World, options: &Options, serve: Serve) -> Result<Run, brunt_
         .run(async {
             let (stop, (notices, heard)) = (CancellationToken::new(), mpsc::channel());
             let server = brunt_runtime::spawn(serve.run(stop.clone(), notices));
+            while !matches!(heard.try_recv(), Ok(Notice::Listening { .. })) {
+                time::sleep(US).await;
+            }
             let mut responses = Responses(new_histogram());
             let report = run_in_world(options, &mut responses).await;
             stop.cancel();
             let server = server.await.unwrap().unwrap();
-            assert!(matches!(heard.try_recv(), Ok(Notice::Listening { .. })));
             report.map(|report| Run { report, responses: responses.0, server })
         })
         .unwrap()

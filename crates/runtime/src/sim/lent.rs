@@ -1,8 +1,10 @@
 //! The account of the memory lent to the kernel of a world.
 //!
-//! Invariant: lent memory is read and written only between a request and its last completion, and found as it was left.
+//! Invariants:
+//! - Lent memory is read and written only between a request and its last completion, and found as it was left.
+//! - A runtime that has ended has lent again every buffer that it took.
 
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
+use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, OVERFLOW_START, RING};
 use crate::slab::Key;
 use std::{collections::VecDeque, ptr::NonNull, slice};
 
@@ -93,6 +95,11 @@ impl Lent {
         self.held.get_mut(usize::from(buffer)).is_some_and(Hold::give_back)
     }
 
+    /// Buffers that the runtime has taken and not lent again. Overflow buffers are lent once.
+    pub fn missing(&self) -> usize {
+        self.held.iter().take(usize::from(OVERFLOW_START)).filter(|hold| **hold == Hold::Returned).count()
+    }
+
     pub fn end_send(&mut self, key: Key) {
         if let Some(nth) = self.sends.iter().position(|(of, ..)| *of == key) {
             self.sends.swap_remove(nth);
@@ -124,8 +131,10 @@ mod tests {
             unsafe { start.add(3000).write(1) };
             assert!(!is_untouched(&lent));
             assert!(lent.give_back(7) && !lent.give_back(7));
+            assert_eq!(lent.missing(), 1);
         }
         lend(&mut lent);
+        assert_eq!(lent.missing(), 0);
         assert!(lend(&mut lent).unwrap().contains("provided twice"));
         drop(memory);
     }

@@ -66,14 +66,27 @@ pub(crate) async fn run_in_world(
 ) -> Result<Counts, ServeError> {
     let context = ModelContext::new(options, stop, notices)?;
     let builder = builder(BackendKind::Uring, options.spin);
-    let mut workers = Vec::new();
+    let (mut workers, mut ready) = (Vec::new(), Vec::new());
+    let failed = stop.child_token();
     for number in 0..options.workers.len() {
-        let (listeners, options, stop) = (context.listeners()?, options.clone(), stop.clone());
+        let (listeners, options, stop) = (context.listeners()?, options.clone(), failed.clone());
         let others: Vec<_> = context.other_than_tcp().cloned().collect();
-        let body = move || async move { Ok::<_, ServeError>(serve(adopt(listeners, &others)?, &options, &stop).await) };
+        let listens = CancellationToken::new();
+        ready.push(listens.clone());
+        let body = move || async move {
+            let listeners = adopt(listeners, &others).inspect_err(|_| stop.cancel());
+            listens.cancel();
+            Ok::<_, ServeError>(serve(listeners?, &options, &stop).await)
+        };
         workers.push(brunt_runtime::group::spawn(&builder, &format!("worker-{number}"), None, body)?);
     }
-    context.listening(BackendKind::Uring);
+    // Announced when all workers listen.
+    for listens in ready {
+        listens.cancelled().await;
+    }
+    if !failed.is_cancelled() {
+        context.listening(BackendKind::Uring);
+    }
     let mut counts = Counts::default();
     for worker in workers {
         counts = counts + worker.await.expect("a worker has panicked")?;
