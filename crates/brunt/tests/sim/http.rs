@@ -4,7 +4,7 @@ use crate::targets::{get, hello, reply, serve};
 use crate::worlds::{FIRST, HANDSHAKE, LAG, MS, Run, SECOND, US, WAY, exact, histogram, open, options, run, times, values};
 use brunt_load::http::Pipeline;
 use brunt_load::schedule::{Profile, Schedule, Share};
-use brunt_load::{Options, Stage};
+use brunt_load::{Arrival, Options, Stage};
 use brunt_results::LatencySummary;
 use brunt_runtime::sim::{self, World};
 use brunt_serve::http::handler::Response;
@@ -128,27 +128,44 @@ fn a_stall_of_950_ms_gives_exactly_its_histogram() {
     assert_eq!((server.accepted, server.failed, server.cut), (100, 0, 0));
 }
 
-#[test]
-fn the_steps_of_a_ramp_have_the_requests_that_are_due_in_them() {
-    let stages = vec![Stage { from: 100.0, to: 1900.0, length: SECOND }];
-    let profile = Profile::staged(Duration::ZERO, &stages);
-    let options = Options { rate: Some(1000.0), stages, connections: 10, ..options(get(Pipeline::NONE, None)) };
-    let share = Share { thread: 0, threads: 1, connections: 10, group: 1 };
+/// When the requests of a load of one thread without a warm-up are due, in order.
+fn due(options: &Options) -> Vec<Duration> {
+    let share = Share { thread: 0, threads: 1, connections: options.connections, group: 1 };
+    let profile = Profile::staged(Duration::ZERO, &options.stages);
     let mut schedule = Schedule::new(options.arrival, profile, options.seed, share);
-    let end = SECOND.as_nanos() as u64;
-    let due = iter::from_fn(|| (schedule.peek() < end).then(|| Duration::from_nanos(schedule.take())));
-    let due: Vec<Duration> = due.collect();
-    let (serve, seen) = serve(|_| reply(), 1);
-    let result = run(&exact(), &options, serve).unwrap().report.result;
-    assert_eq!((result.requests.completed, result.steps.len(), result.errors.total()), (1000, 10, 0));
-    assert_eq!((due.len(), seen.requests()), (1000, 1000));
-    for step in &result.steps {
-        // A dispatcher that has not learnt wakes up to a turn late.
-        let [soonest, latest] = [LAG + WAY, LAG + WAY + US].map(|after| {
-            let within = |at: &&Duration| (step.start_s..step.end_s).contains(&(**at + after).as_secs_f64());
-            due.iter().filter(within).count() as u64
-        });
-        assert!([soonest, latest].contains(&step.figures.completed), "{} to {}", step.start_s, step.end_s);
+    let end = options.duration.as_nanos() as u64;
+    iter::from_fn(|| (schedule.peek() < end).then(|| Duration::from_nanos(schedule.take()))).collect()
+}
+
+#[test]
+fn steps_of_stages_have_the_requests_that_are_due_in_them() {
+    let stage = |from, to, length| Stage { from, to, length };
+    let ramp = vec![stage(100.0, 1900.0, 2 * SECOND)];
+    let three = vec![stage(200.0, 200.0, SECOND / 2), stage(1000.0, 1000.0, SECOND), stage(1000.0, 3000.0, SECOND / 2)];
+    let ramped = [190.0, 370.0, 550.0, 730.0, 910.0, 1090.0, 1270.0, 1450.0, 1630.0, 1810.0];
+    let rising = (0..10).map(|step| 1100.0 + 200.0 * f64::from(step));
+    let then = [200.0, 1000.0].into_iter().chain(rising).collect::<Vec<f64>>();
+    for (stages, mean, offered) in [(ramp, 1000.0, &ramped[..]), (three, 1050.0, &then)] {
+        for arrival in [Arrival::Constant, Arrival::Poisson] {
+            let options = options(get(Pipeline::NONE, None));
+            let options = Options { duration: 2 * SECOND, rate: Some(mean), connections: 10, arrival, ..options };
+            let options = Options { stages: stages.clone(), ..options };
+            let (due, (serve, seen)) = (due(&options), serve(|_| reply(), 1));
+            let result = run(&exact(), &options, serve).unwrap().report.result;
+            let (requests, steps) = (&result.requests, &result.steps);
+            assert_eq!((requests.completed + requests.unanswered, seen.requests()), (due.len() as u64, due.len() as u64));
+            assert_eq!((result.errors.total(), requests.offered_rate), (0, Some(mean)));
+            let rates = steps.iter().map(|step| step.offered_rate.unwrap().round()).collect::<Vec<_>>();
+            assert_eq!(rates, offered);
+            for step in steps {
+                // A dispatcher that has not learnt wakes up to a turn late.
+                let [soonest, latest] = [LAG + WAY, LAG + WAY + 2 * US].map(|after| {
+                    let within = |at: &&Duration| (step.start_s..step.end_s).contains(&(**at + after).as_secs_f64());
+                    due.iter().filter(within).count() as u64
+                });
+                assert!([soonest, latest].contains(&step.figures.completed), "{} to {}", step.start_s, step.end_s);
+            }
+        }
     }
 }
 

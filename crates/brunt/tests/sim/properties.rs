@@ -13,18 +13,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{env, fmt, thread};
 
+/// Jain's index of the replies of connections, at least: of nine, one that ended in the middle of a load makes 0.97 of it.
+const EVEN: f64 = 0.98;
+
 /// Runs a load and checks it; returns a digest of all that happened.
 fn check(seed: u64) -> u64 {
     let world = World::with_settings(seed, settings(seed));
     world.record_trace();
     let (case, serve) = Case::draw(seed, &world);
-    let sleeper = Sleeper::spawn(&world);
+    let sleeper = (seed % 4 < 2).then(|| Sleeper::spawn(&world));
     match run(&world, &case.options, serve) {
         Ok(run) => Outcome::new(&world, &case, &run).holds(),
         // The first connections may fail.
         Err(error) => assert!(case.has_faults, "{error}"),
     }
-    if !case.is_disturbed {
+    if let Some(sleeper) = sleeper.filter(|_| !case.is_disturbed) {
         sleeper.holds();
     }
     world.trace_digest()
@@ -94,7 +97,10 @@ impl<'r> Outcome<'r> {
         if self.case.options.warmup.is_zero() {
             assert_eq!((replies, latency.error.count), (requests.completed, requests.failed), "{self:?}");
             assert_eq!(responses.len(), requests.completed + timeouts, "{self:?}");
-            assert_eq!(all, requests.completed + timeouts + requests.unanswered, "{self:?}");
+            // A thread that has not seen the end of the window sends requests behind it: those are no part of the load.
+            let behind = if self.case.options.threads.len() > 1 && self.case.options.rate.is_none() { in_flight } else { 0 };
+            let every = requests.completed + timeouts + requests.unanswered;
+            assert!((all..=all + behind).contains(&every), "{self:?}");
             let begun = if self.case.options.rate.is_some() { self.sent } else { replies };
             assert_eq!(latency.lag.count, begun, "{self:?}");
         }
@@ -129,7 +135,8 @@ impl<'r> Outcome<'r> {
             assert!((self.completed..=self.sent).contains(&seen.requests()), "{self:?}");
             assert!(!all || seen.requests() == self.sent, "{self:?}");
         }
-        assert!(has_faults || server.accepted >= result.connections.opened, "{self:?}");
+        let connections = self.case.options.connections as u64;
+        assert!(has_faults || server.accepted + connections >= result.connections.opened, "{self:?}");
         if let (Some(wire), Some([request, reply])) = (&self.wire, self.case.lengths) {
             let (sent, arrived) = (wire.requests_sent, wire.replies_arrived);
             assert!(sent <= self.sent * request && arrived >= self.completed * reply, "{self:?}");
@@ -150,7 +157,7 @@ impl<'r> Outcome<'r> {
             assert!(case.is_bad || errors.total() == 0, "{self:?}");
             // Connections that are opened at the end may be accepted by nobody.
             let opened = result.connections.opened;
-            let late = if case.options.target.replaces() { case.options.connections as u64 } else { 0 };
+            let late = case.options.connections as u64;
             assert!((server.accepted..=server.accepted + late).contains(&opened), "{self:?}");
             let all = case.options.requests.is_none_or(|_| requests.completed + requests.failed == REQUESTS);
             assert!(all, "{self:?}");
@@ -163,14 +170,19 @@ impl<'r> Outcome<'r> {
         if !case.is_calm() {
             return;
         }
-        if case.options.rate.is_none() {
-            let in_flight = case.options.connections as u64 * case.depth;
-            println!("U {} {} {}", result.requests.unanswered as i64 - in_flight as i64, case.depth, self.case.lengths.is_some());
-        } else {
-            let (n, c) = (result.requests.completed, case.options.connections as u64);
-            let (each, more) = (n / c, n % c);
-            let jain = (n * n) as f64 / (c * (more * (each + 1) * (each + 1) + (c - more) * each * each)) as f64;
-            println!("J {} {:?} {jain} {} {:?}", case.is_regular, result.connections.jain_index, case.options.connections, result.requests);
+        let connections = case.options.connections as u64;
+        let (requests, jain) = (&result.requests, result.connections.jain_index.unwrap_or(1.0));
+        match (case.options.rate, case.depth) {
+            // All but the one whose reply was the last.
+            (None, 1) if case.lengths.is_some() => assert_eq!(requests.unanswered, connections - 1, "{self:?}"),
+            (None, depth) => assert!(requests.unanswered < connections * depth, "{self:?}"),
+            (Some(_), _) if case.is_regular => {
+                let (each, more) = (requests.completed / connections, requests.completed % connections);
+                let squares = more * (each + 1).pow(2) + (connections - more) * each.pow(2);
+                let even = requests.completed.pow(2) as f64 / (connections * squares) as f64;
+                assert!((jain - even).abs() < 1e-9, "{jain} for {even}: {self:?}");
+            }
+            (Some(_), _) => assert!(jain > EVEN || requests.completed < 20 * connections, "{self:?}"),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, OVERFLOW_START, RING};
 use crate::slab::Key;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::{collections::VecDeque, ptr::NonNull, slice};
 
 /// Fills a buffer while the kernel has it, to detect writes.
@@ -79,7 +80,13 @@ impl Lent {
     /// # Safety
     /// The buffer was provided at that address, and not given back.
     pub unsafe fn is_untouched(&self, buffer: u16, start: NonNull<u8>, large: bool, whole: bool) -> bool {
-        let expected = if self.held[usize::from(buffer)] == Hold::Zero { &ZEROES } else { &POISON };
+        let is_new = self.held[usize::from(buffer)] == Hold::Zero;
+        if is_new {
+            // A page that is read first is mapped twice: to zeroes, then to memory of its own. A byte written takes it at once.
+            // SAFETY: a provided buffer belongs to the kernel, which this is; its memory is initialised.
+            unsafe { AtomicU8::from_ptr(start.as_ptr()) }.fetch_or(0, Relaxed);
+        }
+        let expected = if is_new { &ZEROES } else { &POISON };
         let len = checked(large, whole);
         // SAFETY: a provided buffer has at least that size.
         unsafe { slice::from_raw_parts(start.as_ptr(), len) == &expected[..len] }
