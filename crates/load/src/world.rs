@@ -66,7 +66,7 @@ async fn make<'s>(
 }
 
 /// Starts a worker, and returns where its emptied intervals go.
-fn start(shared: &Arc<Shared>, thread: usize, out: &Outbox) -> io::Result<(Worker, Sender<Box<Interval>>)> {
+pub(crate) fn start(shared: &Arc<Shared>, thread: usize, out: &Outbox) -> io::Result<(Worker, Sender<Box<Interval>>)> {
     let (shared, share) = (Arc::clone(shared), shared.options.share(thread));
     let schedule = shared.options.schedule(shared.options.rate, shared.options.seed, share);
     let (spare, incoming) = mpsc::channel();

@@ -107,6 +107,22 @@ pub fn tcp(
     (options.model.run)(&ModelContext::new(options, stop, notices)?)
 }
 
+/// As [`tcp`], on workers of the simulated world of this thread, whatever the model and the cores.
+///
+/// # Errors
+/// As [`tcp`].
+///
+/// # Panics
+/// As a worker did.
+#[cfg(feature = "sim")]
+pub async fn tcp_in_world(
+    options: &Options,
+    stop: &brunt_runtime::CancellationToken,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<Counts, ServeError> {
+    tcp::native::run_in_world(options, stop, notices).await
+}
+
 /// Locks, also after a panic of another thread.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,6 +1,7 @@
 //! Listening addresses: bound once exclusively, so that two servers never share a port, then listened on by every worker.
 
 use crate::ServeError;
+use brunt_runtime::net::std_socket;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -34,11 +35,11 @@ pub(crate) fn reserve(addresses: &[SocketAddr], share: bool) -> Result<Vec<Reser
         let only_v6 = address.port() != 0 && v4_too && matches!(address.ip(), IpAddr::V6(ip) if ip.is_unspecified());
         let one = || -> io::Result<Reserved> {
             let socket = bind(*address, only_v6, false)?;
-            socket.listen(BACKLOG)?;
+            std_socket::listen(&socket, BACKLOG)?;
             if share {
                 socket.set_reuse_port(true)?;
             }
-            let bound = socket.local_addr()?.as_socket().ok_or_else(|| io::Error::other("not an internet address"))?;
+            let bound = std_socket::local_addr(&socket)?;
             Ok(Reserved { address: bound, only_v6, first: Mutex::new(Some(socket.into())) })
         };
         reserved.push(one().map_err(|error| ServeError::Listen(*address, error))?);
@@ -61,7 +62,7 @@ impl Reserved {
         }
         let another = || {
             let socket = bind(self.address, self.only_v6, true)?;
-            socket.listen(BACKLOG)?;
+            std_socket::listen(&socket, BACKLOG)?;
             Ok(socket.into())
         };
         another().map_err(|error| ServeError::Listen(self.address, error))
@@ -77,6 +78,6 @@ fn bind(address: SocketAddr, only_v6: bool, share: bool) -> io::Result<Socket> {
     }
     // Inherited by accepted sockets, which saves a system call per connection.
     socket.set_tcp_nodelay(true)?;
-    socket.bind(&address.into())?;
+    std_socket::bind(&socket, address)?;
     Ok(socket)
 }

@@ -57,6 +57,10 @@ impl Work {
 
 /// Spins for CPU time, not wall time: a preempted thread does not work.
 fn spin(time: Duration) {
+    #[cfg(feature = "sim")]
+    if brunt_runtime::sim::is_active() {
+        return brunt_runtime::sim::spend(time);
+    }
     let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
     let end = used() + time;
     while used() < end {

@@ -108,7 +108,8 @@ struct Slice {
     connections: u64,
     cpu_percent: f64,
     counters: Counters,
-    latency: Distributions,
+    /// `None` while connections are opened: no request is sent then.
+    latency: Option<Box<Distributions>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -195,7 +196,9 @@ impl Collector {
         (slice.start_ns, slice.end_ns) = (interval.start_ns, interval.end_ns.max(slice.end_ns));
         slice.connections += interval.connections;
         slice.counters.add(&interval.counters);
-        slice.latency.merge(interval);
+        if interval.phase != Phase::Connect {
+            slice.latency.get_or_insert_default().merge(interval);
+        }
         let usage = &mut self.totals.threads[thread];
         if window {
             usage.extend(interval);
@@ -226,21 +229,20 @@ impl Collector {
     }
 
     fn close(&mut self, mut slice: Slice) -> Option<(Second, Histogram<u64>)> {
-        if self.closed_loop {
-            slice.latency.derive();
+        if slice.phase != Phase::Window {
+            self.totals.counters.errors.connect += slice.counters.errors.connect;
         }
-        match slice.phase {
-            Phase::Window => {
-                self.totals.counters.add(&slice.counters);
-                self.totals.latency.add(&slice.latency);
-                self.log(&slice);
-            }
-            Phase::Connect | Phase::Warmup | Phase::Drain => {
-                self.totals.counters.errors.connect += slice.counters.errors.connect
-            }
-        }
-        if matches!(slice.phase, Phase::Connect | Phase::Drain) {
+        if slice.phase == Phase::Connect {
             return None;
+        }
+        let mut latency = *slice.latency.take()?;
+        if self.closed_loop {
+            latency.derive();
+        }
+        if slice.phase == Phase::Window {
+            self.totals.counters.add(&slice.counters);
+            self.totals.latency.add(&latency);
+            self.log(&latency, [slice.start_ns, slice.end_ns]);
         }
         let until = slice.end_ns - self.start_ns;
         let offered = self.offered.iter_mut().map(|schedule| schedule.skip_to(until)).sum();
@@ -255,15 +257,15 @@ impl Collector {
             completed: slice.counters.completed,
             failed: slice.counters.failed,
             connections: slice.connections,
-            p50_us: us(&slice.latency.response, 0.5),
-            p99_us: us(&slice.latency.response, 0.99),
-            p999_us: us(&slice.latency.response, 0.999),
-            lag_p99_us: us(&slice.latency.lag, 0.99),
+            p50_us: us(&latency.response, 0.5),
+            p99_us: us(&latency.response, 0.99),
+            p999_us: us(&latency.response, 0.999),
+            lag_p99_us: us(&latency.lag, 0.99),
             generator_cpu_percent: Some(slice.cpu_percent),
             so_far: Some(Box::new(self.so_far())),
             ..Default::default()
         };
-        Some((second, slice.latency.response))
+        Some((second, latency.response))
     }
 
     fn so_far(&self) -> SoFar {
@@ -278,10 +280,11 @@ impl Collector {
         }
     }
 
-    fn log(&mut self, slice: &Slice) {
-        let start = Duration::from_nanos(slice.start_ns.saturating_sub(self.start_ns));
-        let length = Duration::from_nanos(slice.end_ns.saturating_sub(slice.start_ns));
-        for (tag, histogram) in slice.latency.by_tag() {
+    /// Logs an interval by its start and end in the run's clock.
+    fn log(&mut self, latency: &Distributions, [start_ns, end_ns]: [u64; 2]) {
+        let start = Duration::from_nanos(start_ns.saturating_sub(self.start_ns));
+        let length = Duration::from_nanos(end_ns.saturating_sub(start_ns));
+        for (tag, histogram) in latency.by_tag() {
             self.hlog.add(tag, histogram, start, length);
         }
     }
@@ -290,18 +293,18 @@ impl Collector {
     /// unanswered, and has waited until then if it was due after `open_ns`.
     pub fn finish(mut self, unsent: &[Schedule], open_ns: u64, close_ns: u64) -> Totals {
         let mut drain = self.drain.take().unwrap_or_default();
+        let mut late = drain.latency.take().unwrap_or_default();
         let (open, close) = (open_ns - self.start_ns, close_ns.saturating_sub(self.start_ns));
         for (intended, count) in unsent.iter().flat_map(|schedule| schedule.rest(close)) {
             self.totals.counters.unanswered += count;
             if intended >= open {
                 drain.counters.abandoned += count;
-                drain.latency.response.saturating_record_n(close - intended, count);
+                late.response.saturating_record_n(close - intended, count);
             }
         }
         self.totals.counters.abandoned = drain.counters.abandoned;
-        self.totals.latency.add(&drain.latency);
-        drain.start_ns = close_ns;
-        self.log(&drain);
+        self.totals.latency.add(&late);
+        self.log(&late, [close_ns, drain.end_ns]);
         self.totals.hlog = self.hlog.bytes;
         self.totals
     }

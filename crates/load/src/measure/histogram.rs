@@ -13,6 +13,9 @@ const LINEAR_BITS: u32 = 11;
 /// Cells of each further doubling.
 const HALF: usize = 1 << (LINEAR_BITS - 1);
 const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
+/// Cells that are looked at together.
+const GROUP: usize = 64;
+static EMPTY: [u32; GROUP] = [0; GROUP];
 
 /// Counts of values in nanoseconds.
 #[derive(Debug, Clone)]
@@ -89,9 +92,13 @@ impl RawHistogram {
 
     /// Moves all values into `histogram`.
     pub fn merge_into(&mut self, histogram: &mut Histogram<u64>) {
-        for (cell, count) in self.cells.iter_mut().enumerate() {
-            if *count > 0 {
-                histogram.saturating_record_n(value_of(cell), u64::from(std::mem::take(count)));
+        for (nth, group) in self.cells.chunks_mut(GROUP).enumerate() {
+            // Most are empty.
+            if *group == EMPTY[..group.len()] {
+                continue;
+            }
+            for (cell, count) in group.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+                histogram.saturating_record_n(value_of(nth * GROUP + cell), u64::from(std::mem::take(count)));
             }
         }
         self.saturated = 0;

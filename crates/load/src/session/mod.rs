@@ -33,19 +33,20 @@ mod tally;
 use crate::engine::clock::Clock;
 use crate::engine::commands::Command;
 use crate::engine::coordinator::{Coordinator, Opened};
-use crate::engine::inbox::{blocking, channel};
+use crate::engine::inbox::{Outbox, blocking, channel};
 use crate::engine::shared::Shared;
 use crate::engine::{message::Message, slices::DRAIN_MARGIN};
 use crate::error::LoadError;
 use crate::run::{make_room, thread_builder, thread_work};
+use crate::measure::interval::Interval;
 use crate::schedule::Schedule;
 use crate::{check, observer::Observer, options::Options};
 use brunt_results::result::{Connections, Load};
 use brunt_results::slice::{Measured, SliceSpec};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use tally::Tally;
 
 /// From an order to the start of its lead: about the time in which a load thread wakes up.
@@ -73,6 +74,8 @@ struct LoadThreads {
 impl Drop for LoadThreads {
     fn drop(&mut self) {
         self.shared.close_at(0);
+        // They wait for it if not all of them could be started.
+        self.shared.connect.cancel();
         self.shared.release.cancel();
         for handle in self.handles.drain(..) {
             // A panic was printed when it happened.
@@ -80,6 +83,9 @@ impl Drop for LoadThreads {
         }
     }
 }
+
+/// Where a thread's emptied intervals go, and the thread; a worker of a simulated world ends by itself.
+type Started = (Sender<Box<Interval>>, Option<JoinHandle<Option<Schedule>>>);
 
 struct StopFlag<'a>(&'a AtomicBool);
 
@@ -96,6 +102,32 @@ impl Session {
     /// # Errors
     /// As [`crate::run`], or [`LoadError::Interrupted`].
     pub fn open(options: &Options, stop: &AtomicBool) -> Result<Self, LoadError> {
+        let start = |shared: &Arc<Shared>, number: usize, out: &Outbox| {
+            let (spare, work) = thread_work(shared, number, out);
+            Ok((spare, Some(thread_builder(number).spawn(work)?)))
+        };
+        blocking(Self::opened(options, stop, start))
+    }
+
+    /// As [`open`](Self::open), in the simulated world of this thread, whose load threads are its workers. Its slices are made by
+    /// [`slice_in_world`](Self::slice_in_world).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[cfg(feature = "sim")]
+    pub async fn open_in_world(options: &Options, stop: &AtomicBool) -> Result<Self, LoadError> {
+        let start = |shared: &Arc<Shared>, number: usize, out: &Outbox| {
+            let (_ends_by_itself, spare) = crate::world::start(shared, number, out)?;
+            Ok((spare, None))
+        };
+        Self::opened(options, stop, start).await
+    }
+
+    async fn opened(
+        options: &Options,
+        stop: &AtomicBool,
+        start: impl Fn(&Arc<Shared>, usize, &Outbox) -> io::Result<Started>,
+    ) -> Result<Self, LoadError> {
         let mut options = Options {
             duration: PATIENCE,
             warmup: Duration::ZERO,
@@ -116,14 +148,14 @@ impl Session {
         let (out, messages) = channel();
         let mut spares = Vec::new();
         for (number, core) in options.threads.iter().copied().enumerate() {
-            let (spare, work) = thread_work(&shared, number, &out);
-            let handle = thread_builder(number).spawn(work);
-            threads.handles.push(handle.map_err(|error| LoadError::Thread { thread: number, core, error })?);
+            let failed = |error| LoadError::Thread { thread: number, core, error };
+            let (spare, handle) = start(&shared, number, &out).map_err(failed)?;
+            threads.handles.extend(handle);
             spares.push(spare);
         }
         drop(out);
         let mut coordinator = Coordinator::new(&shared, messages, spares, None);
-        blocking(coordinator.connect(&mut StopFlag(stop)))?;
+        coordinator.connect(&mut StopFlag(stop)).await?;
         let opened = coordinator.into_opened().ok_or(LoadError::Interrupted)?;
         let load = crate::report::load(&options, 0.0);
         Ok(Self { opened, load, rate: options.rate, broken: None, threads })
@@ -158,13 +190,26 @@ impl Session {
     /// # Errors
     /// No load can be made: the slice has no window, the script has failed, or a load thread has ended.
     pub fn slice(&mut self, spec: SliceSpec) -> Result<Measured, LoadError> {
+        blocking(self.make_slice(spec))
+    }
+
+    /// As [`slice`](Self::slice), of a session in a simulated world.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    #[cfg(feature = "sim")]
+    pub async fn slice_in_world(&mut self, spec: SliceSpec) -> Result<Measured, LoadError> {
+        self.make_slice(spec).await
+    }
+
+    async fn make_slice(&mut self, spec: SliceSpec) -> Result<Measured, LoadError> {
         check::slice(spec.lead, spec.window)?;
         if let Some(reason) = &self.broken {
             return Err(LoadError::Script(reason.clone()));
         }
         let shared = Arc::clone(&self.threads.shared);
         if shared.connecting.given_up() > 0 {
-            self.reopen(&shared)?;
+            self.reopen(&shared).await?;
         }
         let start = shared.clock.now() + START_DELAY.as_nanos() as u64;
         let open = start + spec.lead.as_nanos() as u64;
@@ -174,7 +219,7 @@ impl Session {
         let options = &shared.options;
         let mut tally = Tally::new(options.threads.len(), self.rate.is_some());
         let mut due = offered(options, self.rate, spec.seed, [start, open, close]);
-        self.collect(&shared, close, &mut tally)?;
+        self.collect(&shared, close, &mut tally).await?;
         self.broken = shared.take_broken();
         if let Some(reason) = &self.broken {
             return Err(LoadError::Script(reason.clone()));
@@ -190,12 +235,12 @@ impl Session {
         Ok(tally.report([start, open, closed], due, connections))
     }
 
-    fn reopen(&mut self, shared: &Shared) -> Result<(), LoadError> {
+    async fn reopen(&mut self, shared: &Shared) -> Result<(), LoadError> {
         self.command(Command::Reopen);
         let deadline = shared.clock.now() + (2 * shared.options.timeout + PATIENCE).as_nanos() as u64;
         let mut waiting = self.opened.tids.len();
         while waiting > 0 {
-            if let (_, Message::Reopened) = self.receive(shared, deadline)? {
+            if let (_, Message::Reopened) = self.receive(shared, deadline).await? {
                 waiting -= 1;
             }
         }
@@ -203,12 +248,12 @@ impl Session {
     }
 
     /// Takes what the threads measured until all have drained.
-    fn collect(&mut self, shared: &Shared, close: u64, tally: &mut Tally) -> Result<(), LoadError> {
+    async fn collect(&mut self, shared: &Shared, close: u64, tally: &mut Tally) -> Result<(), LoadError> {
         let longest = 2 * shared.options.timeout + DRAIN_MARGIN + PATIENCE;
         let deadline = close + longest.as_nanos() as u64;
         let mut waiting = self.opened.tids.len();
         while waiting > 0 {
-            match self.receive(shared, deadline)? {
+            match self.receive(shared, deadline).await? {
                 (thread, Message::Interval(mut interval)) => {
                     tally.take(thread, &mut interval);
                     // Fails only if the thread has ended, which the next message shows.
@@ -224,9 +269,9 @@ impl Session {
         Ok(())
     }
 
-    fn receive(&self, shared: &Shared, deadline: u64) -> Result<(usize, Message), LoadError> {
+    async fn receive(&self, shared: &Shared, deadline: u64) -> Result<(usize, Message), LoadError> {
         let left = deadline.saturating_sub(shared.clock.now());
-        match blocking(self.opened.messages.next(Duration::from_nanos(left))) {
+        match self.opened.messages.next(Duration::from_nanos(left)).await {
             Ok((_, Message::Failed(error))) => Err(error),
             Ok(message) => Ok(message),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {

@@ -33,7 +33,6 @@ fn a_connection_that_is_closed_or_reset_loses_the_request_on_it() {
         let options = Options { connections: 4, ..options() };
         let result = run(&exact(1), &options, ends_after(10, reset)).report.result;
         let requests = &result.requests;
-        println!("{requests:?} {:?}", result.connections);
         // Ten replies, then a request whose connection is gone and opened again a millisecond later.
         assert_eq!(requests.completed, 10 * result.connections.opened);
         assert_eq!((requests.failed, result.errors.reset), (result.connections.opened, result.connections.opened));

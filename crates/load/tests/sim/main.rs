@@ -5,5 +5,6 @@ mod faults;
 mod loops;
 mod properties;
 mod queue;
+mod session;
 mod targets;
 mod worlds;

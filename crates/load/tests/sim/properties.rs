@@ -39,8 +39,8 @@ fn settings(seed: u64) -> Settings {
 fn load(draw: &Draw<'_>) -> Options {
     let threads = 1 + draw.below(2) as usize;
     let connections = threads + draw.below(8) as usize;
-    let requests = draw.of(&[None, Some(500)]);
     let open = draw.below(2) == 0;
+    let (rate, length) = draw.of(&[(2000.0, 250 * MS), (20_000.0, 25 * MS)]);
     Options {
         target: Target::Echo {
             address: address().into(),
@@ -49,10 +49,10 @@ fn load(draw: &Draw<'_>) -> Options {
         },
         threads: vec![None; threads],
         connections,
-        requests,
-        rate: open.then(|| draw.of(&[2000.0, 20_000.0])),
+        requests: (!open).then_some(500),
+        rate: open.then_some(rate),
         arrival: draw.of(&[Arrival::Constant, Arrival::Poisson]),
-        duration: if open { draw.of(&[25 * MS, 200 * MS]) } else { 25 * MS },
+        duration: if open { length } else { 1000 * MS },
         warmup: draw.of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
         timeout: draw.of(&[5 * MS, 1000 * MS]),
         seed: draw.0.random(),

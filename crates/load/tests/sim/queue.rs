@@ -118,5 +118,7 @@ fn a_pause_of_the_host_is_lag_and_not_the_targets() {
     assert!(short.iter().all(|(time, _)| (LAG + WAY..LAG + WAY + US + US).contains(time)), "{short:?}");
     let result = report.result;
     assert_eq!(result.latency.service, LatencySummary::of(&times(1000, WAY)));
-    println!("{:?}", result.latency.lag);
+    assert_eq!((result.requests.completed, result.requests.waited, result.errors.total()), (1000, Some(0), 0));
+    let lags = (1..=100).map(|number| 100 * MS + 500 * US - number * MS + LAG + US);
+    assert_eq!(result.latency.lag.max_us, LatencySummary::of(&histogram(lags)).max_us);
 }

@@ -1,9 +1,12 @@
 //! The account of the memory lent to the kernel of a world.
 //!
-//! Invariant: lent memory is read and written only between a request and its last completion, and found as it was left.
+//! Invariants:
+//! - Lent memory is read and written only between a request and its last completion, and found as it was left.
+//! - A runtime that has ended has lent again every buffer that it took.
 
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
+use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, OVERFLOW_START, RING};
 use crate::slab::Key;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::{collections::VecDeque, ptr::NonNull, slice};
 
 /// Fills a buffer while the kernel has it, to detect writes.
@@ -77,7 +80,13 @@ impl Lent {
     /// # Safety
     /// The buffer was provided at that address, and not given back.
     pub unsafe fn is_untouched(&self, buffer: u16, start: NonNull<u8>, large: bool, whole: bool) -> bool {
-        let expected = if self.held[usize::from(buffer)] == Hold::Zero { &ZEROES } else { &POISON };
+        let is_new = self.held[usize::from(buffer)] == Hold::Zero;
+        if is_new {
+            // A page that is read first is mapped twice: to zeroes, then to memory of its own. A byte written takes it at once.
+            // SAFETY: a provided buffer belongs to the kernel, which this is; its memory is initialised.
+            unsafe { AtomicU8::from_ptr(start.as_ptr()) }.fetch_or(0, Relaxed);
+        }
+        let expected = if is_new { &ZEROES } else { &POISON };
         let len = checked(large, whole);
         // SAFETY: a provided buffer has at least that size.
         unsafe { slice::from_raw_parts(start.as_ptr(), len) == &expected[..len] }
@@ -91,6 +100,11 @@ impl Lent {
     /// A completion returns a buffer; false if it was not lent.
     pub fn give_back(&mut self, buffer: u16) -> bool {
         self.held.get_mut(usize::from(buffer)).is_some_and(Hold::give_back)
+    }
+
+    /// Buffers that the runtime has taken and not lent again. Overflow buffers are lent once.
+    pub fn missing(&self) -> usize {
+        self.held.iter().take(usize::from(OVERFLOW_START)).filter(|hold| **hold == Hold::Returned).count()
     }
 
     pub fn end_send(&mut self, key: Key) {
@@ -124,8 +138,10 @@ mod tests {
             unsafe { start.add(3000).write(1) };
             assert!(!is_untouched(&lent));
             assert!(lent.give_back(7) && !lent.give_back(7));
+            assert_eq!(lent.missing(), 1);
         }
         lend(&mut lent);
+        assert_eq!(lent.missing(), 0);
         assert!(lend(&mut lent).unwrap().contains("provided twice"));
         drop(memory);
     }

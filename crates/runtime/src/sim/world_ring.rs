@@ -156,7 +156,11 @@ impl Drop for WorldRing {
         ring.closed = true;
         if ring.in_flight != 0 {
             let message = format!("a ring was closed with {} requests in flight", ring.in_flight);
-            state.report(message);
+            return state.report(message);
+        }
+        let missing = ring.lent.missing();
+        if missing != 0 {
+            state.report(format!("{missing} buffers were taken by a runtime that ended and never lent again"));
         }
     }
 }

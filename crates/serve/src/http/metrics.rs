@@ -3,9 +3,10 @@
 
 use super::handler::Fault;
 use crate::lock;
+use brunt_runtime::time;
 use std::fmt::{Display, Write};
 use std::sync::{Arc, Mutex};
-use std::{collections::BTreeMap, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{collections::BTreeMap, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed};
 
 /// Status codes counted: 100 to 599.
 const STATUSES: usize = 500;
@@ -89,9 +90,9 @@ pub(crate) struct HandlerTime {
 
 impl HandlerTime {
     pub fn measure<T>(&self, f: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
+        let start = time::now();
         let result = f();
-        let time = start.elapsed();
+        let time = time::now() - start;
         let seconds = time.as_secs_f64();
         if let Some(bucket) = BOUNDS.iter().position(|bound| seconds <= *bound) {
             self.buckets[bucket].fetch_add(1, Relaxed);

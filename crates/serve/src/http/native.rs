@@ -42,6 +42,34 @@ pub(crate) fn run(
     results.into_iter().try_fold(0, |left, result| Ok(left + result??))
 }
 
+/// As [`run`], on workers of the simulated world of this thread.
+#[cfg(feature = "sim")]
+pub(crate) async fn run_in_world(
+    context: &ServerContext,
+    stop: &CancellationToken,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<u64, ServeError> {
+    let builder = builder(BackendKind::Uring, context.options.spin);
+    let stop = &stop.child_token();
+    let mut workers = Vec::new();
+    for number in 0..context.options.workers.len() {
+        let (listeners, shared) = (context.listeners()?, context.shared.clone());
+        let (stop, grace) = (stop.clone(), context.options.grace);
+        let body = move || async move {
+            let worker = Rc::new(Worker::new(&shared, number));
+            let left = worker_loop::run::<Native>(listeners, worker, &stop, grace).await;
+            left.inspect_err(|_| stop.cancel())
+        };
+        workers.push(brunt_runtime::group::spawn(&builder, &format!("worker-{number}"), None, body)?);
+    }
+    let _ = notices.send(context.listening(BackendKind::Uring.to_string()));
+    let mut left = 0;
+    for worker in workers {
+        left += worker.await.expect("a worker has panicked")?;
+    }
+    Ok(left)
+}
+
 enum Native {}
 
 impl Model for Native {

@@ -57,6 +57,29 @@ impl Server {
             Model::Epoll => native::run(&self.0, BackendKind::Epoll, stop, notices),
             Model::Tokio => tokio::run(&self.0, stop, notices),
         };
+        self.counts(left)
+    }
+
+    /// As [`run`](Self::run), on workers of the simulated world of this thread, whatever the model and the cores. There must be
+    /// no access log: it has a thread.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As a worker did.
+    #[cfg(feature = "sim")]
+    pub async fn run_in_world(
+        self,
+        stop: &CancellationToken,
+        notices: &mpsc::Sender<Notice>,
+    ) -> Result<Counts, ServeError> {
+        let left = native::run_in_world(&self.0, stop, notices).await;
+        self.counts(left)
+    }
+
+    /// Ends the log. `left` are the connections that were closed.
+    fn counts(self, left: Result<u64, ServeError>) -> Result<Counts, ServeError> {
         self.0.shared.close_log();
         let metrics = &self.0.shared.metrics;
         Ok(Counts {

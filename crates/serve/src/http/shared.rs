@@ -4,7 +4,7 @@ use super::access_log::{AccessLog, LogBuffer};
 use super::config::{Plan, Settings};
 use super::metrics::Metrics;
 use crate::{Model, Notice, ServeError, listen::Reserved, lock};
-use brunt_runtime::Spinning;
+use brunt_runtime::{Spinning, time};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{net::TcpListener, path::PathBuf};
@@ -57,7 +57,7 @@ impl Shared {
         Self {
             settings,
             metrics: Arc::new(Metrics::new(names, workers)),
-            started: Instant::now(),
+            started: time::now(),
             log: Mutex::new(log),
             plan: Mutex::new(Arc::new(plan)),
         }

@@ -8,7 +8,7 @@ use super::router::Router;
 use super::shared::Shared;
 use brunt_wire::http1::{DateHeader, Head, RequestMeta, Response};
 use std::cell::{Cell, Ref, RefCell};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 use std::{net::SocketAddr, rc::Rc, sync::Arc};
 
 const NAME: &str = "brunt";
@@ -73,7 +73,7 @@ impl Worker {
     }
 
     fn set_time(&self) {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let unix = brunt_runtime::time::system_now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         if self.unix.replace(unix) != unix {
             self.date.borrow_mut().set(unix);
             if let Some(log) = &mut *self.log.borrow_mut() {

@@ -4,8 +4,8 @@
 use super::connection::{ServerTransport, serve};
 use super::tls;
 use super::worker::Worker;
-use brunt_runtime::CancellationToken;
-use std::time::{Duration, Instant};
+use brunt_runtime::{CancellationToken, time};
+use std::time::Duration;
 use std::{io, net::TcpListener, rc::Rc};
 
 /// The runtime of a model.
@@ -35,10 +35,10 @@ pub(crate) async fn run<M: Model>(
     stop.cancelled().await;
     acceptors.into_iter().for_each(|abort| abort());
     worker.stop();
-    let deadline = Instant::now() + grace;
+    let deadline = time::now() + grace;
     let mut pause = Duration::from_micros(200);
-    while worker.counters.open.get() > 0 && Instant::now() < deadline {
-        M::Stream::sleep(pause.min(deadline.saturating_duration_since(Instant::now()))).await;
+    while worker.counters.open.get() > 0 && time::now() < deadline {
+        M::Stream::sleep(pause.min(deadline.saturating_duration_since(time::now()))).await;
         pause = (pause * 2).min(Duration::from_millis(5));
     }
     abort_ticks();

@@ -3,10 +3,12 @@
 use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
 use crate::report::is_failure;
 use crate::{Counts, Options, ServeError, Service};
-use brunt_runtime::net::{Any, Listener, Stream};
+use brunt_runtime::net::{Address, Any, Listener, Stream};
 use brunt_runtime::time::sleep;
 use brunt_runtime::{BackendKind, Builder, CancellationToken, Runtime, Spinning, spawn};
-use std::{cell::Cell, rc::Rc, sync::Barrier};
+use std::{cell::Cell, net, rc::Rc, sync::Barrier};
+#[cfg(feature = "sim")]
+use {crate::Notice, std::sync::mpsc};
 
 pub(crate) static URING: ServerModel = ServerModel {
     word: "uring",
@@ -36,7 +38,7 @@ fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeErro
     let results = brunt_runtime::group::run(&builder, &options.workers, |_| {
         let (ready, failed) = (&ready, &failed);
         async move {
-            let listeners = listeners(context);
+            let listeners = context.listeners().and_then(|tcp| adopt(tcp, context.other_than_tcp()));
             if listeners.is_err() {
                 failed.cancel();
             }
@@ -55,16 +57,56 @@ fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeErro
     results.into_iter().try_fold(Counts::default(), |counts, result| Ok(counts + result??))
 }
 
+/// As [`run`], on workers of the simulated world of this thread.
+#[cfg(feature = "sim")]
+pub(crate) async fn run_in_world(
+    options: &Options,
+    stop: &CancellationToken,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<Counts, ServeError> {
+    let context = ModelContext::new(options, stop, notices)?;
+    let builder = builder(BackendKind::Uring, options.spin);
+    let (mut workers, mut ready) = (Vec::new(), Vec::new());
+    let failed = stop.child_token();
+    for number in 0..options.workers.len() {
+        let (listeners, options, stop) = (context.listeners()?, options.clone(), failed.clone());
+        let others: Vec<_> = context.other_than_tcp().cloned().collect();
+        let listens = CancellationToken::new();
+        ready.push(listens.clone());
+        let body = move || async move {
+            let listeners = adopt(listeners, &others).inspect_err(|_| stop.cancel());
+            listens.cancel();
+            Ok::<_, ServeError>(serve(listeners?, &options, &stop).await)
+        };
+        workers.push(brunt_runtime::group::spawn(&builder, &format!("worker-{number}"), None, body)?);
+    }
+    // Announced when all workers listen.
+    for listens in ready {
+        listens.cancelled().await;
+    }
+    if !failed.is_cancelled() {
+        context.listening(BackendKind::Uring);
+    }
+    let mut counts = Counts::default();
+    for worker in workers {
+        counts = counts + worker.await.expect("a worker has panicked")?;
+    }
+    Ok(counts)
+}
+
 /// A builder for the runtime of this model, also used by HTTP.
 pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
     Runtime::builder().env_prefix("BRUNT").backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
 }
 
-/// The listeners of this worker. Addresses other than TCP have one worker.
-fn listeners(context: &ModelContext) -> Result<Vec<Listener<Any>>, ServeError> {
-    let tcp = context.listeners()?.into_iter().map(|listener| Ok(Listener::from_std(listener.into())?));
+/// Listeners of this worker. Addresses other than TCP have one worker.
+fn adopt<'a>(
+    tcp: Vec<net::TcpListener>,
+    others: impl IntoIterator<Item = &'a Address>,
+) -> Result<Vec<Listener<Any>>, ServeError> {
+    let tcp = tcp.into_iter().map(|listener| Ok(Listener::from_std(listener.into())?));
     let bind = |address| Listener::<Any>::bind(address).map_err(|error| ServeError::Failed(error.to_string()));
-    tcp.chain(context.other_than_tcp().map(bind)).collect()
+    tcp.chain(others.into_iter().map(bind)).collect()
 }
 
 /// Accepts until the stop, then drains connections for the grace time.

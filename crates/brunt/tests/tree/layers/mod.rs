@@ -104,6 +104,31 @@ fn crates_depend_on_lower_layers_only() {
     assert_eq!(found.len(), LAYERS.len(), "a crate in LAYERS does not exist");
 }
 
+/// The feature of the simulated world is for tests: no release build has it.
+#[test]
+fn only_tests_ask_for_the_simulated_world() {
+    let is_sim = |feature: &str| feature == "sim" || feature.ends_with("/sim");
+    let strings = |value: &toml::Value| {
+        value.as_array().into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let members = fs::read_dir(crates()).unwrap().flatten().map(|entry| entry.path().join("Cargo.toml"));
+    let mut asking = 0;
+    for path in members.chain([crates().join("../Cargo.toml")]).filter(|path| path.exists()) {
+        let (manifest, place) = (manifest(&path), path.display());
+        for (table, name, value) in dependencies(&manifest) {
+            if value.get("features").is_some_and(|features| strings(features).iter().any(|name| is_sim(name))) {
+                assert!(table == "dev-dependencies", "{place}: {name} has the feature sim in {table}");
+                asking += 1;
+            }
+        }
+        for (feature, implied) in manifest.get("features").and_then(toml::Value::as_table).into_iter().flatten() {
+            let implies = strings(implied).iter().any(|name| is_sim(name));
+            assert!(!implies || feature == "sim", "{place}: the feature {feature} implies sim");
+        }
+    }
+    assert!(asking > 0, "no test is simulated");
+}
+
 /// Pages name the sources that decide their figures: all of the workspace but the command line and users' files, plans, reports
 /// and views, and what tests share.
 #[test]

@@ -1,6 +1,7 @@
 //! When a fault is injected and how long a response is delayed: random numbers from a seed. The same seed, requests and
 //! worker give the same sequence.
 
+use brunt_runtime::time;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ impl Trigger {
         // Always drawn, so that a time window does not shift the sequence.
         let drawn = share.is_none_or(|share| unit(&mut self.random) < share);
         let due = every.is_none_or(|every| self.count.is_multiple_of(every));
-        let now = || self.started.elapsed();
+        let now = || time::now() - self.started;
         let has_begun = |after: Duration| now() >= after;
         let goes_on = |lasts: Duration| now() < after.unwrap_or_default().saturating_add(lasts);
         drawn && due && after.is_none_or(has_begun) && lasts.is_none_or(goes_on)

@@ -7,9 +7,10 @@ use super::{Kind, Script, ScriptError, json};
 use crate::http::handler::{Handler, Request, Response};
 use brunt_luau::Vm;
 use brunt_luau::mlua::{self, AnyUserData, Function, Value, Variadic};
+use brunt_runtime::time;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use std::{cell::RefCell, rc::Rc, sync::Arc, sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{cell::RefCell, rc::Rc, sync::Arc, sync::atomic::Ordering::Relaxed};
 
 /// A script running on one worker. An error is answered with 500.
 pub struct Instance {
@@ -72,7 +73,7 @@ impl Handler for Instance {
     fn respond(&mut self, request: &Request<'_>) -> Response {
         self.call(request).unwrap_or_else(|error| {
             self.script.0.errors.fetch_add(1, Relaxed);
-            self.error_log.add(&error, Instant::now(), &self.sink);
+            self.error_log.add(&error, time::now(), &self.sink);
             // The reason is logged and not sent.
             Response::typed(500, TEXT, b"the script failed\n")
         })
