@@ -56,10 +56,14 @@ mod tests {
     #[test]
     fn two_threads_on_one_core_lose_half_of_it_each() {
         let core = rustix::thread::sched_getcpu();
-        // Half of it to each other, and more on a busy machine.
-        let shared = measure(&[core, core], Duration::from_millis(300)).unwrap();
-        assert!(shared.percent > 25.0 && shared.percent <= 100.0, "{shared:?}");
-        assert!(shared.longest >= MIN_GAP, "{shared:?}");
+        let time = Duration::from_millis(100);
+        brunt_testkit::judge("two threads on a core lose more of it than one", || {
+            brunt_testkit::at_most(5, 0.8, || {
+                let (alone, shared) = (measure(&[core], time).unwrap(), measure(&[core, core], time).unwrap());
+                assert!(shared.percent <= 100.0 && shared.longest >= MIN_GAP, "{shared:?}");
+                (alone.percent, shared.percent)
+            })
+        });
         assert!(measure(&[core, 1000], Duration::from_millis(1)).is_err());
     }
 }

@@ -47,7 +47,7 @@ mod tests {
         let watch = ExitWatch::of(&[stays.id(), goes.id(), 1 << 30]);
         assert_eq!(watch.exited(), None);
         goes.kill().unwrap();
-        assert_eq!(watch.wait(Duration::from_secs(30)), Some(goes.id()));
+        assert_eq!(watch.wait(brunt_testkit::LIMIT), Some(goes.id()));
         assert_eq!(watch.exited(), Some(goes.id()));
         stays.kill().unwrap();
         stays.wait().unwrap();

@@ -69,7 +69,11 @@ mod tests {
     fn a_busy_process_is_named_unless_it_is_ours() {
         let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let before = Snapshot::take();
-        std::thread::sleep(Duration::from_millis(500));
+        let begun = std::time::Instant::now();
+        brunt_testkit::until("it has used half a second of CPU time, and a tenth of all", || {
+            let used = crate::process::cpu_of(busy.id()).unwrap();
+            used >= Duration::from_millis(500) && used.mul_f64(10.0) > begun.elapsed()
+        });
         let others = before.busiest(&[], 1000);
         let without = before.busiest(&[std::process::id()], 1000);
         busy.kill().and_then(|()| busy.wait()).unwrap();

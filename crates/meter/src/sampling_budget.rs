@@ -15,16 +15,23 @@ pub struct SamplingBudget {
 impl SamplingBudget {
     /// Samples, if due.
     pub fn take<T>(&mut self, sample: impl FnOnce() -> T) -> Option<T> {
-        let due = self.next.is_none_or(|next| Instant::now() >= next);
-        due.then(|| self.spend(sample))
+        self.is_due(Instant::now()).then(|| self.spend(sample))
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.next.is_none_or(|next| now >= next)
     }
 
     /// Samples, due or not, and charges the cost.
     pub fn spend<T>(&mut self, sample: impl FnOnce() -> T) -> T {
         let before = cpu();
         let taken = sample();
-        self.next = Some(Instant::now() + SHARE * cpu().saturating_sub(before));
+        self.charge(Instant::now(), cpu().saturating_sub(before));
         taken
+    }
+
+    fn charge(&mut self, now: Instant, cost: Duration) {
+        self.next = Some(now + SHARE * cost);
     }
 }
 
@@ -61,32 +68,40 @@ impl<T> Sampler<T> {
 mod tests {
     use super::*;
 
-    fn burn() {
-        let end = cpu() + Duration::from_millis(20);
-        while cpu() < end {}
-    }
+    const MS: Duration = Duration::from_millis(1);
 
-    /// Retries for two seconds: an interrupt can make a cheap sample expensive.
-    fn soon<T>(mut take: impl FnMut() -> Option<T>) -> T {
-        let pause = |_| std::thread::sleep(Duration::from_millis(50));
-        (0..40).map(pause).find_map(|()| take()).expect("a cheap sample is not repeated")
+    #[test]
+    fn an_expensive_sample_is_not_repeated_soon_and_a_cheap_one_is() {
+        let mut budget = SamplingBudget::default();
+        let now = Instant::now();
+        assert!(budget.is_due(now));
+        budget.charge(now, 20 * MS);
+        assert!(!budget.is_due(now + 7999 * MS) && budget.is_due(now + 8000 * MS));
+        budget.charge(now, Duration::ZERO);
+        assert!(budget.is_due(now));
     }
 
     #[test]
-    fn an_expensive_sample_is_not_repeated_soon_and_a_cheap_one_is_with_the_previous_and_its_age() {
+    fn a_sample_is_charged_with_its_cpu_time() {
+        let burn = || {
+            let end = cpu() + 20 * MS;
+            while cpu() < end {}
+        };
+        let begun = Instant::now();
         let mut budget = SamplingBudget::default();
         assert_eq!(budget.take(burn), Some(()));
-        // Eight seconds; a busy machine lets some of them pass.
-        let next = budget.next.unwrap();
-        assert!(next > Instant::now() + Duration::from_secs(1), "{:?}", next - Instant::now());
-        assert_eq!(budget.take(|| ()), None);
-        let mut budget = SamplingBudget::default();
-        assert_eq!(budget.take(|| 7), Some(7));
-        assert_eq!(soon(|| budget.take(|| 8)), 8);
+        assert!(!budget.is_due(begun + 7999 * MS));
+        let sampler = Sampler::first(burn);
+        assert!(!sampler.budget.is_due(begun + 7999 * MS));
+    }
+
+    #[test]
+    fn a_cheap_sample_is_repeated_with_the_previous_and_its_age() {
+        let begun = Instant::now();
         let mut sampler = Sampler::first(|| 1);
-        let (before, seconds) = soon(|| sampler.again(|| 2));
+        // An interrupt can make a cheap sample expensive.
+        let (before, seconds) = brunt_testkit::until_some("it is due", || sampler.again(|| 2));
         assert_eq!((before, sampler.newest), (1, 2));
-        assert!(seconds >= 0.05, "{seconds}");
-        assert!(Sampler::first(burn).again(|| ()).is_none());
+        assert!(seconds > 0.0 && seconds <= begun.elapsed().as_secs_f64(), "{seconds}");
     }
 }

@@ -181,7 +181,7 @@ mod tests {
                 }
                 let [socket] = sockets[..] else { panic!("{sockets:?}") };
                 // Acknowledgements may be delayed.
-                if socket.acked_bytes == 500 || begin.elapsed() > Duration::from_secs(20) {
+                if socket.acked_bytes == 500 || begin.elapsed() > brunt_testkit::LIMIT {
                     break socket;
                 }
                 std::thread::sleep(Duration::from_millis(5));

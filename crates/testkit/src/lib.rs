@@ -1,13 +1,20 @@
-//! What the tests of all crates share: processes that end with their test, ports, temporary homes, waiting for a state.
+//! What the tests of all crates share: processes that end with their test, ports, temporary homes, waiting for a state,
+//! and claims about measured time.
 //!
 //! A dependency of tests only; it knows no other crate of this workspace, so that every crate can use it.
 //!
 //! Time decides nothing here: a state is waited for by looking again and again, and [`LIMIT`] is the point at which a test
-//! counts as hung, far from what any machine needs.
+//! counts as hung, far from what any machine needs. A test of what only the real kernel shows asserts what a disturbed machine
+//! cannot break, such as that a figure lies between readings taken just before and after; what is left is for [`judge`], with
+//! [`at_most`] where a control is measured in the same instants.
 
 mod alone;
+mod disturbance;
 mod home;
 mod http;
+mod judge;
+mod machine;
+mod pairs;
 mod ports;
 mod process;
 mod random;
@@ -16,8 +23,11 @@ mod text;
 mod wait;
 
 pub use alone::alone;
+pub use disturbance::{Disturbance, Watch};
 pub use home::{Home, home};
 pub use http::{Reply, exchange, get, read_head};
+pub use judge::{inconclusive, judge};
+pub use pairs::at_most;
 pub use ports::{free_port, listener};
 pub use process::{Running, is_running, signal};
 pub use random::Random;

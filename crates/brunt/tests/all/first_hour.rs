@@ -53,7 +53,7 @@ fn script(steps: &[Step]) -> String {
             let port = command.split("127.0.0.1:").nth(1).unwrap().split(' ').next().unwrap();
             let _ = writeln!(
                 script,
-                "for i in $(seq 100); do (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.1; done"
+                "for i in $(seq 1200); do (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.1; done"
             );
         }
     }

@@ -145,6 +145,19 @@ impl Server {
         tree.sample().since(first).total()
     }
 
+    /// Waits until it uses hardly any CPU time, three times in a row.
+    #[track_caller]
+    pub fn until_rested(&self, what: &str) {
+        let (time, mut rested) = (Duration::from_millis(200), 0);
+        until(&format!("{what}: the server rests"), || {
+            let before = self.cpu_time();
+            std::thread::sleep(time);
+            let used = self.cpu_time().saturating_sub(before);
+            rested = if used <= time / 20 { rested + 1 } else { 0 };
+            rested == 3
+        });
+    }
+
     /// Open descriptors of its processes.
     pub fn descriptors(&self) -> usize {
         self.family().into_iter().map(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()).sum()

@@ -131,6 +131,8 @@ fn web(stream: TcpStream) {
 pub fn load(url: &str, flags: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
     command.arg("load").arg(url).args(flags.split_whitespace()).stdin(Stdio::null());
+    // What this machine knows of earlier loads of its user decides nothing.
+    command.env("BRUNT_STATE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
     command
 }
 

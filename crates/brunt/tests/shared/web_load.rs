@@ -1,7 +1,7 @@
 //! A load of a web server, while its figures are fetched or pushed.
 
 use super::server::Server;
-use brunt_testkit::Running;
+use brunt_testkit::{Running, Signal};
 use serde_json::Value;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -45,6 +45,11 @@ impl Load {
 
     pub fn pid(&self) -> u32 {
         self.running.pid()
+    }
+
+    #[track_caller]
+    pub fn signal(&self, signal: Signal) {
+        self.running.signal(signal);
     }
 
     /// The rest of a line of stderr with this beginning.

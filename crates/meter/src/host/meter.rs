@@ -228,10 +228,12 @@ mod tests {
         let mut meter = HostMeter::attach();
         meter.open();
         // Ten of the ticks (10 ms) by which the kernel counts.
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(100) {
+        let used = || crate::process::cpu_of(std::process::id()).unwrap();
+        let before = used();
+        brunt_testkit::until("this process has used ten ticks", || {
             transfer(16 << 20);
-        }
+            used() - before >= Duration::from_millis(100)
+        });
         thread::sleep(Duration::from_millis(50));
         let mut second = Second::default();
         meter.sample(&mut second);

@@ -109,16 +109,27 @@ fn command() -> Command {
 }
 
 fn rusage() -> libc::rusage {
+    rusage_of(libc::RUSAGE_SELF)
+}
+
+fn rusage_of(whom: libc::c_int) -> libc::rusage {
     // SAFETY: `rusage` consists of integers, for which all zeroes is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is a live local, valid for writes; the call retains no pointer.
-    assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) }, 0);
+    assert_eq!(unsafe { libc::getrusage(whom, &mut usage) }, 0);
     usage
 }
 
-fn rusage_cpu(usage: &libc::rusage) -> Duration {
-    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    time(usage.ru_utime) + time(usage.ru_stime)
+fn user(usage: &libc::rusage) -> Duration {
+    duration(usage.ru_utime)
+}
+
+fn system(usage: &libc::rusage) -> Duration {
+    duration(usage.ru_stime)
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000)
 }
 
 fn clock(id: ClockId) -> Duration {
@@ -197,9 +208,18 @@ fn role() {
             // Exits without killing the children.
             "quit" => std::process::exit(0),
             // CPU time, page faults and switches of all threads so far, by getrusage.
-            "cpu" => elsewhere = Some(rusage_cpu(&rusage())),
+            "cpu" => elsewhere = Some(user(&rusage()) + system(&rusage())),
+            "cpu-user" => elsewhere = Some(user(&rusage())),
+            "cpu-system" => elsewhere = Some(system(&rusage())),
             "faults" => elsewhere = Some(Duration::from_nanos(rusage().ru_minflt as u64)),
             "switches" => elsewhere = Some(Duration::from_nanos(rusage().ru_nvcsw as u64)),
+            // CPU time of all threads and of the children that were waited for.
+            "cpu-family" => {
+                let all = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].map(rusage_of);
+                elsewhere = Some(all.iter().map(|usage| user(usage) + system(usage)).sum());
+            }
+            // CPU time of the first thread so far.
+            "cpu-thread" => elsewhere = Some(clock(ClockId::ThreadCPUTime)),
             "touch" => _ = std::hint::black_box(vec![1u8; (number as usize) << 12]),
             // Uses 7 of 10 ms, so many times.
             "beat" => (0..number).for_each(|_| {
@@ -267,16 +287,23 @@ fn error_while_running(windows: usize) -> u64 {
     });
     let clocks = [clock_of(), receiver.recv().unwrap()];
     let Ok(mut cpu) = ServerCpu::attach_task_clock(std::process::id()) else { return 0 };
-    let mut both =
-        || (cpu.read().unwrap().as_secs_f64(), clocks.iter().map(|id| read(*id)).sum::<Duration>().as_secs_f64());
-    let first = both();
+    // The clocks of the threads, the meter, and the clocks again.
+    let mut all = || {
+        let own = || clocks.iter().map(|id| read(*id)).sum::<Duration>().as_secs_f64();
+        [own(), cpu.read().unwrap().as_secs_f64(), own()]
+    };
+    let first = all();
     let mut last = first;
     let mut errors = Vec::new();
-    let error = |now: (f64, f64), before: (f64, f64)| (now.0 - before.0) / (now.1 - before.1) - 1.0;
+    // By how much the meter is outside of what the clocks allow.
+    let error = |now: [f64; 3], before: [f64; 3]| {
+        let (least, measured, most) = (now[0] - before[2], now[1] - before[1], now[2] - before[0]);
+        (least - measured).max(measured - most).max(0.0) / most
+    };
     for _ in 0..windows {
         thread::sleep(Duration::from_millis(20));
-        let now = both();
-        errors.push(error(now, last).abs());
+        let now = all();
+        errors.push(error(now, last));
         last = now;
     }
     errors.sort_by(f64::total_cmp);
@@ -307,9 +334,54 @@ pub fn reuseport(port: u16) -> socket2::Socket {
     socket
 }
 
-/// Panics unless both agree within the share and the floor.
-#[track_caller]
-pub fn assert_close(what: &str, measured: Duration, truth: Duration, share: f64, floor: Duration) {
-    let bound = truth.mul_f64(share).max(floor);
-    assert!(measured.abs_diff(truth) <= bound, "{what}: measured {measured:?}, truth {truth:?}, bound {bound:?}");
+/// What the kernel rounds off of the two times of getrusage.
+const ROUNDED: Duration = Duration::from_micros(2);
+
+/// The actor's own account of what a meter measures: its last reading before and the first after the window, and the two within.
+///
+/// A process that reads its own clock brings its account up to date. So what another one reads between two such readings lies
+/// between them, however slow the machine is, and a window between the inner and the outer difference.
+#[derive(Debug)]
+pub struct Bracket {
+    outer: [Duration; 2],
+    inner: [Duration; 2],
+}
+
+impl Bracket {
+    /// Does `open`, `work` and `close` in turn; the actor is asked for the account named `word` around `open` and `close`.
+    pub fn around<W, T>(
+        actor: &mut Actor,
+        word: &str,
+        open: impl FnOnce() -> W,
+        work: impl FnOnce(&mut Actor),
+        close: impl FnOnce(W) -> T,
+    ) -> (T, Self) {
+        let outer_first = actor.run(word);
+        let window = open();
+        let inner_first = actor.run(word);
+        work(actor);
+        let inner_last = actor.run(word);
+        let closed = close(window);
+        let outer_last = actor.run(word);
+        (closed, Self { outer: [outer_first, outer_last], inner: [inner_first, inner_last] })
+    }
+
+    /// What was used at least.
+    pub fn least(&self) -> Duration {
+        self.inner[1] - self.inner[0]
+    }
+
+    /// What was used at most.
+    pub fn most(&self) -> Duration {
+        self.outer[1] - self.outer[0]
+    }
+
+    /// Asserts that a measured time lies between both, as far as the meter's account is that fine.
+    #[track_caller]
+    pub fn assert_holds(&self, what: &str, measured: Duration, rounding: Duration) {
+        let rounding = rounding + ROUNDED;
+        let range = self.least().saturating_sub(rounding)..=self.most() + rounding;
+        println!("{what}: {measured:?} in {range:?}");
+        assert!(range.contains(&measured), "{what}: {measured:?} is not in {range:?}");
+    }
 }

@@ -5,10 +5,11 @@
 
 use brunt_meter::{ServerMeter, proc_net};
 use brunt_results::{result::Server, series::Second};
-use brunt_testkit::{LIMIT, alone};
+use brunt_testkit::{LIMIT, alone, until};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,25 @@ fn transfer(from: &mut TcpStream, to: &mut TcpStream, bytes: usize) {
     });
 }
 
+/// Bytes in the send queue.
+fn unacknowledged(stream: &TcpStream) -> i32 {
+    let mut bytes = 0;
+    // SAFETY: the descriptor is open; `bytes` is a live local, valid for writes of an int.
+    assert_eq!(unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &mut bytes) }, 0);
+    bytes
+}
+
+/// Whether no end of the connection between these ports of 127.0.0.1 is left, but for one in TIME_WAIT.
+fn is_closed(ports: [u16; 2]) -> bool {
+    let ends = ports.map(|port| format!("0100007F:{port:04X}"));
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    sockets.lines().all(|line| {
+        let fields: Vec<&str> = line.split_whitespace().take(4).collect();
+        let is_one = ends.iter().all(|end| fields[1..3].contains(&end.as_str()));
+        !is_one || fields[3] == "06"
+    })
+}
+
 #[test]
 fn bytes_of_a_known_transfer_agree_within_one_percent() {
     const IN: usize = 5 << 20;
@@ -76,8 +96,9 @@ fn bytes_of_a_known_transfer_agree_within_one_percent() {
         let (mut another, mut there) = pair(listener);
         transfer(&mut another, &mut there, IN - IN / 2);
         transfer(&mut server, &mut client, OUT);
-        // The last segment is acknowledged with a delay of up to 40 ms, longer on a busy machine.
-        thread::sleep(Duration::from_millis(400));
+        // Bytes count once they are acknowledged.
+        let ends = [&client, &server, &another, &there];
+        until("all is acknowledged", || ends.iter().all(|end| unacknowledged(end) == 0));
         meter.stop();
     });
     let Some((server, absent)) = seen else { return };
@@ -96,9 +117,9 @@ fn a_connection_that_closed_inside_the_window_makes_the_sum_absent() {
         let (client, server) = pair(listener);
         let _stays = pair(listener);
         meter.open();
+        let ports = [&client, &server].map(|end| end.local_addr().unwrap().port());
         drop((client, server));
-        // Time for both ends to finish closing.
-        thread::sleep(Duration::from_millis(200));
+        until("both ends are closed", || is_closed(ports));
         meter.stop();
     });
     let Some((server, absent)) = seen else { return };

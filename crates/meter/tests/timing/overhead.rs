@@ -4,14 +4,14 @@
 use crate::shared::{Actor, raise_descriptors};
 use brunt_meter::{HostMeter, ServerMeter, process::Tree};
 use brunt_results::series::Second;
-use brunt_testkit::alone;
+use brunt_testkit::{alone, at_most, judge};
 use rustix::time::{ClockId, clock_gettime};
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, thread};
 
-const SECONDS: usize = 5;
-/// Most CPU time of a sample, in that of the control in the same second: the median of all seconds.
+const SECONDS: u32 = 5;
+/// Most CPU time of a sample, in that of the control in the same second.
 const MAX_RATIO: f64 = 1.5;
 
 /// Reads the files of the host, of `processes`, and of all processes, which a fork makes the meter search for children.
@@ -48,25 +48,20 @@ fn check_overhead(what: &str, meter: &mut ServerMeter) {
     let processes = Tree::new(&[meter.pid()]).unwrap().pids();
     meter.open();
     host.open();
-    let (mut sampling, mut ratios) = (Duration::ZERO, Vec::new());
-    let begin = Instant::now();
-    for _ in 0..SECONDS {
-        thread::sleep(Duration::from_secs(1));
-        let before = cpu_of(|| control(&processes));
-        let sample = cpu_of(|| {
-            let mut second = Second::default();
-            meter.sample(&mut second);
-            host.sample(&mut second);
-        });
-        let after = cpu_of(|| control(&processes));
-        sampling += sample;
-        ratios.push(2.0 * sample.as_secs_f64() / (before + after).as_secs_f64());
-    }
-    let percent = sampling.as_secs_f64() / begin.elapsed().as_secs_f64() * 100.0;
-    ratios.sort_by(f64::total_cmp);
-    let median = ratios[SECONDS / 2];
-    println!("{what}: {percent:.3} % of a core, {median:.2} times the control");
-    assert!(median <= MAX_RATIO, "{what}: {ratios:?}");
+    judge(&format!("metering {what} costs about what reading its files does"), || {
+        at_most(SECONDS, MAX_RATIO, || {
+            thread::sleep(Duration::from_secs(1));
+            let before = cpu_of(|| control(&processes));
+            let sample = cpu_of(|| {
+                let mut second = Second::default();
+                meter.sample(&mut second);
+                host.sample(&mut second);
+            });
+            let after = cpu_of(|| control(&processes));
+            println!("{what}: {:.3} % of a core", sample.as_secs_f64() * 100.0);
+            (sample.as_secs_f64(), (before + after).as_secs_f64() / 2.0)
+        })
+    });
 }
 
 #[test]

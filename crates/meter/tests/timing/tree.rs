@@ -1,95 +1,105 @@
-//! CPU time of a process tree agrees with the clocks of its processes, also of those that ended.
+//! CPU time of a process tree agrees with what its processes say of themselves, also of those that ended: it lies between two
+//! readings of their own accounts, just inside and just outside of the window.
 
-use crate::shared::{Actor, assert_close};
+use crate::shared::{Actor, Bracket};
 use brunt_meter::process::{Tree, Usage, Window};
-use brunt_testkit::{alone, until};
-use std::time::Duration;
+use brunt_testkit::{alone, judge, until};
+use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
-/// A running thread is accounted up to its last tick (4 ms at 250 Hz), and the child prints between its two clocks.
-const FLOOR: Duration = Duration::from_millis(6);
+/// Ended children, and the split into user and system, are known in ticks: one each of user and system at both ends.
+const TICKS: Duration = Duration::from_millis(20);
 
-fn usage_of(order: &str) -> (Usage, Duration) {
+/// Use of a new actor while it follows an order, and its own account.
+fn usage_of(order: &str, account: &str) -> (Usage, Bracket) {
     let mut actor = Actor::start();
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
-    let window = Window::open(&mut tree);
-    let truth = actor.run(order);
-    (window.close(&mut tree), truth)
+    usage_in(&mut actor, &mut tree, order, account)
+}
+
+fn usage_in(actor: &mut Actor, tree: &mut Tree, order: &str, account: &str) -> (Usage, Bracket) {
+    let shared = std::cell::RefCell::new(tree);
+    let open = || Window::open(&mut shared.borrow_mut());
+    let work = |actor: &mut Actor| order.split(';').for_each(|order| _ = actor.run(order));
+    Bracket::around(actor, account, open, work, |window: Window| window.close(&mut shared.borrow_mut()))
 }
 
 #[test]
-fn total_agrees_with_the_childs_own_clock_within_two_percent() {
+fn total_lies_between_readings_of_getrusage() {
     let _turn = alone();
-    let (usage, truth) = usage_of("burn 400");
-    assert!(truth >= 400 * MS);
-    assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
-    // User and system are known in ticks only.
-    assert!(usage.cpu.user > usage.cpu.total().mul_f64(0.7), "{:?}", usage.cpu);
+    let (usage, truth) = usage_of("burn 700;burn-system 300", "cpu");
+    assert!(truth.least() >= 1000 * MS);
+    truth.assert_holds("total", usage.cpu.total(), Duration::ZERO);
     assert!(usage.rss_bytes > 500_000 && usage.rss_peak_bytes.unwrap() >= usage.rss_bytes);
     assert!(usage.alive && usage.threads >= 1 && !usage.cores.unwrap().is_empty());
 }
 
 #[test]
-fn total_agrees_with_getrusage_within_one_percent() {
+fn user_and_system_time_are_those_of_getrusage() {
     let _turn = alone();
-    let mut actor = Actor::start();
-    let mut tree = Tree::new(&[actor.pid()]).unwrap();
-    let before = actor.run("cpu");
-    let window = Window::open(&mut tree);
-    actor.run("burn 700");
-    actor.run("burn-system 300");
-    let usage = window.close(&mut tree);
-    let truth = actor.run("cpu") - before;
-    assert!(truth >= 1000 * MS);
-    assert_close("total", usage.cpu.total(), truth, 0.01, Duration::ZERO);
-}
-
-#[test]
-fn system_time_is_separate() {
-    let _turn = alone();
-    let (usage, truth) = usage_of("burn-system 300");
-    assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
-    assert!(usage.cpu.system > usage.cpu.total().mul_f64(0.6), "{:?}", usage.cpu);
+    for order in ["burn 400", "burn-system 300"] {
+        let (usage, truth) = usage_of(order, "cpu-user");
+        truth.assert_holds("user", usage.cpu.user, 2 * TICKS);
+        let (usage, truth) = usage_of(order, "cpu-system");
+        truth.assert_holds("system", usage.cpu.system, 2 * TICKS);
+    }
+    let (user, system) = (usage_of("burn 200", "cpu").0.cpu, usage_of("burn-system 200", "cpu").0.cpu);
+    assert!(user.user > user.system && system.system > system.user, "{user:?}, {system:?}");
 }
 
 #[test]
 fn threads_that_end_inside_the_window_are_counted() {
     let _turn = alone();
-    let (usage, truth) = usage_of("threads 60");
-    assert!(truth >= 240 * MS);
-    assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
+    let (usage, truth) = usage_of("threads 60", "cpu");
+    assert!(truth.least() >= 240 * MS);
+    truth.assert_holds("total", usage.cpu.total(), Duration::ZERO);
 }
 
 #[test]
 fn the_busiest_thread_is_reported() {
     let _turn = alone();
-    let (usage, _) = usage_of("uneven 200");
-    let busiest = usage.cpu.wall.mul_f64(usage.busiest_thread_percent.unwrap() / 100.0);
-    assert_close("busiest thread", busiest, 200 * MS, 0.03, FLOOR);
-    assert_close("total", usage.cpu.total(), 300 * MS, 0.05, FLOOR);
+    let mut actor = Actor::start();
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let outside = Instant::now();
+    // The first thread burns all of it, another one half.
+    let (usage, truth) = usage_in(&mut actor, &mut tree, "uneven 200", "cpu-thread");
+    let longest = outside.elapsed();
+    assert!(truth.least() >= 200 * MS);
+    let share = usage.busiest_thread_percent.unwrap() / 100.0;
+    // The length of the window is that of the order at least.
+    let (least, most) = (truth.least().div_duration_f64(longest), truth.most().div_duration_f64(truth.least()));
+    assert!((least..=most).contains(&share), "{share} is not in {least}..={most}");
+    assert!(usage.cpu.total() >= truth.least() + 100 * MS, "{:?}, {truth:?}", usage.cpu);
 }
 
 #[test]
 fn children_that_ended_and_were_waited_for_are_counted() {
     let _turn = alone();
-    let mut actor = Actor::start();
-    let mut tree = Tree::new(&[actor.pid()]).unwrap();
-    let window = Window::open(&mut tree);
-    actor.run("child 150");
-    actor.run("child 50");
-    let total = window.close(&mut tree).cpu.total();
-    // 200 ms burnt, plus what it takes to start two programs; known in ticks of 10 ms.
-    assert!(total > 180 * MS && total < 390 * MS, "{total:?}");
+    let (usage, truth) = usage_of("child 150;child 50", "cpu-family");
+    assert!(truth.least() >= 200 * MS);
+    truth.assert_holds("total", usage.cpu.total(), TICKS);
+}
+
+/// CPU time of an ended process that nobody has waited for, in ticks.
+fn of_zombie(pid: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    assert_eq!(fields[0], "Z", "{stat}");
+    fields[11..13].iter().map(|ticks| ticks.parse::<u32>().unwrap() * 10 * MS).sum()
 }
 
 #[test]
 fn time_of_a_child_before_the_window_is_excluded_though_inherited_inside() {
     let _turn = alone();
     let mut actor = Actor::start();
-    actor.run("keep");
+    let child = actor.count("keep") as u32;
     actor.run("forward burn 200");
     actor.run("reply");
+    actor.run("forward cpu");
+    let of_child = actor.run("reply");
+    assert!(of_child >= 200 * MS);
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let own = actor.run("cpu");
     let window = Window::open(&mut tree);
     assert_eq!(tree.pids().len(), 2);
     actor.run("forward quit");
@@ -99,12 +109,13 @@ fn time_of_a_child_before_the_window_is_excluded_though_inherited_inside() {
         tree.pids().len() == 1
     });
     let total = window.close(&mut tree).cpu.total();
-    assert!(total < 150 * MS, "{total:?}");
+    // What both used after the readings before the window.
+    let most = of_zombie(child) + TICKS - of_child + actor.run("cpu") - own;
+    assert!(total <= most && most < 200 * MS, "{total:?} of at most {most:?}");
 }
 
-#[test]
-fn an_orphan_stays_in_the_tree_and_its_time_is_kept_when_init_reaps_it() {
-    let _turn = alone();
+/// The sum over a tree whose middle ends, which makes its child one of init, before that ends as well.
+fn total_of_an_orphan() -> Duration {
     // actor -> middle -> burner; middle ends, burner goes on as a child of init, then ends.
     let mut actor = Actor::start();
     actor.run("keep");
@@ -130,20 +141,30 @@ fn an_orphan_stays_in_the_tree_and_its_time_is_kept_when_init_reaps_it() {
         sample(&mut tree);
         !tree.pids().contains(&burner)
     });
-    let total = window.close(&mut tree).cpu.total();
-    assert!(total >= 95 * MS && total < 190 * MS, "{total:?}");
+    window.close(&mut tree).cpu.total()
+}
+
+#[test]
+fn an_orphan_stays_in_the_tree_and_its_time_is_kept_when_init_reaps_it() {
+    let _turn = alone();
+    // Nobody reads the burner's clock at its end: what its end costs has no bound but that of an undisturbed machine.
+    judge("an orphan counts once", || {
+        let total = total_of_an_orphan();
+        assert!(total >= 95 * MS, "{total:?}");
+        if total < 190 * MS { Ok(()) } else { Err(format!("{total:?} of a burn of 100 ms")) }
+    });
 }
 
 #[test]
 fn cost_per_request_is_cpu_time_divided() {
     let _turn = alone();
     let mut actor = Actor::start();
-    let mut meter = brunt_meter::ServerMeter::attach(actor.pid()).unwrap();
-    meter.open();
-    let truth = actor.run("burn 200");
-    meter.stop();
+    let meter = std::cell::RefCell::new(brunt_meter::ServerMeter::attach(actor.pid()).unwrap());
+    let open = || meter.borrow_mut().open();
+    let work = |actor: &mut Actor| _ = actor.run("burn 200");
+    let ((), truth) = Bracket::around(&mut actor, "cpu", open, work, |()| meter.borrow_mut().stop());
     actor.run("burn 50");
-    let (server, _) = meter.close(1000);
+    let (server, _) = meter.into_inner().close(1000);
     let cost = Duration::from_secs_f64(server.cpu_us_per_request.unwrap() / 1e6);
-    assert_close("cost", cost * 1000, truth, 0.02, FLOOR);
+    truth.assert_holds("cost", cost * 1000, 10 * MS / 1000);
 }

@@ -274,7 +274,7 @@ fn faults_act_below_tls(model: &str) {
     let (server, _directory) = start_routes(model, &format!("{listener}{}{fine}", routes.concat()), "");
     for (path, kind) in [("/reset", "reset"), ("/truncate", "reset"), ("/garbage", "protocol"), ("/stall", "timeout")] {
         // The timeout also limits handshakes, which may take long on a busy machine.
-        let times = if kind == "timeout" { "-d 3s -T 2s" } else { "-d 500ms -T 20s" };
+        let times = if kind == "timeout" { "-d 3s -T 2s" } else { "-n 20 -T 20s" };
         let output = load(&server, path, &format!("-k -c 2 {times}"));
         assert!(number(&output, kind) > 0 && number(&output, "completed") == 0, "{path}: {}", said(&output));
         for other in ["reset", "protocol", "timeout", "connect"].iter().filter(|other| **other != kind) {

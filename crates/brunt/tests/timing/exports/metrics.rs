@@ -2,11 +2,11 @@
 
 use crate::shared::consumers::{check, lacks, runs, sample};
 use crate::shared::web_load::{Load, web};
-use brunt_testkit::{LIMIT, alone, until};
+use brunt_testkit::{LIMIT, Signal, alone, until};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, thread};
 
 /// The reply to these bytes, as much of it as comes.
@@ -72,7 +72,7 @@ fn pages_grow_second_by_second_and_the_last_is_the_result() {
 fn clients_that_misbehave_get_an_error_or_the_end_and_delay_nobody() {
     let _turn = alone();
     let web = web("--service hello");
-    let mut load = Load::start(web.address(), "-R 100 -c 2 -d 4s --warmup 0s --metrics 127.0.0.1:0");
+    let mut load = Load::start(web.address(), "-R 100 -c 2 -d 10m --warmup 0s --metrics 127.0.0.1:0");
     let address = address(&mut load);
     for (request, answer) in [
         (&b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"[..], "404"),
@@ -86,15 +86,16 @@ fn clients_that_misbehave_get_an_error_or_the_end_and_delay_nobody() {
     }
     // Those that send nothing keep nobody from the page, and are closed.
     let silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(&address).unwrap()).collect();
-    let begun = Instant::now();
     assert!(page(&address).is_some());
     for mut stream in silent {
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         assert!(matches!(stream.read(&mut [0; 1]), Ok(0) | Err(_)));
     }
-    assert!(begun.elapsed() < LIMIT);
+    // No request waited for one of them for ever, or failed.
+    load.signal(Signal::INT);
     let ended = load.end();
-    assert_eq!(ended.count("/latency/response/count"), 400, "{:#}", ended.result);
+    let (completed, failed) = (ended.count("/requests/completed"), ended.count("/requests/failed"));
+    assert!(completed > 0 && failed == 0, "{:#}", ended.result);
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn its_threads_keep_off_the_cores_of_the_load() {
     }
     let web = web("--service hello");
     let core = brunt_meter::affinity::allowed().unwrap()[0];
-    let flags = "-R 100 -c 1 -d 3s --warmup 0s --metrics :0 --push otlp=http://127.0.0.1:1";
+    let flags = "-R 100 -c 1 -d 10m --warmup 0s --metrics :0 --push otlp=http://127.0.0.1:1";
     let mut load = Load::start(web.address(), &format!("--cores {core} {flags}"));
     let address = address(&mut load).replace("[::]", "127.0.0.1");
     assert!(page(&address).is_some());
@@ -142,5 +143,6 @@ fn its_threads_keep_off_the_cores_of_the_load() {
             cores(thread).is_some_and(|cores| !cores.contains(&core))
         });
     }
+    load.signal(Signal::INT);
     load.end();
 }

@@ -6,7 +6,7 @@
 //! one that forgets the requests it could not send, shows one slow request for each connection instead.
 
 use crate::shared::target::{Run, Target, json, load, number, pass};
-use brunt_testkit::{Signal, alone, assert_code, text};
+use brunt_testkit::{Signal, alone, assert_code, judge, text};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,9 +20,6 @@ const WINDOW_S: f64 = 5.0;
 const BELOW_S: f64 = 0.06;
 /// How far a time may be above the longer one of theory and control: seconds, and a share.
 const ABOVE: (f64, f64) = (0.02, 0.1);
-/// A disturbed run is repeated, with the same bounds; a wrong generator is wrong each time.
-const ATTEMPTS: usize = 5;
-
 /// Bounds of the duration of the stall in seconds: a shell is started for each signal.
 type Stall = (f64, f64);
 
@@ -124,17 +121,12 @@ fn check(result: &Value, (least_s, most_s): Stall, control: &Control) -> Result<
 #[test]
 fn a_stall_of_a_second_shows_in_every_quantile_as_computed() {
     let _alone = alone();
-    let mut failures = Vec::new();
-    let (output, result, (least_s, _)) = loop {
+    let run = judge("a stall shows in every quantile", || {
         let (output, stall, control) = stalled();
-        let result = json(&output);
-        match check(&result, stall, &control) {
-            Ok(()) => break (output, result, stall),
-            Err(failure) => failures.push(failure),
-        }
-        assert!(failures.len() < ATTEMPTS, "{failures:#?}: {}", text(&output));
-    };
-    println!("disturbed runs: {failures:#?}");
+        check(&json(&output), stall, &control).map(|()| (output, stall))
+    });
+    let Some((output, (least_s, _))) = run else { return };
+    let result = json(&output);
     // Every request that was due is counted; the edges of the window may add or take one.
     let due = RATE * WINDOW_S;
     let counted = number(&result, "requests.completed") + number(&result, "requests.unanswered");

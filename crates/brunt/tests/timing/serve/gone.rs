@@ -5,7 +5,6 @@ use crate::shared::server::*;
 use brunt_testkit::{alone, until};
 use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Ways for a client to go away.
@@ -50,14 +49,7 @@ fn closed_clients_leave_nothing_and_cause_no_spinning() {
         }
         drop(clients);
         until(&format!("{model}: {before} descriptors are left"), || server.descriptors() <= before);
-        // The minimum of several intervals: a busy machine may delay the server's remaining work.
-        let half_a_second = |_| {
-            let before = server.cpu_time();
-            thread::sleep(Duration::from_millis(500));
-            server.cpu_time().saturating_sub(before)
-        };
-        let used = (0..10).map(half_a_second).find(|used| *used < Duration::from_millis(100));
-        assert!(used.is_some(), "{model}: more than 100 ms of CPU time in every half second without clients");
+        server.until_rested(model);
         ask(&mut stays, b"still here");
     }
 }
