@@ -77,7 +77,7 @@ fn tester_output_becomes_a_result_with_metered_figures() {
     assert_eq!((&result["load"]["mode"], &result["load"]["connections"]), (&"closed".into(), &4.into()));
     assert!(result["server"]["pid"].is_u64() && result["server"]["cpu_us_per_request"].is_f64(), "{result}");
     // On a busy machine its CPU share may be small.
-    assert!(result["generator"]["cpu_percent"].as_f64().unwrap() > 1.0, "{}", result["generator"]);
+    assert!(result["generator"]["cpu_percent"].as_f64().unwrap() > 0.0, "{}", result["generator"]);
     let env = scene.json(&format!("{trial}/env.json"));
     for figure in ["latency.lag", "latency.service.p999_us", "bytes.sent", "requests.unanswered"] {
         assert!(env["absent"][figure].is_string(), "{figure} has no reason: {}", env["absent"]);

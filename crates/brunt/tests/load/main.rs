@@ -1,16 +1,19 @@
 //! `brunt load` end to end: the real binary, a target in another process, real signals. Counts and texts; what judges a
 //! measured time is in `tests/timing`.
 
+mod calibration;
 mod ci;
 mod compare;
 mod endings;
 mod http;
 mod many;
+mod memory;
 mod once;
 mod proxy;
 mod requests;
 mod results;
 mod script;
+mod secrets;
 mod tls;
 mod usage;
 
@@ -20,6 +23,7 @@ mod shared {
     pub mod band;
     pub mod proxy;
     pub mod recorder;
+    pub mod screen;
     pub mod server;
     pub mod target;
 }

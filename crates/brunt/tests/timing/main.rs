@@ -24,6 +24,7 @@ mod shared {
     pub mod recorder;
     pub mod repository;
     pub mod runner;
+    pub mod screen;
     pub mod server;
     pub mod target;
     pub mod web_load;

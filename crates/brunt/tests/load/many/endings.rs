@@ -2,7 +2,8 @@
 
 use crate::shared::band::{Load, brunt, children, json, number, until_gone};
 use crate::shared::server::{Server, ask, connect, free_port};
-use brunt_testkit::{Signal, signal, text, until};
+use brunt_testkit::{Signal, home, signal, text, until};
+use std::path::Path;
 
 fn server() -> Server {
     Server::start(brunt(&format!("serve echo --listen 127.0.0.1:{} --connections 300", free_port())))
@@ -44,12 +45,18 @@ fn under_way(server: &Server, flags: &str) -> (Load, Vec<u32>) {
     (load, processes)
 }
 
+/// Waits for two seconds of the series.
+fn until_measured(directory: &Path) {
+    let series = || std::fs::read_to_string(directory.join("series.jsonl")).unwrap_or_default();
+    until("two seconds are measured", || series().lines().count() >= 2);
+}
+
 #[test]
 fn a_load_that_loses_a_process_ends_and_keeps_what_was_measured() {
     let server = server();
-    let (load, processes) = under_way(&server, "--warmup 0s --json -");
-    // A second of the series has passed.
-    std::thread::sleep(std::time::Duration::from_millis(2500));
+    let home = home();
+    let (load, processes) = under_way(&server, &format!("--warmup 0s --json - --out {}", home.display()));
+    until_measured(&home);
     signal(processes[0], Signal::KILL);
     let output = load.end();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
@@ -73,8 +80,10 @@ fn a_load_that_is_killed_leaves_no_process() {
 #[test]
 fn ctrl_c_reaches_the_whole_group_and_the_result_is_printed() {
     let server = server();
-    let (load, processes) = under_way(&server, "--warmup 0s --json - --quiet --allow-untrusted");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let home = home();
+    let flags = format!("--warmup 0s --json - --quiet --allow-untrusted --out {}", home.display());
+    let (load, processes) = under_way(&server, &flags);
+    until_measured(&home);
     load.signal_group(Signal::INT);
     let output = load.end();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));

@@ -1,6 +1,6 @@
 //! `brunt watch`, `brunt load --live` and SIGUSR1, as typed: in pipes, and on a screen of 80x24 in tmux.
 
-use super::screen::Screen;
+use crate::shared::screen::Screen;
 use crate::shared::target::{Run, Target, load, pass};
 use brunt_testkit::{Signal, alone, assert_code, judge, text, told, until};
 use std::fs;

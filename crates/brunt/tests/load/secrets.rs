@@ -1,8 +1,9 @@
 //! Secrets, given in each way in which a load takes them, are sent, and are in no file, page, push or argument that brunt makes.
+//! One test at a time, as each looks at the arguments of all processes.
 
-use super::screen::Screen;
 use crate::shared::proxy;
 use crate::shared::recorder::Recorder;
+use crate::shared::screen::Screen;
 use crate::shared::target::{Run, load};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use brunt_testkit::{LIMIT, Signal, alone, assert_code, free_port, text, until_some};

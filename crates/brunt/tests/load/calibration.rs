@@ -1,13 +1,12 @@
 //! Ceilings of the generator, which are measured before a load and kept.
 
 use crate::shared::target::{Target, json, load, number};
-use brunt_testkit::{alone, assert_code};
+use brunt_testkit::assert_code;
 use serde_json::Value;
 use std::fs;
 
 #[test]
 fn a_ceiling_over_http_holds_for_the_same_requests_and_replies_alone() {
-    let _alone = alone();
     let target = Target::start_web();
     let home = brunt_testkit::home();
     let run = |path: &str, flags: &str| {
@@ -29,7 +28,6 @@ fn a_ceiling_over_http_holds_for_the_same_requests_and_replies_alone() {
 
 #[test]
 fn a_calibration_is_measured_once_and_used_by_later_runs_of_the_same_load() {
-    let _alone = alone();
     let target = Target::start();
     let home = brunt_testkit::home();
     let run = |flags: &str| {

@@ -1,11 +1,11 @@
 //! Memory of the live view: the seconds of a day are read, by `brunt watch` and by `--live`, in less than 20 MB.
 
-use super::screen::Screen;
+use crate::shared::screen::Screen;
 use crate::shared::target::{PATIENCE, Run, Target, pass};
 use brunt_results::directory::Directory;
 use brunt_results::series::{Second, SoFar};
 use brunt_results::start::LoadStart;
-use brunt_testkit::{alone, assert_code, text, until};
+use brunt_testkit::{assert_code, text, until};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -66,7 +66,6 @@ fn pid(noted: &Path) -> u32 {
 
 #[test]
 fn a_day_in_a_pipe() {
-    let _alone = alone();
     let home = brunt_testkit::home();
     day(home.path());
     let mut watch = Command::new(env!("CARGO_BIN_EXE_brunt"));
@@ -88,7 +87,6 @@ fn a_day_in_a_pipe() {
 
 #[test]
 fn a_day_on_a_screen() {
-    let _alone = alone();
     let home = brunt_testkit::home();
     let (directory, noted) = (home.path().join("day"), home.path().join("pid"));
     let length = day(&directory);
@@ -107,7 +105,6 @@ fn a_day_on_a_screen() {
 
 #[test]
 fn a_day_of_a_load_with_live() {
-    let _alone = alone();
     let (target, home) = (Target::start(), brunt_testkit::home());
     let (directory, noted) = (home.path().join("load"), home.path().join("pid"));
     let load = format!("load {} --live -R 100 -c 2 -d 300s --warmup 0s --allow-untrusted", target.url());
