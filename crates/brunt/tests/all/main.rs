@@ -12,18 +12,21 @@ mod find;
 mod first_hour;
 mod install;
 mod list;
+mod load_step;
 mod plan_models;
 mod render;
 mod run_cli;
 mod run_experiments;
 mod run_killed;
 mod run_testers;
+mod truth;
 mod ui;
 
 #[path = "../shared"]
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod shared {
     pub mod consumers;
+    pub mod example;
     pub mod find;
     pub mod recorder;
     pub mod repository;

@@ -1,6 +1,6 @@
 //! A git repository whose server is a script, and `brunt ci` in it.
 
-use brunt_testkit::{Home, told};
+use brunt_testkit::{Home, judge, told};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -69,17 +69,17 @@ impl Tree {
         self.command(args).output().unwrap()
     }
 
-    /// Short. Again, at most twice, where the machine took too much of too many rounds.
-    pub fn compare(&self, first: &[&str], on_github: bool) -> Output {
-        let run = || {
+    /// Short. `None` where the machine took too much of too many rounds each time.
+    pub fn compare(&self, first: &[&str], on_github: bool) -> Option<Output> {
+        judge("the change is known", || {
             let mut command = self.command(&args(first));
             if on_github {
                 command.env("GITHUB_ACTIONS", "true");
             }
-            command.output().unwrap()
-        };
-        let is_unknown = |output: &Output| String::from_utf8_lossy(&output.stderr).contains("the change is not known");
-        (0..2).map(|_| run()).find(|output| !is_unknown(output)).unwrap_or_else(run)
+            let output = command.output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            if told.contains("the change is not known") { Err(told) } else { Ok(output) }
+        })
     }
 
     /// Nothing of the other version is left.

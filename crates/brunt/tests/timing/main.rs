@@ -4,12 +4,9 @@
 mod ci;
 mod colocate;
 mod dose;
-mod example;
 mod exports;
 mod find;
 mod load;
-mod load_step;
-mod many;
 mod serve;
 mod truth;
 
@@ -19,6 +16,7 @@ mod shared {
     pub mod band;
     pub mod client;
     pub mod consumers;
+    pub mod example;
     pub mod find;
     pub mod proxy;
     pub mod recorder;

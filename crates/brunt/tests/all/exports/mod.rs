@@ -11,6 +11,7 @@ mod prometheus;
 mod push;
 mod scene;
 mod vegeta;
+mod versions;
 
 #[test]
 fn transcripts() {

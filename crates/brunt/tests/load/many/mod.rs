@@ -4,4 +4,5 @@
 mod endings;
 mod plan;
 mod refusals;
+mod sharing;
 mod together;

@@ -2,6 +2,9 @@
 
 mod echo;
 mod endings;
+mod exhaustion;
+mod gone;
+mod memory;
 mod models;
 mod pieces;
 mod prefork;

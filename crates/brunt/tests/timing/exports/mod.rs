@@ -1,4 +1,3 @@
-//! Figures of a running load, and of a comparison of two versions, as other programs read them.
+//! Figures of a running load as other programs read them.
 
-mod junit;
 mod metrics;

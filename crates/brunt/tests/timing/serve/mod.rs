@@ -1,7 +1,4 @@
-//! `brunt serve`: CPU time and memory.
+//! `brunt serve`: CPU time.
 
 mod crowds;
-mod exhaustion;
-mod gone;
-mod memory;
 mod work;

@@ -6,7 +6,7 @@ mod figures;
 #[allow(dead_code, reason = "its threads are run by the example")]
 mod watch;
 
-use super::example::example;
+use crate::shared::example::example;
 use brunt_colocate::actuators::{Actuators, Settings};
 use brunt_colocate::allotment::Allotment;
 use brunt_colocate::audit::Record;
@@ -16,7 +16,7 @@ use brunt_colocate::policy::{Decision, Reason};
 use brunt_colocate::readings::{Reading, Readings, Requests};
 use brunt_meter::cgroup::Linux;
 use brunt_results::counts::Counts;
-use brunt_testkit::{Running, Signal, alone, until};
+use brunt_testkit::{Running, Signal, until};
 use figures::{Controller, Figures, figures};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -67,7 +67,6 @@ fn near(found: Option<f64>, expected: f64) -> bool {
 
 #[test]
 fn a_step_has_the_times_of_its_answer() {
-    let _alone = alone();
     // From 0.1 s to 0.3 s after the step half of the requests are slow.
     let slow = |at: i32| if (10..30).contains(&at) { 30 } else { 0 };
     let loads = [load(-100, 800, 20, |_| 0), load(0, 800, 60, slow)];
@@ -113,7 +112,6 @@ fn a_step_has_the_times_of_its_answer() {
 
 #[test]
 fn a_short_step_is_measured_and_leaves_nothing() {
-    let _alone = alone();
     if !can_run() {
         return;
     }
@@ -135,7 +133,6 @@ fn a_short_step_is_measured_and_leaves_nothing() {
 
 #[test]
 fn an_interrupted_step_ends_what_it_started() {
-    let _alone = alone();
     if !can_run() {
         return;
     }

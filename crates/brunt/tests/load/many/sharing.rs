@@ -2,14 +2,13 @@
 
 use crate::shared::band::{Load, brunt, children, json, number};
 use crate::shared::server::{Server, cores, free_port, with_descriptors};
-use brunt_testkit::{Role, Signal, alone, text, until};
+use brunt_testkit::{Role, Signal, text, until};
 use std::process::Command;
 use std::time::Duration;
 
 #[test]
 fn connections_fill_one_process_after_the_other() {
-    let _alone = alone();
-    if !with_descriptors(13_000, Role("many::connections_fill_one_process_after_the_other")) {
+    if !with_descriptors(13_000, Role("many::sharing::connections_fill_one_process_after_the_other")) {
         return;
     }
     let core = cores(1)[0];
@@ -50,7 +49,6 @@ fn connections_fill_one_process_after_the_other() {
 
 #[test]
 fn processes_share_the_named_cores_and_exclusively_bind_the_address() {
-    let _alone = alone();
     let core = cores(1)[0];
     let port = free_port();
     let listen = format!("serve echo --listen 127.0.0.1:{port} --cores {core}");
@@ -73,7 +71,6 @@ fn processes_share_the_named_cores_and_exclusively_bind_the_address() {
 
 #[test]
 fn processes_share_connections_that_change() {
-    let _alone = alone();
     let server =
         Server::start(brunt(&format!("serve echo --listen 127.0.0.1:{} --connections 400 --grace 10s", free_port())));
     let flags =

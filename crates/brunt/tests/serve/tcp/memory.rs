@@ -1,7 +1,7 @@
 //! Memory of the server's process per idle connection, which decides how many connections it can hold.
 
 use crate::shared::server::*;
-use brunt_testkit::{Role, alone};
+use brunt_testkit::Role;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
@@ -26,8 +26,7 @@ fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
 
 #[test]
 fn ten_thousand_silent_connections_cost_little() {
-    let _alone = alone();
-    if !with_descriptors(CONNECTIONS, Role("serve::memory::ten_thousand_silent_connections_cost_little")) {
+    if !with_descriptors(CONNECTIONS, Role("tcp::memory::ten_thousand_silent_connections_cost_little")) {
         return;
     }
     // What the others cost is no promise.

@@ -2,7 +2,7 @@
 //! loop spin.
 
 use crate::shared::server::*;
-use brunt_testkit::{alone, until};
+use brunt_testkit::until;
 use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
@@ -33,7 +33,6 @@ const WAYS: [fn(&mut TcpStream); 4] = [
 
 #[test]
 fn closed_clients_leave_nothing_and_cause_no_spinning() {
-    let _alone = alone();
     for model in models() {
         let server = Server::of_model(model, "");
         // One client stays, so that one-time allocations are not counted.

@@ -2,7 +2,6 @@
 //! CPU.
 
 use crate::shared::server::*;
-use brunt_testkit::alone;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::thread;
@@ -34,7 +33,6 @@ fn served(clients: &mut [Client]) -> usize {
 
 #[test]
 fn without_descriptors_open_connections_are_served() {
-    let _alone = alone();
     for model in models() {
         let flags = format!("--listen 127.0.0.1:{} --model {model}", free_port());
         let server = Server::start(serve_limited("64", &flags));

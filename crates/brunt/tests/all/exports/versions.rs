@@ -1,7 +1,7 @@
 //! `--junit FILE` of a comparison of two versions.
 
 use crate::shared::consumers::{is, no_reader, read};
-use brunt_testkit::{alone, home, told};
+use brunt_testkit::{home, told};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
@@ -11,7 +11,6 @@ fn of_two_versions() {
     if no_reader() {
         return;
     }
-    let _turn = alone();
     let home = home();
     let tree = home.path().join("tree");
     fs::create_dir(&tree).unwrap();
