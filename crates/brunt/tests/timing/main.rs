@@ -13,12 +13,10 @@ mod truth;
 #[path = "../shared"]
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod shared {
-    pub mod band;
     pub mod client;
     pub mod consumers;
     pub mod example;
     pub mod find;
-    pub mod proxy;
     pub mod recorder;
     pub mod repository;
     pub mod runner;
