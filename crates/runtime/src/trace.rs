@@ -34,22 +34,48 @@ pub(crate) struct BufferShortage {
 impl BufferShortage {
     /// Called after each turn; `overflow` counts the overflow buffers in use.
     #[cfg(feature = "tracing")]
-    pub fn observe(&self, worker: u16, overflow: impl FnOnce() -> u64) {
-        let (short, (was_short, reported)) = (overflow() > 0, self.state.get());
-        let recently = reported.is_some_and(|at| at.elapsed() < std::time::Duration::from_secs(1));
-        if !short || was_short || recently {
-            return self.state.set((short, reported));
+    pub fn observe(&self, worker: u16, now: impl FnOnce() -> std::time::Instant, overflow: impl FnOnce() -> u64) {
+        if self.begins(overflow() > 0, now) {
+            event!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = worker);
         }
-        self.state.set((true, Some(std::time::Instant::now())));
-        event!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = worker);
+    }
+
+    /// Whether an episode begins that is to be reported.
+    #[cfg(feature = "tracing")]
+    fn begins(&self, is_short: bool, now: impl FnOnce() -> std::time::Instant) -> bool {
+        let (was_short, reported) = self.state.replace((is_short, self.state.get().1));
+        if !is_short || was_short {
+            return false;
+        }
+        let now = now();
+        let begins = reported.is_none_or(|at| now.duration_since(at) >= std::time::Duration::from_secs(1));
+        if begins {
+            self.state.set((true, Some(now)));
+        }
+        begins
     }
 
     #[cfg(not(feature = "tracing"))]
     #[inline(always)]
-    pub fn observe(&self, _: u16, _: impl FnOnce() -> u64) {}
+    pub fn observe(&self, _: u16, _: impl FnOnce() -> std::time::Instant, _: impl FnOnce() -> u64) {}
 }
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) struct NoSpan;
 
 pub(crate) use {event, span};
+
+#[cfg(all(test, feature = "tracing"))]
+mod tests {
+    use super::BufferShortage;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_shortage_is_reported_once_an_episode_and_at_most_once_a_second() {
+        let (shortage, start) = (BufferShortage::default(), Instant::now());
+        // Episodes of a millisecond, and one of five seconds.
+        let is_short = |ms: u64| ms % 2 == 1 || (3000..8000).contains(&ms);
+        let told = (0..10_000u64).filter(|ms| shortage.begins(is_short(*ms), || start + Duration::from_millis(*ms)));
+        assert_eq!(told.collect::<Vec<_>>(), [1, 1001, 2001, 8003, 9003]);
+    }
+}

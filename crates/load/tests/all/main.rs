@@ -1,8 +1,8 @@
-//! Loads on targets with known behaviour: what is sent, received, counted and refused.
+//! Loads of real threads over real sockets. What a load reports of a target with exactly known behaviour is in `sim`.
 
 mod course;
 mod faults;
 mod http;
-mod session;
 #[path = "../shared/mod.rs"]
 mod shared;
+mod smoke;

@@ -123,18 +123,7 @@ pub fn asks(
     batch: u32,
     reuse: Option<u64>,
 ) -> Http {
-    asks_as(address, template, targets, Pipeline::Batches(batch), reuse)
-}
-
-/// As [`asks`], with another pipeline.
-pub fn asks_as(
-    address: SocketAddr,
-    template: &Template,
-    targets: &[RequestTarget],
-    pipeline: Pipeline,
-    reuse: Option<u64>,
-) -> Http {
-    let rendered = Rendered::render(template, targets, None, pipeline, reuse).unwrap();
+    let rendered = Rendered::render(template, targets, None, Pipeline::Batches(batch), reuse).unwrap();
     Http::on(address, Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 
@@ -169,11 +158,6 @@ pub fn short(http: Http) -> Options {
         counts: None,
         seed: 7,
     }
-}
-
-/// As [`short`], with a timeout of 0.1 s.
-pub fn impatient(http: Http) -> Options {
-    Options { timeout: Duration::from_millis(100), ..short(http) }
 }
 
 /// As [`short`], for a number of requests, without a limit of time.

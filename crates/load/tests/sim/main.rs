@@ -1,10 +1,16 @@
 //! Loads in a simulated world, against targets that are tasks with exactly known behaviour: what the load reports is equal to
 //! what happened, not near it.
 
+mod connections;
+mod counts;
+mod course;
 mod faults;
+mod http;
 mod loops;
 mod properties;
 mod queue;
-mod session;
+mod sessions;
+mod slices;
 mod targets;
+mod web;
 mod worlds;

@@ -1,14 +1,27 @@
 //! Targets as tasks.
 
-use crate::worlds::{SIZE, address};
-use brunt_runtime::net::{TcpListener, TcpStream};
+use crate::worlds::{SIZE, addresses};
+use brunt_runtime::net::{Address, Any, Listener};
 use brunt_runtime::{spawn, time};
 use std::cell::Cell;
-use std::{rc::Rc, time::Duration, time::Instant};
+use std::{future::pending, rc::Rc, time::Duration, time::Instant};
 
-/// Calls `serve` with each connection, in a task of its own.
-pub async fn serve<F: Future<Output = ()> + 'static>(serve: impl Fn(TcpStream) -> F) {
-    let listener = TcpListener::bind(address()).unwrap();
+/// A connection of either family.
+pub type Stream = brunt_runtime::net::Stream<Any>;
+
+/// Calls `serve` with each connection of [`addresses`], in a task of its own.
+pub async fn serve<F: Future<Output = ()> + 'static>(serve: impl Fn(Stream) -> F + 'static) {
+    let serve = Rc::new(serve);
+    for address in addresses() {
+        let serve = serve.clone();
+        spawn(async move { serve_at(address, move |stream| serve(stream)).await });
+    }
+    pending().await
+}
+
+/// Calls `serve` with each connection of `address`, in a task of its own.
+pub async fn serve_at<F: Future<Output = ()> + 'static>(address: Address, serve: impl Fn(Stream) -> F) {
+    let listener = Listener::<Any>::bind(&address).unwrap();
     loop {
         // An error concerns one connection.
         if let Ok(stream) = listener.accept().await {
@@ -59,7 +72,7 @@ pub async fn serial(before: Duration, service: impl Fn(u64) -> Duration + 'stati
 
 /// Takes messages and answers none.
 pub async fn never_answers() {
-    serve(async |mut stream: TcpStream| while stream.recv().await.is_ok_and(|bytes| !bytes.is_empty()) {}).await;
+    serve(async |mut stream: Stream| while stream.recv().await.is_ok_and(|bytes| !bytes.is_empty()) {}).await;
 }
 
 /// Answers `count` messages of a connection, then ends it: orderly, or by a reset.

@@ -1,8 +1,9 @@
 //! Worlds for loads, and the run of a load in one.
 
-use brunt_load::{Arrival, Observer, Options, Report, Target, run_in_world};
+use brunt_load::{Arrival, LoadError, Observer, Options, Report, Silent, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::Builder;
+use brunt_runtime::net::Address;
 use brunt_runtime::sim::{Costs, Settings, World};
 use hdrhistogram::Histogram;
 use std::net::SocketAddr;
@@ -23,6 +24,11 @@ pub const SIZE: usize = 64;
 
 pub fn address() -> SocketAddr {
     ([127, 0, 0, 1], 7000).into()
+}
+
+/// Targets listen on an address of each family.
+pub fn addresses() -> [Address; 2] {
+    [address().into(), Address::Unix("\0brunt-load".into())]
 }
 
 /// A world in which a turn of a worker takes a microsecond, a link ten, and nothing else takes time: all that happens is at whole
@@ -74,6 +80,18 @@ pub fn options() -> Options {
     }
 }
 
+/// The same load of an echo on another address.
+pub fn on(address: Address, options: Options) -> Options {
+    let Target::Echo { size, reuse, .. } = options.target else { unreachable!("a load of an echo") };
+    Options { url: format!("tcp://{address}"), target: Target::Echo { address, size, reuse }, ..options }
+}
+
+/// Runs `work` beside a target, which is a worker of its own.
+pub fn beside<T>(world: &World, target: impl Future<Output = ()> + 'static, work: impl Future<Output = T>) -> T {
+    world.spawn_worker(&Builder::default(), target).unwrap();
+    world.run(work).unwrap()
+}
+
 /// What a run reports, and the response times that its observer was told.
 pub struct Run {
     pub report: Report,
@@ -93,10 +111,28 @@ impl Observer for Responses {
 
 /// Runs a load against `target`, which is a worker of its own.
 pub fn run(world: &World, options: &Options, target: impl Future<Output = ()> + 'static) -> Run {
-    world.spawn_worker(&Builder::default(), target).unwrap();
     let mut responses = Responses(new_histogram());
-    let report = world.run(run_in_world(options, &mut responses)).unwrap().unwrap_or_else(|error| panic!("{error}"));
+    let report = beside(world, target, run_in_world(options, &mut responses)).unwrap_or_else(|error| panic!("{error}"));
+    adds_up(options, &report);
     Run { report, responses: responses.0 }
+}
+
+/// What holds in every result.
+fn adds_up(options: &Options, report: &Report) {
+    let (result, window) = (&report.result, report.seconds.iter().filter(|second| !second.warmup));
+    let [completed, failed] =
+        window.fold([0, 0], |[completed, failed], second| [completed + second.completed, failed + second.failed]);
+    assert_eq!((completed, failed), (result.requests.completed, result.requests.failed), "the series adds up");
+    let measured_s = result.load.measured_s;
+    assert_eq!(result.requests.rate, if measured_s > 0.0 { completed as f64 / measured_s } else { 0.0 });
+    assert_eq!((report.saturated, result.generator.thread_cpu_percent.len()), (0, options.threads.len()));
+    assert!(measured_s <= options.duration.as_secs_f64());
+}
+
+/// Why a load against `target` has no result.
+pub fn fails(world: &World, options: &Options, target: impl Future<Output = ()> + 'static) -> LoadError {
+    let outcome = beside(world, target, run_in_world(options, &mut Silent));
+    outcome.map(|report| panic!("{:?}", report.result)).unwrap_err()
 }
 
 /// The histogram of these times.

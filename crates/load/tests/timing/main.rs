@@ -1,10 +1,5 @@
-//! Times and rates of loads, which tests beside would change: one test runs at a time.
+//! The lag of loads, which tests beside would change: one test runs at a time.
 
-mod connections;
-mod counts;
-mod course;
-mod http;
-mod queueing;
-mod session;
+mod lag;
 #[path = "../shared/mod.rs"]
 mod shared;

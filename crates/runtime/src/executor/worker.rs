@@ -152,7 +152,7 @@ impl Worker {
             }
             self.run_ready();
             self.turn();
-            self.shortage.observe(self.id(), || self.io().report().spare_buffers);
+            self.shortage.observe(self.id(), || self.clock.now(), || self.io().report().spare_buffers);
         }
     }
 
@@ -319,7 +319,7 @@ impl Worker {
         let _current = super::enter(self);
         if let Some(rest) = rest {
             self.after_rest(Rest { timeout: Some(Duration::ZERO), ..rest });
-            self.shortage.observe(self.id(), || self.io().report().spare_buffers);
+            self.shortage.observe(self.id(), || self.clock.now(), || self.io().report().spare_buffers);
         }
         let waker = waker::new(Token::main(self.id()));
         let mut cx = Context::from_waker(&waker);

@@ -20,18 +20,14 @@ async fn a_file_as_a_stream_is_an_error() {
         let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
         TcpStream::from_std(file.into()).unwrap()
     };
-    let soon = LIMIT / 4;
     let mut stream = fake();
-    assert!(timeout(soon, stream.recv()).await.expect("it hangs").is_err());
-    assert!(timeout(soon, stream.read(&mut [0; 8])).await.expect("it hangs").is_err());
+    assert!(stream.recv().await.is_err());
+    assert!(stream.read(&mut [0; 8]).await.is_err());
     drop(stream);
     let mut stream = fake();
     let mut failed = false;
     for _ in 0..3 {
-        failed |= timeout(soon, async { stream.write_all(b"x").await.and(stream.flush().await) })
-            .await
-            .expect("it hangs")
-            .is_err();
+        failed |= stream.write_all(b"x").await.and(stream.flush().await).is_err();
     }
     assert!(failed);
     drop((stream, fake()));
@@ -43,7 +39,7 @@ async fn a_file_as_a_stream_is_an_error() {
 async fn a_socket_that_does_not_listen_is_an_error() {
     let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
     let listener = TcpListener::from_std(file.into()).unwrap();
-    assert!(timeout(LIMIT / 4, listener.accept()).await.expect("it hangs").is_err());
+    assert!(listener.accept().await.is_err());
 }
 
 #[test]
@@ -59,9 +55,10 @@ fn accepting_pauses_without_descriptors_and_resumes() {
                 while let Ok(file) = File::open("/dev/null") {
                     hoard.push(file);
                 }
-                assert!(timeout(Duration::from_millis(100), listener.accept()).await.is_err());
-                let pauses = brunt_runtime::metrics().accept_pauses;
-                assert!((1..=10).contains(&pauses), "{pauses} pauses of 20 ms in 100 ms");
+                // How long a pause is, a test in the simulated world shows.
+                while brunt_runtime::metrics().accept_pauses == 0 {
+                    assert!(timeout(Duration::from_millis(10), listener.accept()).await.is_err());
+                }
                 hoard.truncate(hoard.len() - 20);
                 for _ in 0..clients.len() {
                     let mut served = listener.accept().await.unwrap();

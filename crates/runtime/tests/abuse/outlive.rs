@@ -43,7 +43,7 @@ fn leftover_streams_never_affect_the_next_runtime() {
                 assert_eq!(old.stream.flush().await.unwrap_err().kind(), ErrorKind::NotConnected);
                 assert_eq!(old.stream.shutdown(Shutdown::Both).await.unwrap_err().kind(), ErrorKind::NotConnected);
                 assert!(old.stream.peer_addr().is_err());
-                let accepted = timeout(LIMIT / 4, old.listener.accept()).await.expect("it hangs");
+                let accepted = old.listener.accept().await;
                 assert_eq!(accepted.unwrap_err().kind(), ErrorKind::NotConnected);
                 assert!(old.listener.local_addr().is_err());
                 assert_eq!(*old.received, *b"old");

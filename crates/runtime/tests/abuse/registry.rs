@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
-use std::time::{Duration, Instant};
+
+/// Workers that each of three threads makes, one after the other.
+const LIVES: usize = 50;
 
 /// The newest wakers, called by all threads.
 #[derive(Default)]
@@ -44,7 +46,6 @@ impl Board {
 #[test]
 fn workers_are_created_and_dropped_while_others_wake_their_tasks() {
     let board = Board::default();
-    let end = Instant::now() + Duration::from_millis(1500);
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -58,19 +59,11 @@ fn workers_are_created_and_dropped_while_others_wake_their_tasks() {
         let workers: Vec<_> = (0..3)
             .map(|n| {
                 let board = &board;
-                scope.spawn(move || {
-                    let mut lives = 0u32;
-                    while Instant::now() < end {
-                        live(board, nth_backend(n + lives as usize));
-                        lives += 1;
-                    }
-                    lives
-                })
+                scope.spawn(move || (0..LIVES).for_each(|life| live(board, nth_backend(n + life))))
             })
             .collect();
-        let lives: u32 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
         board.over.store(true, Ordering::Relaxed);
-        assert!(lives > 3, "{lives} workers in all");
     });
 }
 

@@ -4,7 +4,7 @@ use crate::shared::{
     backends, echo, in_own_process, listen, on, open_descriptors, pair, passes, until_no_connection_is_left,
 };
 use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
-use brunt_runtime::time::{sleep, sleep_until, timeout};
+use brunt_runtime::time::{sleep, timeout};
 use brunt_runtime::{BackendKind, CancellationToken, Runtime, spawn};
 use brunt_testkit::{Role, role};
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use std::io;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 async fn echo_server(listener: TcpListener) {
     while let Ok(stream) = listener.accept().await {
@@ -210,22 +210,6 @@ on_both_backends! {
         myself.set(Some(handle));
         sleep(Duration::from_millis(5)).await;
         assert!(!reached.get(), "a task that aborts itself stops at its next await");
-    }
-
-    timers_fire_in_order_and_on_time {
-        // From one instant on: independent of delays, their order is that of their deadlines.
-        let (order, start) = (Rc::new(Cell::new(0)), Instant::now());
-        let tasks: Vec<_> = [30u64, 10, 20, 0].into_iter().map(|ms| {
-            let order = order.clone();
-            spawn(async move { sleep_until(start + Duration::from_millis(ms)).await; order.set(order.get() * 100 + ms); start.elapsed() })
-        }).collect();
-        for (task, ms) in tasks.into_iter().zip([30u64, 10, 20, 0]) {
-            let took = task.await.unwrap();
-            assert!(took >= Duration::from_millis(ms), "{ms} ms took {took:?}");
-        }
-        assert_eq!(order.get(), 10_20_30);
-        assert!(timeout(Duration::from_millis(5), std::future::pending::<()>()).await.is_err());
-        assert_eq!(timeout(Duration::from_secs(5), async { 1 }).await, Ok(1));
     }
 
     another_thread_wakes_a_sleeping_worker {

@@ -38,27 +38,6 @@ fn bytes(buffers: &[RecvBuf]) -> Vec<u8> {
 }
 
 #[test]
-fn a_long_message_takes_few_segments_and_short_ones_no_large_buffer() {
-    on_both(async || {
-        let (mut client, mut server) = pair().await;
-        let sent = message(32 * 1024, 1);
-        let mut fewest = usize::MAX;
-        for _ in 0..20 {
-            client.write_all(&sent).await.unwrap();
-            let pieces = buffers(&mut server, sent.len()).await;
-            assert_eq!(bytes(&pieces), sent);
-            fewest = fewest.min(pieces.len());
-        }
-        // At least eight usual buffers; the client writes it in two sends.
-        assert!(fewest <= 2, "{fewest} segments at best");
-        for i in 0..50 {
-            client.write_all(&message(100, i)).await.unwrap();
-            assert_eq!(bytes(&buffers(&mut server, 100).await), message(100, i));
-        }
-    });
-}
-
-#[test]
 fn alternating_long_and_short_messages_are_complete() {
     on_both(async || {
         let (mut client, server) = pair().await;

@@ -10,3 +10,4 @@ mod net;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod tools;
+mod world;

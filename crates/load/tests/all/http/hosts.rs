@@ -1,8 +1,9 @@
 //! Several hosts in one load: assignment of connections and requests.
 
-use crate::shared::{listener, run, web::*};
+use crate::shared::{run, web::*};
 use brunt_load::Options;
 use brunt_load::http::{Expect, Host, Http, Rendered, Requests};
+use brunt_testkit::listener;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

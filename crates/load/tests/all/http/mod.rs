@@ -1,12 +1,6 @@
-//! Load over HTTP on servers with exactly known behaviour: correct replies are counted, failures by their kind.
+//! Load over HTTP on servers on plain threads: requests and replies over real sockets. What does not depend on these is in `sim/http`.
 
-mod connections;
-mod faults;
-mod first_byte;
 mod hosts;
-mod pipelines;
 mod replies;
 mod requests;
-mod script;
-mod session;
 mod tls;

@@ -1,9 +1,9 @@
-//! Replies of every shape, and their checks.
+//! Replies over real sockets.
 
-use crate::shared::{LIMIT, run, web::*};
-use brunt_load::http::{Expect, Template};
+use crate::shared::{run, web::*};
+use brunt_load::http::Expect;
 use brunt_results::RunResult;
-use std::{collections::BTreeMap, thread, time::Duration};
+use std::collections::BTreeMap;
 
 #[track_caller]
 fn assert_good(result: &RunResult, statuses: &[(&str, u64)], body_bytes: u64) {
@@ -26,114 +26,10 @@ fn replies_and_body_bytes_are_counted_on_kept_connections() {
 }
 
 #[test]
-fn replies_can_arrive_in_any_pieces() {
-    for framing in [
-        "Content-Length: 5\r\n\r\nhello",
-        "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nT: 1\r\n\r\n",
-    ] {
-        let text = format!("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nServer: x\r\n{framing}");
-        for cut in 1..text.len() {
-            let (first, second) = (text[..cut].to_owned(), text[cut..].to_owned());
-            let (address, _) = web(move |stream, _| {
-                let sent = say(stream, &first);
-                thread::sleep(Duration::from_micros(300));
-                sent && say(stream, &second)
-            });
-            let mut http = get(address);
-            http.expect = Expect { length: Some(5), body: Some(b"hello".to_vec()), ..Expect::default() };
-            assert_good(&run(&some(4, http)).result, &[("200", 4)], 20);
-        }
-    }
-}
-
-#[test]
 fn bodies_longer_than_any_buffer_are_counted_exactly() {
     let body = "0123456789".repeat(100_000);
     let (address, _) = web(move |stream, _| say(stream, &ok(&body)));
     let mut http = get(address);
     http.expect = Expect { length: Some(1_000_000), body: Some(b"90".to_vec()), ..Expect::default() };
     assert_good(&run(&some(6, http)).result, &[("200", 6)], 6_000_000);
-}
-
-#[test]
-fn a_body_can_end_with_its_connection() {
-    for version in ["1.0", "1.1"] {
-        let text = format!("HTTP/{version} 200 OK\r\n\r\nall until the end");
-        let (address, seen) = web(move |stream, _| say_last(stream, &text));
-        let result = run(&some(50, get(address))).result;
-        assert_good(&result, &[("200", 50)], 50 * 17);
-        assert!((50..=52).contains(&seen.connections()), "{seen:?}");
-        assert!(result.connections.peak <= 2);
-    }
-}
-
-#[test]
-fn replies_to_head_have_no_body() {
-    let (address, seen) = web(|stream, _| say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"));
-    let template = Template { method: "HEAD".to_owned(), ..template() };
-    for pipeline in [1, 4] {
-        let result = run(&some(40, asks(address, &template, &[goal("/", 1)], pipeline, None))).result;
-        assert_good(&result, &[("200", 40)], 0);
-    }
-    assert!(seen.log.lock().unwrap().iter().all(|request| request.head.starts_with("HEAD / ")));
-}
-
-#[test]
-fn an_unexpected_status_is_an_error_and_a_counted_reply() {
-    let (address, _) = web(|stream, request| {
-        say(
-            stream,
-            if request.number % 4 == 3 {
-                "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno"
-            } else {
-                "HTTP/1.1 204 \r\n\r\n"
-            },
-        )
-    });
-    let mut options = some(400, get(address));
-    options.connections = 1;
-    let result = run(&options).result;
-    // A failed reply counts towards the limit.
-    assert_eq!((result.requests.completed, result.requests.failed), (300, 100));
-    assert_eq!((result.errors.status, result.errors.total()), (100, 100));
-    let responses = result.responses.unwrap();
-    assert_eq!(responses.statuses, [("204".to_owned(), 300), ("503".to_owned(), 100)].into());
-    assert_eq!(responses.body_bytes, Some(200));
-    // It is in the error distribution and not in the response times; its connection is kept.
-    assert_eq!((result.latency.error.count, result.latency.response.count), (100, 300));
-    assert_eq!(result.connections.opened, 1);
-    let mut http = get(address);
-    http.expect.statuses = "2xx,503".parse().unwrap();
-    assert_eq!(run(&some(40, http)).result.errors.total(), 0);
-}
-
-#[test]
-fn a_run_of_a_number_of_requests_ends_if_every_reply_is_wrong() {
-    let (address, _) = web(|stream, _| say(stream, "HTTP/1.1 404 Nothing\r\nContent-Length: 0\r\n\r\n"));
-    let result = run(&some(100, get(address))).result;
-    assert_eq!((result.requests.completed, result.errors.status), (0, 100));
-    assert!(result.load.measured_s < LIMIT.as_secs_f64());
-}
-
-#[test]
-fn length_and_text_of_bodies_are_checked() {
-    let (address, _) = web(|stream, _| say(stream, &ok("hello, world")));
-    let check = |expect: Expect| {
-        let mut http = get(address);
-        http.expect = expect;
-        let result = run(&some(20, http)).result;
-        assert_eq!(result.errors.total(), result.errors.mismatch);
-        assert_eq!(result.connections.opened, 2, "a connection is as good as its framing");
-        let wrong = result
-            .first_wrong_reply
-            .map_or(String::new(), |wrong| format!("{}: {} instead of {}", wrong.kind, wrong.got, wrong.expected));
-        (result.requests.completed, result.errors.mismatch, wrong)
-    };
-    let words = |words: &str| Expect { body: Some(words.into()), ..Expect::default() };
-    let length = |length| Expect { length: Some(length), ..Expect::default() };
-    assert_eq!(check(length(12)), (20, 0, String::new()));
-    assert_eq!(check(words("o, w")), (20, 0, String::new()));
-    let got = "mismatch: a body of 12 B, 'hello, world' instead of";
-    assert_eq!(check(length(11)), (0, 20, format!("{got} a body of 11 B")));
-    assert_eq!(check(words("World")), (0, 20, format!("{got} one with 'World'")));
 }

@@ -1,7 +1,7 @@
-//! Loads over TLS: counts of handshakes, and errors in the handshake and after it.
+//! Loads over TLS: counts of handshakes, and replies.
 
-use crate::shared::{LIMIT, run, target, web::*};
-use brunt_load::{LoadError, Options, Silent, http::Http};
+use crate::shared::{run, target, web::*};
+use brunt_load::{Options, http::Http};
 use brunt_tls::{Acceptor, ClientConfig, ClientOptions, Identity, Stream, Transport, Trust, Version};
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
@@ -10,8 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Waker};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// A blocking socket as a transport: waits instead of being pending.
 struct Patient(TcpStream);
@@ -191,34 +189,6 @@ fn a_large_reply_is_complete() {
 }
 
 #[test]
-fn a_reply_that_ends_with_its_connection_needs_close_notify() {
-    let head = "HTTP/1.1 200 OK\r\n\r\nall of it";
-    let (address, _) = tls_web(&own(), move |peer, _| peer.say_last(head));
-    let result = run(&some(10, greedy(insecure(), address, None))).result;
-    assert_eq!((result.requests.completed, result.errors.total()), (10, 0), "{:?}", result.errors);
-    // The same bytes; the rest may have been truncated by an attacker.
-    let (address, _) = tls_web(&own(), move |peer, _| {
-        peer.say(head);
-        false
-    });
-    let result = run(&short(greedy(insecure(), address, None))).result;
-    assert_eq!(result.requests.completed, 0);
-    assert!(result.errors.reset >= 2 && result.errors.reset == result.errors.total(), "{:?}", result.errors);
-}
-
-#[test]
-fn invalid_records_after_the_handshake_are_protocol_errors() {
-    let (address, _) = tls_web(&own(), |peer, _| {
-        let _ = peer.0.transport_mut().0.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        thread::sleep(Duration::from_millis(50));
-        false
-    });
-    let result = run(&short(greedy(insecure(), address, None))).result;
-    assert_eq!(result.requests.completed, 0);
-    assert!(result.errors.protocol >= 2 && result.errors.protocol == result.errors.total(), "{:?}", result.errors);
-}
-
-#[test]
 fn a_close_between_requests_is_no_error() {
     let (address, _) = tls_web(&own(), |peer, number| match number {
         4 => peer.say_last("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"),
@@ -227,64 +197,4 @@ fn a_close_between_requests_is_no_error() {
     let result = run(&some(100, greedy(insecure(), address, None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (100, 0), "{:?}", result.errors);
     assert!(result.connections.opened >= 20);
-}
-
-fn refused(address: SocketAddr, asked: ClientOptions, name: &str) -> LoadError {
-    let mut http = get(address);
-    http.hosts[0].tls = Some(ClientConfig::new(&asked).unwrap().connector(name).unwrap());
-    let begun = Instant::now();
-    let options = Options { timeout: Duration::from_millis(500), ..short(http) };
-    let error = brunt_load::run(&options, &mut Silent).expect_err("no result");
-    assert!(begun.elapsed() < LIMIT, "it took {:?}", begun.elapsed());
-    error
-}
-
-#[test]
-fn a_failed_handshake_ends_the_run_with_one_line() {
-    let dir = brunt_testkit::home();
-    let identity = Identity::self_signed(&["localhost".to_owned()]).unwrap();
-    let trusted = dir.path().join("trusted.pem");
-    std::fs::write(&trusted, identity.certificates_pem()).unwrap();
-    let trusting = || ClientOptions { trust: Trust::File(trusted.clone()), ..ClientOptions::default() };
-    let (known, _) = tls_web(&Acceptor::new(&identity, None).unwrap(), |peer, _| peer.say(&ok("")));
-    let (stranger, _) = tls_web(&own(), |peer, _| peer.say(&ok("")));
-    let wants = Acceptor::new(&identity, Some(&trusted)).unwrap();
-    let (wants, _) = tls_web(&wants, |peer, _| peer.say(&ok("")));
-    let (plain, _) = web(|stream, _| say(stream, "HTTP/1.1 400 Bad Request\r\n\r\n"));
-    let rude = target(|mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
-    let silent = target(|_stream| thread::sleep(Duration::from_secs(3600)));
-    let shy = target(|mut stream| drop(stream.read(&mut [0; 5000])));
-    for (address, asked, name, needles) in [
-        (stranger, trusting(), "localhost", ["no trusted issuer", "--cacert"]),
-        (known, trusting(), "other.example", ["for localhost and not for other.example", "--insecure"]),
-        (wants, trusting(), "localhost", ["requires a client certificate", "--cert FILE"]),
-        (rude, insecure(), "localhost", ["no TLS", "http://"]),
-        (shy, insecure(), "localhost", ["closed the connection within", "http://"]),
-        (silent, insecure(), "localhost", ["did not answer one TLS handshake within 500ms", "--timeout"]),
-    ] {
-        let text = refused(address, asked, name).to_string();
-        assert!(text.contains(&address.to_string()) && !text.contains('\n'), "{text}");
-        assert!(needles.iter().all(|needle| text.contains(needle)), "{text}");
-    }
-    // A server that waits for the end of a head does not answer half of one.
-    assert!(matches!(refused(plain, insecure(), "localhost"), LoadError::NoHandshake(..) | LoadError::Tls { .. }));
-}
-
-#[test]
-fn later_failed_handshakes_are_connect_errors() {
-    let (server, turns) = (own(), Arc::<AtomicU64>::default());
-    let address = target(move |stream| {
-        if turns.fetch_add(1, Relaxed) >= 6 {
-            return;
-        }
-        let mut peer = Peer(Stream::server(Patient(stream), &server).unwrap());
-        if now(poll_fn(|cx| peer.0.poll_handshake(cx))).is_ok() && peer.ask(&mut Vec::new()) {
-            peer.say_last(&ok("hello"));
-        }
-    });
-    let result = run(&short(greedy(insecure(), address, Some(1)))).result;
-    assert!(result.requests.completed >= 4, "{:?}", result.requests);
-    assert!(result.errors.connect > 0 && result.errors.connect == result.errors.total(), "{:?}", result.errors);
-    let handshakes = result.handshakes.unwrap();
-    assert!(handshakes.failed > 0 && handshakes.full + handshakes.resumed <= 6, "{handshakes:?}");
 }

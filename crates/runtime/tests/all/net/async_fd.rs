@@ -259,8 +259,7 @@ fn async_fds_leak_nothing() {
                 brunt_runtime::yield_now().await;
                 armed().await
             }));
-            let ((), took) = timed(|| drop(runtime));
-            assert!(took < Duration::from_secs(4), "{backend}: {took:?}");
+            drop(runtime);
             // A value that outlives its runtime returns errors.
             let error = build(backend).block_on(async { kept.0.readable().await.unwrap_err() });
             assert_eq!(error.kind(), ErrorKind::NotConnected);

@@ -1,9 +1,9 @@
 //! Requests made during the load, by a source as scripts are.
 
-use crate::shared::{LIMIT, run, web::*};
+use crate::web::*;
+use crate::worlds::{MS, Run, WAY, address, exact, fails, times, values};
 use brunt_load::http::{Batch, Expect, Flow, Http, Requests, Script, Source};
-use brunt_load::{LoadError, Options, Silent};
-use std::net::SocketAddr;
+use brunt_load::{LoadError, Options};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -51,19 +51,23 @@ impl Source for Counting {
     }
 }
 
-fn script(address: SocketAddr, make: impl Fn() -> Counting + Send + Sync + 'static) -> Http {
+fn script(make: impl Fn() -> Counting + Send + Sync + 'static) -> Http {
     let script = Script::new(move |_| Ok(Box::new(make())));
-    Http::on(address, Requests::Script(script), None, Expect::default())
+    Http::on(address(), Requests::Script(script), None, Expect::default())
+}
+
+/// A source of so many requests, behind which it fails.
+pub fn failing_after(requests: u64) -> Http {
+    script(move || Counting { batch: 1, fails_at: Some(requests), ..Counting::default() })
 }
 
 #[test]
 fn requests_come_from_the_source_in_order() {
     for batch in [1, 8] {
-        let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
-        let options = some(100, script(address, move || Counting { batch, ..Counting::default() }));
-        let result = run(&options).result;
-        assert_eq!((result.requests.completed, result.errors.total()), (100, 0), "{:?}", result.errors);
-        let log = seen.log.lock().unwrap();
+        let options = some(100, script(move || Counting { batch, ..Counting::default() }));
+        let (result, seen) = on_web(&options, |_| say(ok("hello")));
+        assert_good(&result, 100);
+        let log = seen.log.borrow();
         let mut numbers: Vec<u64> = log.iter().map(|request| request.target()[1..].parse().unwrap()).collect();
         numbers.sort_unstable();
         assert!(numbers.windows(2).all(|two| two[0] < two[1]), "a request was sent twice: {numbers:?}");
@@ -75,19 +79,14 @@ fn requests_come_from_the_source_in_order() {
 
 #[test]
 fn a_source_gets_complete_replies() {
-    let (address, _) = web(|stream, request| match request.target() {
-        "/0" => say(stream, "HTTP/1.1 404 No\r\nX-A: 1\r\nx-a:  2 \r\nContent-Length: 2\r\n\r\nno"),
-        "/1" => say(
-            stream,
-            "HTTP/1.1 200 OK\r\nX-B: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
-        ),
-        _ => say_last(stream, "HTTP/1.1 200 OK\r\nX-C: 1\r\n\r\nto the end"),
-    });
     let shown = Shown::default();
     let given = Arc::clone(&shown);
-    let http = script(address, move || Counting { batch: 1, shown: Some(Arc::clone(&given)), ..Counting::default() });
-    let options = Options { connections: 1, ..some(3, http) };
-    let result = run(&options).result;
+    let http = script(move || Counting { batch: 1, shown: Some(Arc::clone(&given)), ..Counting::default() });
+    let (result, _) = on_web(&Options { connections: 1, ..some(3, http) }, |request| match request.target() {
+        "/0" => say("HTTP/1.1 404 No\r\nX-A: 1\r\nx-a:  2 \r\nContent-Length: 2\r\n\r\nno"),
+        "/1" => say("HTTP/1.1 200 OK\r\nX-B: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"),
+        _ => say("HTTP/1.1 200 OK\r\nX-C: 1\r\n\r\nto the end").close(),
+    });
     assert_eq!((result.requests.completed, result.errors.status), (2, 1));
     let shown = shown.lock().unwrap();
     let field = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
@@ -101,50 +100,39 @@ fn a_source_gets_complete_replies() {
 
 #[test]
 fn a_source_can_end_the_run_with_a_result() {
-    let (address, _) = web(|stream, _| say(stream, &ok("hello")));
-    let http = script(address, || Counting {
-        batch: 1,
-        stops_at: Some(50),
-        shown: Some(Shown::default()),
-        ..Counting::default()
-    });
-    let result = run(&Options { duration: Duration::from_secs(600), ..short(http) }).result;
-    assert!((49..=51).contains(&result.requests.completed), "{:?}", result.requests);
-    assert!(result.load.measured_s < LIMIT.as_secs_f64());
+    let http =
+        script(|| Counting { batch: 1, stops_at: Some(50), shown: Some(Shown::default()), ..Counting::default() });
+    let options = Options { duration: Duration::from_secs(600), connections: 1, ..second(http) };
+    let (result, _) = on_web(&options, |_| say(ok("hello")));
+    // The reply that ends the window is at its end, not in it.
+    assert_eq!(result.requests.completed, 50);
+    assert!(result.load.measured_s < 0.002, "{}", result.load.measured_s);
 }
 
 #[test]
 fn a_delay_is_part_of_no_requests_time() {
-    let delay = Some(Duration::from_millis(20));
-    let is_outside = |_| {
-        let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
-        let options = short(script(address, move || Counting { batch: 1, delay, ..Counting::default() }));
-        let result = run(&options).result;
-        // Two connections, 20 ms and a little for each request, 0.4 s; fewer on a busy machine.
-        assert!((2..=42).contains(&result.requests.completed), "{:?}", result.requests);
-        assert_eq!((seen.connections(), result.errors.total()), (2, 0));
-        result.latency.response.p50_us.unwrap() < 15_000.0
-    };
-    // A disturbed run is repeated.
-    assert!((0..10).any(is_outside), "the pause is part of the response time");
+    let http = script(|| Counting { batch: 1, delay: Some(20 * MS), ..Counting::default() });
+    let (Run { report, responses }, seen) = told_on_web(&second(http), |_| say(ok("hello")));
+    // Two connections, and 20 ms and a little for each request.
+    assert_good(&report.result, 2 * 50);
+    assert_eq!(values(&responses), values(&times(100, WAY)));
+    assert_eq!(seen.connections.get(), 2);
 }
 
 #[test]
 fn an_error_of_a_source_ends_the_run() {
-    let (address, _) = web(|stream, _| say(stream, &ok("hello")));
     let error = |http: Http, rate: Option<f64>| {
-        let options = Options { duration: Duration::from_secs(20), rate, ..short(http) };
-        match brunt_load::run(&options, &mut Silent).unwrap_err() {
+        let options = Options { duration: Duration::from_secs(20), rate, ..second(http) };
+        match fails(&exact(1), &options, web(0, Default::default(), |_| say(ok("hello")))) {
             LoadError::Script(why) => why,
             other => panic!("{other}"),
         }
     };
-    let failing = script(address, || Counting { batch: 1, fails_at: Some(30), ..Counting::default() });
-    assert_eq!(error(failing, None), "script.lua:7: no more ideas");
-    assert!(error(script(address, Counting::default), None).contains("no request"));
+    assert_eq!(error(failing_after(30), None), "script.lua:7: no more ideas");
+    assert!(error(script(Counting::default), None).contains("no request"));
     let many = || Counting { batch: 2, ..Counting::default() };
-    assert!(error(script(address, many), Some(100.0)).contains("2 requests at once under -R"));
+    assert!(error(script(many), Some(100.0)).contains("2 requests at once under -R"));
     let unmade = Script::new(|thread| Err(format!("thread {thread}: no such file")));
-    let http = Http::on(address, Requests::Script(unmade), None, Expect::default());
+    let http = Http::on(address(), Requests::Script(unmade), None, Expect::default());
     assert_eq!(error(http, None), "thread 0: no such file");
 }

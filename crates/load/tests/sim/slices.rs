@@ -1,4 +1,4 @@
-//! Sessions: slices on connections that stay open.
+//! Slices of sessions have exactly the requests and times that follow from their targets.
 
 use crate::targets::echo_after;
 use crate::worlds::{LAG, MS, US, WAY, exact, open, options, times, values};

@@ -1,0 +1,11 @@
+//! Loads of HTTP on servers with exactly known answers: what is sent, received, counted and refused.
+
+mod connections;
+mod faults;
+mod first_byte;
+mod pipelines;
+mod replies;
+mod requests;
+mod script;
+mod session;
+mod tls;
