@@ -1,9 +1,10 @@
 //! URLs of probes and metrics, and one HTTP request at a time.
 
 use super::invalid;
+use crate::clock;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Most bytes of metrics.
 const LONGEST: u64 = 16 << 20;
@@ -51,7 +52,7 @@ impl Url {
 
     /// The body of the reply to a GET, within this time.
     pub fn get(&self, timeout: Duration) -> io::Result<String> {
-        let until = Instant::now() + timeout;
+        let until = clock::now() + timeout;
         let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no complete reply within {timeout:?}"));
         let mut stream = TcpStream::connect_timeout(&self.address, timeout)?;
         stream.set_write_timeout(Some(timeout))?;
@@ -59,7 +60,7 @@ impl Url {
         stream.write_all(&self.request("1.0"))?;
         let (mut reply, mut chunk) = (Vec::new(), [0; 64 << 10]);
         loop {
-            let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()).ok_or_else(late)?;
+            let left = until.checked_duration_since(clock::now()).filter(|left| !left.is_zero()).ok_or_else(late)?;
             stream.set_read_timeout(Some(left))?;
             match stream.read(&mut chunk) {
                 Ok(0) => break,
