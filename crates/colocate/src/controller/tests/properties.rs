@@ -153,7 +153,8 @@ fn check_freezes(bench: &Bench, what: &str) {
             // Windows that began before the last thaw do not count, and neither do those after a gap.
             let begin = new_end - requests.seconds;
             let is_slow = requests.slow * 10 >= requests.count * 3 && begin >= thawed;
-            slow = if is_slow { slow + requests.seconds } else { 0.0 };
+            let before = if begin < end + 2e-3 { slow } else { 0.0 };
+            slow = if is_slow { before + requests.seconds } else { 0.0 };
             end = new_end;
         }
         let is_disturbed = readings.run_delay.is_some_and(|delay| delay.value > 0.0)
