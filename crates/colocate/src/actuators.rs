@@ -24,6 +24,7 @@ pub use resource::Resource;
 
 use crate::allotment::Allotment;
 use crate::cgroup::Group;
+use crate::clock;
 use crate::journal::Journal;
 use brunt_meter::cgroup::{Files, hierarchies};
 use freezer::{Freezer, Frozen};
@@ -31,7 +32,7 @@ use std::fmt::Debug;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Timeout for killed processes to be gone.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -125,6 +126,19 @@ impl Actuators {
         Self::around(group, settings, network, resctrl)
     }
 
+    /// The same on other files, without network and cache.
+    #[cfg(test)]
+    pub(crate) fn on(
+        files: Arc<dyn Files>,
+        hierarchies: &[brunt_meter::cgroup::Hierarchy],
+        settings: &Settings,
+        journal: &mut Journal,
+    ) -> io::Result<Self> {
+        let group = Group::create(files.clone(), hierarchies, false, journal)?;
+        let resctrl = resctrl::Resctrl::create(Path::new("no-resctrl"), &files, &group.name(), journal);
+        Self::around(group, settings, None, resctrl)
+    }
+
     fn around(
         group: Group,
         settings: &Settings,
@@ -184,7 +198,7 @@ impl Actuators {
     }
 
     fn put(&mut self, frozen: bool, set: impl FnMut(&mut dyn Part) -> io::Result<bool>) -> Applied {
-        let since = Instant::now();
+        let since = clock::now();
         let mut applied = Applied::default();
         // Freezing alone is quicker, and the rest is set before the group is thawed.
         if frozen || self.each(&mut applied, set) {
@@ -192,13 +206,13 @@ impl Actuators {
         } else {
             self.thaw_into(&mut applied);
         }
-        applied.took = since.elapsed();
+        applied.took = clock::since(since);
         applied
     }
 
     /// Kills all processes of the group; it can be used further.
     pub fn kill(&mut self) -> Applied {
-        let since = Instant::now();
+        let since = clock::now();
         let mut applied = Applied::default();
         if let Err(error) = self.group.kill(KILL_TIMEOUT) {
             let error = error.to_string();
@@ -206,7 +220,7 @@ impl Actuators {
         }
         // Killing limits the number of processes to 0.
         self.each(&mut applied, |part| part.floor());
-        applied.took = since.elapsed();
+        applied.took = clock::since(since);
         applied
     }
 
@@ -214,10 +228,10 @@ impl Actuators {
     fn each(&mut self, applied: &mut Applied, mut set: impl FnMut(&mut dyn Part) -> io::Result<bool>) -> bool {
         let mut must_freeze = false;
         for part in &mut self.parts {
-            let since = Instant::now();
+            let since = clock::now();
             let resource = part.resource();
             match set(&mut **part) {
-                Ok(true) => applied.changed.push((resource, since.elapsed())),
+                Ok(true) => applied.changed.push((resource, clock::since(since))),
                 Ok(false) => (),
                 Err(error) => {
                     let floor = part.floor();
@@ -231,9 +245,9 @@ impl Actuators {
     }
 
     fn thaw_into(&mut self, applied: &mut Applied) {
-        let since = Instant::now();
+        let since = clock::now();
         match self.freezer.thaw() {
-            Ok(true) => applied.changed.push((Resource::Freezer, since.elapsed())),
+            Ok(true) => applied.changed.push((Resource::Freezer, clock::since(since))),
             Ok(false) => (),
             // Frozen is safe.
             Err(error) => {
@@ -244,11 +258,11 @@ impl Actuators {
     }
 
     fn freeze_into(&mut self, applied: &mut Applied) {
-        let since = Instant::now();
+        let since = clock::now();
         let error = match self.freezer.freeze() {
             Ok(frozen) => {
                 applied.is_freezing = frozen == Frozen::NotYet;
-                applied.changed.extend((frozen == Frozen::Now).then_some((Resource::Freezer, since.elapsed())));
+                applied.changed.extend((frozen == Frozen::Now).then_some((Resource::Freezer, clock::since(since))));
                 return;
             }
             Err(error) => error,

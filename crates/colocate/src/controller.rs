@@ -1,9 +1,11 @@
-//! The controller: at every tick it reads the signals, asks the policy, and puts the allotment of the jobs into effect.
+//! The controller: at every tick it reads the signals, and does what the coordinator says. What is done and when is decided there;
+//! here it is carried out.
 //!
 //! Invariants: before the first change of this machine there are a journal and a guardian; a controller that is dropped ends its
 //! jobs and undoes its changes; a job runs in a control group of its own, below the one that is limited.
 
 mod changes;
+mod coordinator;
 mod groups;
 mod requests;
 mod service;
@@ -16,38 +18,25 @@ pub use status::{Job as JobStatus, Status, all as statuses};
 use crate::actuators::{Actuators, Applied, DiskLimit, NetworkLimit, Settings};
 use crate::allotment::{Allotment, Bounds};
 use crate::audit::{Header, Log, Record, VERSION};
+use crate::clock;
 use crate::plan::Plan;
-use crate::policy::{Decision, Policy};
+use crate::policy::Decision;
 use crate::readings::Readings;
 use crate::signals::{self, Machine, requests::Source};
 use brunt_meter::cgroup::Linux;
 use brunt_meter::{SamplingBudget, affinity};
 use brunt_results::colocation::{self, Summary};
 use changes::Changes;
+use coordinator::{Action, Coordinator, HEARTBEAT, TICK};
+use groups::Groups;
 use service::Service;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
-use tally::Tally;
+use std::time::Instant;
 use work::Work;
-
-/// Least and most time between two decisions: there is one whenever counts of requests come.
-const TICK: Duration = Duration::from_millis(20);
-const LONGEST_TICK: Duration = Duration::from_millis(100);
-
-/// Time between two heartbeats that the guardian expects.
-const HEARTBEAT: Duration = Duration::from_millis(100);
-
-/// After a tick that late, the guardian may have frozen the group.
-const LATE: Duration = Duration::from_millis(200);
-/// Time between two writings of what `brunt colocate status` prints.
-const STATUS: Duration = Duration::from_secs(1);
-/// Time between two checks that the limits are as they were set, and that no process is outside its group: this reads all
-/// processes of the machine.
-const CHECK: Duration = Duration::from_secs(3);
 
 /// Files in the directory of a run.
 pub const AUDIT: &str = "audit.jsonl";
@@ -55,27 +44,19 @@ pub const SUMMARY: &str = "summary.json";
 
 #[derive(Debug)]
 pub struct Controller {
-    begin: Instant,
-    policy: Box<dyn Policy>,
+    coordinator: Coordinator,
     source: Source,
     machine: Machine,
-    work: Work,
+    work: Work<Rc<Groups>>,
     service: Service,
     actuators: Actuators,
     audit: Audit,
-    tally: Tally,
     status: status::File,
-    last: Option<(Instant, Decision, Readings)>,
-    /// When the figures of the summary begin, until then.
-    figures_begin: Option<Instant>,
-    /// Then, and the CPU time of controller and guardian until then, in seconds.
+    /// When the figures of the summary began, and the CPU time of controller and guardian until then, in seconds.
     used: (Instant, f64),
-    next_check: Instant,
-    next_status: Instant,
     strays: SamplingBudget,
-    /// Faults of the last application, and whether it is still under way.
+    /// Faults of the last application.
     faults: Vec<String>,
-    is_freezing: bool,
     changes: Changes,
 }
 
@@ -103,7 +84,6 @@ impl Controller {
         let ceiling = settings.cores.len() as f64;
         let bounds = Bounds { deadline: plan.source.stale.0, ..Bounds::new(plan.floor.min(ceiling), ceiling) };
         let objective = plan.service.slo;
-        let policy = plan.policy.policy(objective, bounds);
         let header = Header { version: VERSION, policy: plan.policy.to_string(), objective, bounds };
         let audit = Audit::create(&out.join(AUDIT), plan.audit.0, &header)?;
         let mut service = Service::open(&plan.service, out)?;
@@ -116,29 +96,22 @@ impl Controller {
         let memory = signals::Memory { peak, bytes_per_miss: plan.memory_bytes_per_miss };
         let options = signals::Options { memory, ..signals::Options::default() };
         let machine = Machine::open(service.take()?, actuators.group(), options);
-        let work = Work::open(brunt, plan, out, &actuators, slots)?;
-        let now = Instant::now();
+        let work = Work::open(Groups::new(brunt, &actuators), plan, out, slots)?;
+        let now = clock::now();
         let guardian = changes.guardian_pid();
         let status = status::File::new(changes.journal()?.path(), plan, out, guardian);
         Ok(Self {
-            begin: now,
-            policy,
+            coordinator: Coordinator::new(plan, bounds, now),
             source,
             machine,
             work,
             service,
             actuators,
             audit,
-            tally: Tally::new(plan, now),
             status,
-            last: None,
             used: (now, 0.0),
-            figures_begin: plan.warmup.map(|warmup| now + warmup.0),
-            next_check: now,
-            next_status: now,
             strays: SamplingBudget::default(),
             faults: Vec::new(),
-            is_freezing: false,
             changes,
         })
     }
@@ -146,72 +119,64 @@ impl Controller {
     /// One tick.
     pub fn tick(&mut self, now: Instant) -> io::Result<Told> {
         let mut told = Told::default();
-        self.changes.beat(now, &mut told.warnings)?;
         let readings = Readings { requests: self.source.poll(now), ..self.machine.read(now) };
         told.warnings.extend(self.source.warning());
-        let since = now.duration_since(self.begin);
-        let decision = self.policy.decide(since, &readings);
-        self.apply(decision.allotment, now, &mut told);
-        self.work.poll(now, decision.allotment.is_frozen(), &mut told.warnings);
-        self.audit.add(&Record { now: since.as_secs_f64(), readings, decision }, &mut told.warnings);
-        self.tally.add(now, &readings, decision);
-        self.begin_figures(now);
-        self.last = Some((now, decision, readings));
-        if now >= self.next_status {
-            self.next_status = now + STATUS;
-            self.status.write(since, &readings, decision, self.work.live(), &self.tally);
+        for action in self.coordinator.step(now, readings) {
+            self.act(action, now, &mut told.warnings)?;
         }
-        if now >= self.next_check {
-            self.next_check = now + CHECK;
-            let group = self.actuators.group();
-            self.strays.take(|| group.recapture());
-        }
-        told.end = self.end();
+        told.end = self.end(now);
         Ok(told)
     }
 
-    /// Until the next tick is due, after that at `last`.
-    pub fn wait(&self, last: Instant) {
-        thread::sleep((last + TICK).saturating_duration_since(Instant::now()));
-        if !self.is_freezing {
-            self.source.wait((last + LONGEST_TICK).saturating_duration_since(Instant::now()));
+    fn act(&mut self, action: Action, now: Instant, warnings: &mut Vec<String>) -> io::Result<()> {
+        match action {
+            Action::Beat => self.changes.beat(warnings)?,
+            Action::Apply(allotment) => self.apply(allotment, warnings),
+            Action::Jobs { frozen } => self.work.poll(now, frozen, warnings),
+            Action::Log(record) => self.audit.add(&record, warnings),
+            Action::BeginFigures => self.begin_figures(now),
+            Action::WriteStatus => self.status.write(&self.coordinator, self.work.live(), now),
+            Action::Recapture => {
+                let group = self.actuators.group();
+                self.strays.take(|| group.recapture());
+            }
         }
+        Ok(())
+    }
+
+    /// Until the next tick is due.
+    pub fn wait(&self) {
+        let wake = self.coordinator.wake();
+        clock::sleep_until(wake.earliest);
+        self.source.wait(wake.latest.saturating_duration_since(clock::now()));
     }
 
     /// After the warm-up.
     fn begin_figures(&mut self, now: Instant) {
         // Without the queue's file, as while another process writes to it, the next tick tries again.
-        if self.figures_begin.is_some_and(|begin| now >= begin) && self.work.restart(now).is_ok() {
-            self.figures_begin = None;
-            self.tally.restart(now);
+        if self.work.restart(now).is_ok() {
+            self.coordinator.figures_begun(now);
             self.used = (now, self.changes.cpu_seconds());
             self.machine.begin_means();
         }
     }
 
-    fn end(&mut self) -> Option<End> {
-        let lost = self.service.ended().or_else(|| self.source.ended());
+    fn end(&mut self, now: Instant) -> Option<End> {
+        let lost = self.service.ended().or_else(|| self.source.ended(now));
         lost.map(End::Lost).or_else(|| self.work.is_over().then_some(End::NoMoreJobs))
     }
 
-    /// Applies the allotment where it has changed, or where the guardian or another program may have changed the limits.
-    fn apply(&mut self, allotment: Allotment, now: Instant, told: &mut Told) {
-        let is_same = self.last.is_some_and(|(before, decision, _)| {
-            decision.allotment == allotment && now.duration_since(before) < LATE && now < self.next_check
-        });
-        if is_same && !self.is_freezing {
-            return;
-        }
+    fn apply(&mut self, allotment: Allotment, warnings: &mut Vec<String>) {
         let Applied { faults, is_freezing, .. } = self.actuators.apply(allotment);
-        self.is_freezing = is_freezing;
+        self.coordinator.applied(is_freezing);
         let faults: Vec<String> = faults.iter().map(|fault| format!("{}: {}", fault.resource, fault.error)).collect();
-        told.warnings.extend(faults.iter().filter(|fault| !self.faults.contains(fault)).cloned());
+        warnings.extend(faults.iter().filter(|fault| !self.faults.contains(fault)).cloned());
         self.faults = faults;
     }
 
     /// Decision and readings of the last tick.
     pub fn last(&self) -> Option<(Decision, Readings)> {
-        self.last.map(|(_, decision, readings)| (decision, readings))
+        self.coordinator.last()
     }
 
     /// Jobs that run.
@@ -223,19 +188,38 @@ impl Controller {
     pub fn close(mut self, out: &Path) -> io::Result<(Summary, Vec<String>)> {
         let mut problems = Vec::new();
         let (begin, before) = self.used;
-        let cpu = (self.changes.cpu_seconds() - before) / begin.elapsed().max(TICK).as_secs_f64();
+        let cpu = (self.changes.cpu_seconds() - before) / clock::since(begin).max(TICK).as_secs_f64();
         let controller = colocation::Controller { cpu, memory_bytes: self.changes.memory() };
         let machine = self.machine.totals();
-        let changes = &mut self.changes;
-        problems.extend(self.work.end(|| changes.beat(Instant::now(), &mut Vec::new())));
+        problems.extend(self.end_jobs());
         problems.extend(self.audit.finish());
         problems.extend(self.changes.undo());
-        let summary = self.tally.summary(self.work.jobs()?, machine, controller);
+        let summary = self.coordinator.into_tally().summary(self.work.jobs()?, machine, controller);
         let path = out.join(SUMMARY);
         let text = serde_json::to_string_pretty(&summary)?;
         fs::write(&path, text + "\n")
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
         Ok((summary, problems))
+    }
+
+    /// Ends all jobs; those that have not ended go back to the queue. Returns what went wrong.
+    fn end_jobs(&mut self) -> Vec<String> {
+        let now = clock::now();
+        let mut closing = self.coordinator.closing(now);
+        let mut warnings = Vec::new();
+        self.work.preempt_all(now);
+        while let Some((actions, again)) = closing.step(clock::now(), self.work.is_idle()) {
+            for action in actions {
+                match action {
+                    // Without a guardian the jobs end all the same.
+                    Action::Beat => _ = self.changes.beat(&mut Vec::new()),
+                    _ if self.work.follow(clock::now(), &mut warnings).is_err() => return warnings,
+                    _ => {}
+                }
+            }
+            clock::sleep_until(again);
+        }
+        warnings
     }
 }
 
@@ -306,3 +290,6 @@ impl Audit {
         flushed.err().map(|error| format!("{}: {error}", self.path.display()))
     }
 }
+
+#[cfg(test)]
+mod tests;

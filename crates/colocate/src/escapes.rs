@@ -1,11 +1,11 @@
 //! Processes of jobs that left their group, as one with the rights of root can. They are found by a variable in their
 //! environment.
 
+use crate::clock;
 use brunt_meter::cgroup::{Files, members};
 use brunt_meter::marked;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 /// Environment variable of every job: the name of its group.
@@ -44,7 +44,7 @@ pub fn kill(files: &dyn Files, dirs: &[PathBuf]) {
         let Escaped { pids, undecided } = escaped(files, dirs);
         match (pids.is_empty(), undecided) {
             (true, false) => return,
-            (true, true) => thread::sleep(AGAIN),
+            (true, true) => clock::sleep(AGAIN),
             (false, _) => pids.into_iter().for_each(|pid| files.kill(pid)),
         }
     }

@@ -4,6 +4,7 @@ use brunt_meter::cgroup::{Files, Hierarchy, parse};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
@@ -76,12 +77,15 @@ pub struct Fake {
     /// Errors of writing files, or creating directories below paths, that contain these words.
     errors: Mutex<BTreeMap<String, Errno>>,
     pub writes: Mutex<Vec<(PathBuf, String)>>,
+    /// Processes of a group that is to freeze do not stop.
+    pub is_stuck: AtomicBool,
 }
 
 impl Fake {
     pub fn new(layout: Layout) -> Arc<Self> {
         let home = tempfile::tempdir().unwrap();
-        let fake = Self { home, layout, errors: Mutex::default(), writes: Mutex::default() };
+        let fake =
+            Self { home, layout, errors: Mutex::default(), writes: Mutex::default(), is_stuck: AtomicBool::new(false) };
         for root in fake.roots() {
             fs::create_dir_all(&root).unwrap();
             fake.populate(&root);
@@ -189,8 +193,11 @@ impl Files for Fake {
         self.error(file)?;
         self.read(file)?;
         self.writes.lock().unwrap().push((file.to_owned(), text.to_owned()));
+        let (mut text, is_stuck) = (text, self.is_stuck.load(Relaxed));
         let (dir, name) = (file.parent().unwrap(), file.file_name().unwrap().to_str().unwrap());
         match name {
+            "freezer.state" if is_stuck && text == "FROZEN" => text = "FREEZING",
+            "cgroup.freeze" if is_stuck => {}
             "cgroup.freeze" => fs::write(dir.join("cgroup.events"), format!("populated 0\nfrozen {text}\n"))?,
             "cgroup.kill" => return fs::write(dir.join("cgroup.procs"), ""),
             "cgroup.procs" | "tasks" => return fs::write(file, format!("{}{text}\n", self.read(file)?)),

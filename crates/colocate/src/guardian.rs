@@ -8,20 +8,24 @@
 //! [`apply`]: crate::actuators::Actuators::apply
 
 mod handle;
+mod heartbeats;
+mod watch;
 
 pub use handle::Guardian;
+pub(crate) use heartbeats::{Heard, Heartbeats};
+#[cfg(test)]
+pub(crate) use watch::Watch;
 
+use crate::clock;
 use crate::journal::{self, Contents, Recovered};
 use brunt_meter::cgroup::{Files, Freeze, is_frozen, members, set_frozen};
 use brunt_meter::poll::{every, poll};
-use rustix::event::{PollFd, PollFlags, Timespec};
+use heartbeats::Pipe;
+use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::time::Duration;
 
-/// Heartbeats older than this many periods are late.
-const LATE: u32 = 3;
 /// Timeout for the journal of a controller that has ended to be released.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -45,7 +49,16 @@ pub enum Ended {
 
 /// Reads heartbeats, of one byte or more each, until the controller ends. `log` gets a line about each event.
 pub fn run(files: &dyn Files, input: impl AsFd, options: &Options, log: &mut dyn FnMut(&str)) -> io::Result<Ended> {
-    watch(files, input, options, log)?;
+    guard(files, &mut Pipe(input), options, log)
+}
+
+pub(crate) fn guard(
+    files: &dyn Files,
+    heartbeats: &mut dyn Heartbeats,
+    options: &Options,
+    log: &mut dyn FnMut(&str),
+) -> io::Result<Ended> {
+    watch(files, heartbeats, options, log)?;
     if !options.journal.exists() {
         return Ok(Ended::Properly);
     }
@@ -57,7 +70,7 @@ pub fn run(files: &dyn Files, input: impl AsFd, options: &Options, log: &mut dyn
             Err(error) => format!("the controller is gone and its jobs cannot be frozen: they end now: {error}"),
         });
         if takes_effect(files, &dirs) {
-            thread::sleep(options.grace);
+            clock::sleep(options.grace);
         }
     }
     // The kernel releases the lock of the controller some time after it closes the pipe.
@@ -80,53 +93,44 @@ fn takes_effect(files: &dyn Files, dirs: &[PathBuf]) -> bool {
     poll(Duration::from_secs(1), every(1), || is_frozen(files, dirs).then_some(())).is_some()
 }
 
-/// Returns when the input ends.
-fn watch(files: &dyn Files, input: impl AsFd, options: &Options, log: &mut dyn FnMut(&str)) -> io::Result<()> {
-    let late = options.period * LATE;
-    let mut last = None;
-    let mut is_late = false;
-    let mut buffer = [0; 4096];
+/// Returns when the heartbeats end.
+fn watch(
+    files: &dyn Files,
+    heartbeats: &mut dyn Heartbeats,
+    options: &Options,
+    log: &mut dyn FnMut(&str),
+) -> io::Result<()> {
+    let mut watch = watch::Watch::new(options.period);
     loop {
-        // Without a heartbeat so far there is nothing to freeze: the group is made first.
-        let left = last.map(|last: Instant| if is_late { late } else { late.saturating_sub(last.elapsed()) });
-        if readable(&input, left)? {
-            match rustix::io::read(&input, &mut buffer) {
-                Ok(0) => return Ok(()),
-                Ok(_) => {
-                    if std::mem::take(&mut is_late) {
-                        log("heartbeats are back: the jobs are left to the controller");
-                    }
-                    last = Some(Instant::now());
+        match heartbeats.next(watch.wake())? {
+            Heard::End => return Ok(()),
+            Heard::Beat => {
+                if watch.beat(clock::now()) {
+                    log("heartbeats are back: the jobs are left to the controller");
                 }
-                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => (),
-                Err(error) => return Err(error.into()),
             }
-        } else if last.is_some_and(|last| last.elapsed() >= late) {
-            let dirs = groups(&options.journal);
-            if dirs.as_ref().is_ok_and(Vec::is_empty) {
-                // Not made yet, or undone.
-                (last, is_late) = (None, false);
-                continue;
-            }
-            let frozen = dirs.and_then(|dirs| set_frozen(files, &dirs, Freeze::Frozen));
-            if !std::mem::replace(&mut is_late, true) {
-                log(&match frozen {
-                    Ok(()) => format!("no heartbeat for {late:?}: the jobs are frozen"),
-                    Err(error) => format!("no heartbeat for {late:?}, and the jobs cannot be frozen: {error}"),
-                });
+            Heard::Nothing => {
+                if watch.is_late(clock::now()) {
+                    freeze(files, options, &mut watch, log);
+                }
             }
         }
     }
 }
 
-/// Waits until there is something to read, or the input has ended; false after the timeout.
-fn readable(input: &impl AsFd, timeout: Option<Duration>) -> io::Result<bool> {
-    let timeout = timeout.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
-    let mut fds = [PollFd::new(input, PollFlags::IN)];
-    match rustix::event::poll(&mut fds, timeout.as_ref()) {
-        Ok(count) => Ok(count > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(error) => Err(error.into()),
+fn freeze(files: &dyn Files, options: &Options, watch: &mut watch::Watch, log: &mut dyn FnMut(&str)) {
+    let dirs = groups(&options.journal);
+    if dirs.as_ref().is_ok_and(Vec::is_empty) {
+        // Not made yet, or undone.
+        return watch.has_no_group();
+    }
+    let frozen = dirs.and_then(|dirs| set_frozen(files, &dirs, Freeze::Frozen));
+    if watch.frozen() {
+        let late = watch.late();
+        log(&match frozen {
+            Ok(()) => format!("no heartbeat for {late:?}: the jobs are frozen"),
+            Err(error) => format!("no heartbeat for {late:?}, and the jobs cannot be frozen: {error}"),
+        });
     }
 }
 

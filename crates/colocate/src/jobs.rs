@@ -18,6 +18,7 @@ mod starter;
 pub use launch::{Launcher, plain};
 pub use output::Output;
 
+use crate::clock;
 use crate::queue::{AttemptId, Error, Job, LONG_LOG, Outcome, Owner, Queue, State, Usage, checkpoint};
 use orphans::Orphans;
 use running::Running;
@@ -321,15 +322,15 @@ impl<L: Launcher> Runner<L> {
 
 impl<L: Launcher> Drop for Runner<L> {
     fn drop(&mut self) {
-        let since = Instant::now();
+        let since = clock::now();
         self.options.grace = Duration::ZERO;
         self.preempt_all(since);
-        while !self.is_idle() && since.elapsed() < DROP_WAIT {
+        while !self.is_idle() && clock::since(since) < DROP_WAIT {
             // An end that cannot be recorded is taken for lost by the next runner.
-            if self.poll(Instant::now(), 0).is_err() && self.has_no_process() {
+            if self.poll(clock::now(), 0).is_err() && self.has_no_process() {
                 break;
             }
-            thread::sleep(Duration::from_millis(2));
+            clock::sleep(Duration::from_millis(2));
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod allotment;
 pub mod audit;
 pub mod capability;
 pub mod cgroup;
+pub mod clock;
 pub mod controller;
 mod escapes;
 pub mod exec;

@@ -2,6 +2,7 @@
 
 use super::{Capability, Resource};
 use crate::cgroup::Group;
+use crate::clock;
 use brunt_meter::poll::poll;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -65,12 +66,12 @@ impl Freezer {
             return Ok(if self.since.take().is_some() { Frozen::Now } else { Frozen::Already });
         }
         self.group.freeze().map_err(Error::Refused)?;
-        let since = *self.since.get_or_insert_with(Instant::now);
+        let since = *self.since.get_or_insert_with(clock::now);
         if poll(WAIT, || LOOK_AGAIN, || self.group.is_frozen().then_some(())).is_some() {
             self.since = None;
             return Ok(Frozen::Now);
         }
-        match since.elapsed() {
+        match clock::since(since) {
             time if time < SLOW => Ok(Frozen::NotYet),
             time => Err(Error::Slow(format!("not frozen after {} ms: a process waits for a device", time.as_millis()))),
         }

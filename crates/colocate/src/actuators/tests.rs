@@ -1,10 +1,12 @@
 use super::resctrl::Resctrl;
 use super::*;
+use crate::clock::given::Given;
 use crate::fake::{Fake, LAYOUTS, Layout, RESCTRL};
 use crate::journal::{Recovered, recover};
 use proptest::prelude::*;
 use rustix::io::Errno;
 use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
 
 const FLOOR: f64 = 0.1;
 
@@ -275,6 +277,28 @@ proptest! {
         prop_assert!((allowed(&actuators) - 0.7).abs() < 2e-3 && !actuators.group().is_frozen());
         prop_assert_eq!(scene.journal.undo(&*scene.fake), Vec::<String>::new());
         prop_assert_eq!(scene.fake.snapshot(), before);
+    }
+}
+
+/// A process that waits for a device stops when it gets that. It is given time, and then it is a fault.
+#[test]
+fn a_freeze_that_does_not_take_effect_is_a_fault_after_a_second() {
+    for layout in LAYOUTS {
+        let (time, mut scene) = (Given::begin(), Scene::new(layout));
+        let mut actuators = scene.open().unwrap();
+        scene.fake.is_stuck.store(true, Relaxed);
+        for at in [0, 20, 999] {
+            time.set(Duration::from_millis(at));
+            let applied = actuators.apply(Allotment::FROZEN);
+            assert_eq!((applied.faults, applied.is_freezing), (vec![], true), "{layout:?} {at}");
+        }
+        time.set(Duration::from_secs(1));
+        let Applied { faults, is_freezing, .. } = actuators.apply(Allotment::FROZEN);
+        assert_eq!((faults.len(), faults[0].instead, is_freezing), (1, Instead::Nothing, false), "{layout:?}");
+        assert_eq!(faults[0].error, "not frozen after 1000 ms: a process waits for a device", "{layout:?}");
+        scene.fake.is_stuck.store(false, Relaxed);
+        let applied = actuators.apply(Allotment::FROZEN);
+        assert!(applied.faults.is_empty() && !applied.is_freezing && actuators.group().is_frozen(), "{layout:?}");
     }
 }
 

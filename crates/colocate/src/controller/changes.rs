@@ -5,7 +5,7 @@ use crate::journal::{self, Journal};
 use brunt_meter::cgroup::Linux;
 use brunt_meter::proc_stat::stat_field;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, io};
 
 #[derive(Debug)]
@@ -15,16 +15,13 @@ pub(super) struct Changes {
     /// `None` once it is undone.
     journal: Option<Journal>,
     guardian: Option<Guardian>,
-    /// Of the next heartbeat.
-    next: Instant,
 }
 
 impl Changes {
     pub(super) fn begin(brunt: &Path, period: Duration, grace: Duration) -> io::Result<Self> {
         let journal = Journal::in_folder(&journal::folder()?)?;
         let options = Options { journal: journal.path().to_owned(), period, grace };
-        let mut changes =
-            Self { brunt: brunt.to_owned(), options, journal: Some(journal), guardian: None, next: Instant::now() };
+        let mut changes = Self { brunt: brunt.to_owned(), options, journal: Some(journal), guardian: None };
         changes.guardian = Some(Guardian::start(brunt, &changes.options)?);
         Ok(changes)
     }
@@ -37,13 +34,8 @@ impl Changes {
         self.guardian.as_ref().map(Guardian::pid)
     }
 
-    /// Sends a heartbeat if it is time for one. A guardian that has gone is replaced; without one the run must end.
-    pub(super) fn beat(&mut self, now: Instant, warnings: &mut Vec<String>) -> io::Result<()> {
-        if now < self.next {
-            return Ok(());
-        }
-        // Ticks are up to a period apart.
-        self.next = now + self.options.period / 2;
+    /// Sends a heartbeat. A guardian that has gone is replaced; without one the run must end.
+    pub(super) fn beat(&mut self, warnings: &mut Vec<String>) -> io::Result<()> {
         let Some(guardian) = &mut self.guardian else { return Ok(()) };
         match guardian.beat() {
             Ok(()) => Ok(()),

@@ -30,8 +30,8 @@ impl Groups {
         Rc::new(Self { brunt: brunt.to_owned(), group, others, jobs: RefCell::default(), made: Cell::new(0) })
     }
 
-    /// Removes the group of a job that does not run again. One that cannot be removed goes with the group of all.
-    pub(super) fn remove(&self, job: i64) {
+    /// Removes the group of a job. One that cannot be removed goes with the group of all.
+    fn remove(&self, job: i64) {
         let _ = self.jobs.borrow_mut().remove(&job).map(|group| group.remove());
     }
 
@@ -74,6 +74,10 @@ impl Launcher for Rc<Groups> {
             let _ = group.kill(Duration::ZERO);
         }
         has_members
+    }
+
+    fn forget(&self, job: i64) {
+        self.remove(job);
     }
 
     fn cpu_seconds(&self, job: &Job) -> Option<f64> {

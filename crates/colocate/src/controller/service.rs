@@ -1,5 +1,6 @@
 //! The latency-critical service of a plan, and the source of its latency.
 
+use crate::clock;
 use crate::plan;
 use crate::signals;
 use brunt_meter::affinity;
@@ -9,7 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// From SIGTERM to SIGKILL for a service that was started here.
 const STOP: Duration = Duration::from_secs(5);
@@ -56,9 +57,9 @@ impl Drop for Service {
         let Some(child) = &mut self.child else { return };
         let group = rustix::process::Pid::from_child(child);
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
-        let begin = Instant::now();
-        while begin.elapsed() < STOP && matches!(child.try_wait(), Ok(None)) {
-            thread::sleep(Duration::from_millis(5));
+        let begin = clock::now();
+        while clock::since(begin) < STOP && matches!(child.try_wait(), Ok(None)) {
+            clock::sleep(Duration::from_millis(5));
         }
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         let _ = child.wait();

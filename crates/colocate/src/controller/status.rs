@@ -1,6 +1,6 @@
 //! What a run does at the moment, in a file beside its journal, for `brunt colocate status`.
 
-use super::tally::Tally;
+use super::coordinator::Coordinator;
 use crate::jobs::Live;
 use crate::journal;
 use crate::plan::Plan;
@@ -10,7 +10,7 @@ use brunt_meter::proc_stat::start_time;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::Instant;
 use std::{fs, process};
 
 /// Of a run, as of up to a second ago.
@@ -82,14 +82,8 @@ impl File {
     }
 
     /// Replaces the file. Its readers can do without it, so errors are not reported.
-    pub(super) fn write<'a>(
-        &self,
-        since: Duration,
-        readings: &Readings,
-        decision: Decision,
-        jobs: impl Iterator<Item = Live<'a>>,
-        tally: &Tally,
-    ) {
+    pub(super) fn write<'a>(&self, coordinator: &Coordinator, jobs: impl Iterator<Item = Live<'a>>, now: Instant) {
+        let Some((decision, readings)) = coordinator.last() else { return };
         let status = Status {
             pid: process::id(),
             started: start_time(process::id()).unwrap_or(0),
@@ -98,11 +92,11 @@ impl File {
             policy: self.policy.clone(),
             quantile: self.quantile,
             limit_ms: self.limit_ms,
-            seconds: since.as_secs_f64(),
-            readings: *readings,
+            seconds: coordinator.time().as_secs_f64(),
+            readings,
             decision,
-            slow_share: tally.slow_share(),
-            jobs: jobs.map(job).collect(),
+            slow_share: coordinator.tally().slow_share(),
+            jobs: jobs.map(|live| job(live, now)).collect(),
         };
         let new = self.path.with_extension("status.new");
         let text = serde_json::to_string(&status).unwrap_or_default();
@@ -110,13 +104,13 @@ impl File {
     }
 }
 
-fn job(live: Live<'_>) -> Job {
+fn job(live: Live<'_>, now: Instant) -> Job {
     let progress = live.usage.progress;
     Job {
         id: live.id.job,
         pid: live.pid,
         command: live.job.spec.argv.clone(),
-        seconds: live.since.elapsed().as_secs_f64(),
+        seconds: now.saturating_duration_since(live.since).as_secs_f64(),
         cpu_seconds: live.usage.cpu_seconds,
         progress: progress.map(|progress| progress.value),
         per_second: progress.and_then(|progress| progress.rate),

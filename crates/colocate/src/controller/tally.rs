@@ -1,12 +1,14 @@
 //! Sums of a run, for its summary.
 
-use super::TICK;
 use crate::objective::Objective;
 use crate::plan::Plan;
 use crate::policy::Decision;
 use crate::readings::{Newest, Readings, Requests};
 use brunt_results::colocation::{Allotted, Controller, Jobs, Machine, Service, Summary};
 use std::time::{Duration, Instant};
+
+/// Means are over at least this time.
+const LEAST: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Tally {
@@ -112,7 +114,7 @@ impl Tally {
         if seen >= (self.second.0 + 1) as f64 {
             self.close_second();
         }
-        let time = self.covered.max(TICK).as_secs_f64();
+        let time = self.covered.max(LEAST).as_secs_f64();
         self.allotment.cores /= time;
         self.service.load = (self.load.1 > 0.0).then(|| self.load.0 / self.load.1);
         Summary {

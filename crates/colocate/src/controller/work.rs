@@ -1,16 +1,14 @@
 //! The jobs of a run: taken from a queue, started in their groups, repeated where the plan says so.
 
-use super::groups::Groups;
-use crate::actuators::Actuators;
-use crate::jobs::{Event, Live, Options, Output, Runner};
+use crate::clock;
+use crate::jobs::{Event, Launcher, Live, Options, Output, Runner};
 use crate::plan::Plan;
 use crate::queue::{self, AttemptId, Outcome, Queue, Spec, State, Usage};
 use brunt_results::colocation::Jobs;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::{fs, io};
 
 /// Bytes of the output of a job that are kept, of each stream.
 const OUTPUT: u64 = 1 << 20;
@@ -18,13 +16,11 @@ const OUTPUT: u64 = 1 << 20;
 const GRACE: Duration = Duration::from_millis(500);
 /// Time between looks whether every job has ended.
 const LOOK: Duration = Duration::from_millis(500);
-/// For so long the end of the run waits for the jobs to end.
-const END: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
-pub(super) struct Work {
-    groups: Rc<Groups>,
-    runner: Runner<Rc<Groups>>,
+pub(super) struct Work<L: Launcher> {
+    launcher: L,
+    runner: Runner<L>,
     /// The same file, for jobs that are added and for what has become of them.
     queue: Queue,
     slots: usize,
@@ -42,8 +38,8 @@ pub(super) struct Work {
     failure: Option<String>,
 }
 
-impl Work {
-    pub(super) fn open(brunt: &Path, plan: &Plan, out: &Path, actuators: &Actuators, slots: usize) -> io::Result<Self> {
+impl<L: Launcher + Clone> Work<L> {
+    pub(super) fn open(launcher: L, plan: &Plan, out: &Path, slots: usize) -> io::Result<Self> {
         let path = match &plan.queue {
             Some(queue) => queue.file.clone().map_or_else(Queue::default_path, Ok).map_err(io::Error::other)?,
             None => own_queue(out)?,
@@ -57,18 +53,17 @@ impl Work {
                 repeated.extend(ids.into_iter().map(|id| (id, spec.clone())));
             }
         }
-        let groups = Groups::new(brunt, actuators);
         let options = Options { output: Output { dir: out.join("jobs"), bytes: OUTPUT }, grace: GRACE };
-        let runner = Runner::new(Queue::open_for_runner(&path).map_err(io::Error::other)?, groups.clone(), options);
+        let runner = Runner::new(Queue::open_for_runner(&path).map_err(io::Error::other)?, launcher.clone(), options);
         Ok(Self {
-            groups,
+            launcher,
             runner,
             queue,
             slots,
             repeated,
             again: Vec::new(),
             until_empty: plan.until_empty(),
-            next_look: Instant::now() + LOOK,
+            next_look: clock::now() + LOOK,
             is_over: false,
             attempts: BTreeSet::new(),
             tally: Jobs::default(),
@@ -116,7 +111,7 @@ impl Work {
             Event::Ended { id, outcome, state } => {
                 // Another attempt may have begun already.
                 if state.is_final() {
-                    self.groups.remove(id.job);
+                    self.launcher.forget(id.job);
                 }
                 self.tally.preempted += u64::from(outcome == Outcome::Preempted);
                 self.tally.done += u64::from(state == State::Done);
@@ -141,24 +136,22 @@ impl Work {
         self.is_over
     }
 
-    /// Ends all jobs; those that have not ended go back to the queue. Calls `beat` meanwhile. Returns what went wrong.
-    pub(super) fn end(&mut self, mut beat: impl FnMut() -> io::Result<()>) -> Vec<String> {
-        let (begin, mut warnings) = (Instant::now(), Vec::new());
-        self.runner.set_frozen(false, begin);
-        self.runner.preempt_all(begin);
-        while !self.runner.is_idle() && begin.elapsed() < END {
-            match self.runner.poll(Instant::now(), 0) {
-                Ok(events) => events.into_iter().for_each(|event| self.take(event, &mut warnings)),
-                Err(error) => {
-                    warnings.push(error.to_string());
-                    break;
-                }
-            }
-            // Without a guardian the jobs end all the same.
-            let _ = beat();
-            thread::sleep(Duration::from_millis(2));
-        }
-        warnings
+    /// Tells all jobs to end; those that have not ended go back to the queue.
+    pub(super) fn preempt_all(&mut self, now: Instant) {
+        self.runner.set_frozen(false, now);
+        self.runner.preempt_all(now);
+    }
+
+    /// Follows jobs that have been told to end. An error of the queue's file is a warning, too.
+    pub(super) fn follow(&mut self, now: Instant, warnings: &mut Vec<String>) -> Result<(), queue::Error> {
+        let events = self.runner.poll(now, 0).inspect_err(|error| warnings.push(error.to_string()))?;
+        events.into_iter().for_each(|event| self.take(event, warnings));
+        Ok(())
+    }
+
+    /// Whether no job runs, and every end is in the queue.
+    pub(super) fn is_idle(&self) -> bool {
+        self.runner.is_idle()
     }
 
     /// What was done so far does not count.
@@ -226,3 +219,6 @@ fn own_queue(out: &Path) -> io::Result<PathBuf> {
     }
     Ok(path)
 }
+
+#[cfg(test)]
+mod tests;

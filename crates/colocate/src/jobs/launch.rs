@@ -22,6 +22,9 @@ pub trait Launcher {
         false
     }
 
+    /// The job does not run again.
+    fn forget(&self, _job: i64) {}
+
     /// CPU time of the control group since the attempt began. Without it the runner adds up the job's process and its
     /// descendants.
     fn cpu_seconds(&self, _job: &Job) -> Option<f64> {

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_that_of_the_last_seconds_and_of_one_source() {
-        let (start, mut tracker) = (Instant::now(), Tracker::default());
+        let (start, mut tracker) = (crate::clock::now(), Tracker::default());
         let mut at = |seconds: u64, printed: Option<f64>, cpu: f64| {
             tracker.print(printed);
             tracker.sample(start + Duration::from_secs(seconds), Some(cpu));

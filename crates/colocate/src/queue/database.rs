@@ -2,10 +2,11 @@
 
 use super::error::Error;
 use super::schema::{self, Contents};
+use crate::clock;
 use rusqlite::{Connection, ErrorCode};
+use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::time::Duration;
 
 /// How long opening waits for other processes that open or create the file.
 const OPEN_WAIT: Duration = Duration::from_secs(10);
@@ -17,11 +18,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, Error> {
             Error::Failed(format!("{}: {error}; name another place with --queue FILE", folder.display()))
         })?;
     }
-    let since = Instant::now();
+    let since = clock::now();
     loop {
         match connect(path).map_err(|error| explain(path, &error)) {
             // The change to a write-ahead log does not wait for other processes by itself.
-            Err(Error::Busy(_)) if since.elapsed() < OPEN_WAIT => thread::sleep(Duration::from_millis(10)),
+            Err(Error::Busy(_)) if clock::since(since) < OPEN_WAIT => clock::sleep(Duration::from_millis(10)),
             Ok((_, Contents::Other)) => {
                 let message = format!("{} is not a queue: name another file with --queue", path.display());
                 return Err(Error::Usage(message));

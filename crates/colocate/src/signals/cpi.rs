@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_busy_process_has_a_plausible_figure_and_a_machine_without_counters_a_reason() {
-        let (mut cpi, begin) = (Cpi::default(), Instant::now());
+        let (mut cpi, begin) = (Cpi::default(), crate::clock::now());
         for tick in 0..20 {
             let mut sum = 0u64;
             (0..1_000_000u64).for_each(|number| sum = std::hint::black_box(sum.wrapping_add(number)));

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_pause_counts_for_as_long_as_what_it_delayed() {
-        let (mut series, begin) = (VecDeque::new(), Instant::now());
+        let (mut series, begin) = (VecDeque::new(), crate::clock::now());
         let mut shares = Vec::new();
         for tick in 0..50_u64 {
             // 10 ms of the eleventh tick.

@@ -12,6 +12,7 @@ use super::service::Service;
 use super::signal::Capability;
 use crate::actuators::RESCTRL;
 use crate::cgroup::Group;
+use crate::clock;
 use crate::readings::Readings;
 use brunt_meter::host::HostCpu;
 use brunt_results::colocation;
@@ -70,7 +71,7 @@ impl Machine {
             memory,
             network: Network::default(),
         };
-        machine.read(Instant::now());
+        machine.read(clock::now());
         machine
     }
 

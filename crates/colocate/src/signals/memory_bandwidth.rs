@@ -155,7 +155,7 @@ mod tests {
         for (group, cache) in [("", "mon_L3_00"), ("", "mon_L3_01"), ("be", "mon_L3_00"), ("be", "mon_L3_01")] {
             write(group, cache, "1000\n");
         }
-        let (mut bandwidth, begin) = (new(Some(10_000.0)), Instant::now());
+        let (mut bandwidth, begin) = (new(Some(10_000.0)), crate::clock::now());
         assert!(bandwidth.capability().available && new(None).capability().consequence.is_some());
         bandwidth.sample(begin);
         write("", "mon_L3_01", "2000\n");

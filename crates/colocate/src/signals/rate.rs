@@ -65,7 +65,7 @@ mod tests {
         fn only_windows_with_both_ends_count(
             samples in proptest::collection::vec((1..500u64, proptest::option::of(0.0..100.0f64)), 2..50),
         ) {
-            let (mut rate, mut now) = (Rate::default(), Instant::now());
+            let (mut rate, mut now) = (Rate::default(), crate::clock::now());
             let (mut grown, mut seconds, mut last): (f64, f64, Option<f64>) = (0.0, 0.0, None);
             for (ms, total) in samples {
                 now += Duration::from_millis(ms);

@@ -14,6 +14,7 @@ mod prometheus;
 #[cfg(test)]
 mod tests;
 
+use crate::clock;
 use crate::objective::Objective;
 use crate::readings::{Reading, Requests};
 use brunt_results::latency::share_beyond;
@@ -73,8 +74,29 @@ struct Retry {
     brunt: PathBuf,
     arguments: Vec<String>,
     slo: String,
+    begin: Begin,
+}
+
+/// When a load is started again.
+#[derive(Debug)]
+struct Begin {
     next: Instant,
     until: Instant,
+}
+
+impl Begin {
+    fn new(now: Instant) -> Self {
+        Self { next: now + AGAIN, until: now + BEGIN }
+    }
+
+    /// Whether to start again now; `None` when that is over.
+    fn step(&mut self, now: Instant) -> Option<bool> {
+        let is_due = now >= self.next;
+        if is_due {
+            self.next = now + AGAIN;
+        }
+        (now < self.until).then_some(is_due)
+    }
 }
 
 impl Source {
@@ -89,9 +111,9 @@ impl Source {
         let mut retry = None;
         let child = match from {
             From::Load(arguments) => {
-                let (brunt, slo, now) = (brunt.to_owned(), slo(objective)?, Instant::now());
+                let (brunt, slo) = (brunt.to_owned(), slo(objective)?);
                 let child = Child::load(&feed, &brunt, arguments, &slo)?;
-                retry = Some(Retry { brunt, arguments: arguments.clone(), slo, next: now + AGAIN, until: now + BEGIN });
+                retry = Some(Retry { brunt, arguments: arguments.clone(), slo, begin: Begin::new(clock::now()) });
                 Some(child)
             }
             From::Command(command) => Some(Child::command(&feed, command)?),
@@ -111,6 +133,17 @@ impl Source {
         Ok(Self { feed, child, retry, newest: None })
     }
 
+    /// A source without a thread: counts come by [`Self::add`].
+    #[cfg(test)]
+    pub(crate) fn fed(peak: Option<f64>) -> Self {
+        Self { feed: Arc::new(Feed::new(peak)), child: None, retry: None, newest: None }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn add(&self, counts: brunt_results::counts::Counts) {
+        self.feed.add(counts);
+    }
+
     /// Waits until there are new counts, or for so long.
     pub fn wait(&self, longest: Duration) {
         self.feed.wait(longest);
@@ -124,14 +157,13 @@ impl Source {
     }
 
     /// Starts `brunt load` again if the service did not listen yet. True while that may help.
-    fn retries(&mut self) -> bool {
+    fn retries(&mut self, now: Instant) -> bool {
         let (Some(retry), Some(child)) = (&mut self.retry, &mut self.child) else { return false };
-        let now = Instant::now();
-        if self.newest.is_some() || now >= retry.until || !child.is_refused() {
+        if self.newest.is_some() || !child.is_refused() {
             return false;
         }
-        if now >= retry.next {
-            retry.next = now + AGAIN;
+        let Some(is_due) = retry.begin.step(now) else { return false };
+        if is_due {
             match Child::load(&self.feed, &retry.brunt, &retry.arguments, &retry.slo) {
                 Ok(again) => *child = again,
                 Err(_) => return false,
@@ -141,8 +173,8 @@ impl Source {
     }
 
     /// Why nothing more will come.
-    pub fn ended(&mut self) -> Option<String> {
-        if self.retries() {
+    pub fn ended(&mut self, now: Instant) -> Option<String> {
+        if self.retries(now) {
             return None;
         }
         self.child.as_mut().and_then(Child::ended).or_else(|| self.feed.failure())

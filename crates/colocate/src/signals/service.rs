@@ -192,7 +192,7 @@ mod tests {
     #[track_caller]
     fn refresh_until(service: &mut Service, is_so: impl Fn(&Service) -> bool) {
         until("the service has these processes", || {
-            service.refresh(Instant::now());
+            service.refresh(crate::clock::now());
             is_so(service)
         });
     }
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!((service.pids(), service.is_alive()), (vec![first.pid()], true));
         let before = service.cpu_seconds().unwrap();
         drop(first);
-        service.refresh(Instant::now());
+        service.refresh(crate::clock::now());
         assert!(!service.is_alive());
         let second = owner(TcpListener::bind(address).unwrap());
         refresh_until(&mut service, |service| service.pids() == [second.pid()]);

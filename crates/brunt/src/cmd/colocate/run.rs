@@ -2,6 +2,7 @@
 
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use crate::cmd::{current_binary, out_directory, stdout};
+use brunt_colocate::clock;
 use brunt_colocate::controller::{Controller, End};
 use brunt_colocate::plan::Plan;
 use brunt_colocate::policy::Decision;
@@ -13,7 +14,7 @@ use brunt_results::{Error, ExitCode, Span};
 use brunt_view::status_line::StatusLine;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, io};
 
 /// Time between two updates of the status line.
@@ -102,11 +103,11 @@ fn follow(
     line: &StatusLine,
     stop: impl Fn() -> bool,
 ) -> io::Result<Option<End>> {
-    let begin = Instant::now();
+    let begin = clock::now();
     let end = plan.time.map(|time| begin + time.0);
     let mut show = begin;
     loop {
-        let now = Instant::now();
+        let now = clock::now();
         if stop() || end.is_some_and(|end| now >= end) {
             return Ok(None);
         }
@@ -121,7 +122,7 @@ fn follow(
             show = now + SHOW;
             line.set(shown(decision, &readings, controller.running()));
         }
-        controller.wait(now);
+        controller.wait();
     }
 }
 

@@ -3,6 +3,7 @@
 use super::scene::{BRUNT, until};
 use brunt_colocate::controller::Status;
 use brunt_colocate::journal::{Contents, all};
+use brunt_results::colocation::Summary;
 use brunt_testkit::{Running, told};
 use std::fs;
 use std::io::Write as _;
@@ -60,9 +61,10 @@ pub fn finish(home: &Path, plan: &Path, args: &[&str]) -> Output {
 
 /// Starts it, and waits until its first job runs.
 pub fn start(home: &Path, plan: &Path) -> Controller {
-    let running = Running::start(run(home, plan, &[]).stdout(Stdio::null()).stderr(Stdio::null()));
+    let mut running = Running::start(run(home, plan, &[]).stdout(Stdio::null()).stderr(Stdio::null()));
     let mut started = None;
     until("the first job runs", || {
+        assert!(!running.is_over(), "the controller has ended: {}", running.child().wait().unwrap());
         started = status(home).filter(|status| status.pid == running.pid() && !status.jobs.is_empty());
         started.is_some()
     });
@@ -79,4 +81,9 @@ pub fn status(home: &Path) -> Option<Status> {
     command.args(["colocate", "status", "--json"]).env("BRUNT_STATE_DIR", home.join("state"));
     let (stdout, _) = told(&command.output().unwrap(), 0);
     serde_json::from_str::<Vec<Status>>(&stdout).unwrap().pop()
+}
+
+/// Of the last run.
+pub fn summary(home: &Path) -> Summary {
+    serde_json::from_slice(&fs::read(home.join("out/summary.json")).unwrap()).unwrap()
 }

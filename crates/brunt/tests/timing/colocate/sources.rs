@@ -1,11 +1,12 @@
 //! Sources of `brunt colocate run` that start something: brunt's own load, and a program.
 
-use super::controller::{finish, plan};
+use super::controller::{finish, plan, start, status, summary};
 use super::scene::{BRUNT, Scene, until};
+use brunt_colocate::audit::Record;
 use brunt_colocate::objective::Objective;
+use brunt_colocate::readings::Newest;
 use brunt_colocate::signals::requests::{From, Source};
-use brunt_results::colocation::Summary;
-use brunt_testkit::{alone, free_port, told};
+use brunt_testkit::{Signal, alone, free_port, told};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -57,16 +58,18 @@ fn a_load_is_read_while_it_runs_and_a_stalled_service_is_slow() {
     let objective = Objective { quantile: 0.99, limit_ms: 200.0 };
     let mut source = Source::start(&From::Load(arguments.into()), objective, Some(1000.0), Path::new(BRUNT)).unwrap();
     let mut reading = || source.poll(Instant::now()).map(|reading| reading.value);
-    until("requests are counted", || reading().is_some_and(|requests| requests.count > 0));
-    let load = reading().and_then(|requests| requests.load).unwrap();
-    assert!((load - 0.2).abs() < 0.1, "{load}");
+    // Of its schedule, in whole requests of a tenth of a second.
+    until("the load is read", || {
+        let load = reading().filter(|requests| requests.count > 0).and_then(|requests| requests.load);
+        load.is_some_and(|load| (load - 0.2).abs() < 0.1)
+    });
     stalled.store(true, Relaxed);
     until("the service is slow", || {
         reading().is_some_and(|requests| requests.slow >= 5 && requests.slow == requests.count)
     });
     stalled.store(false, Relaxed);
     until("the service is well", || reading().is_some_and(|requests| requests.slow == 0 && requests.count > 0));
-    assert_eq!((source.ended(), source.warning()), (None, None));
+    assert_eq!((source.ended(Instant::now()), source.warning()), (None, None));
     assert_eq!(pipes().len(), 1);
     drop(source);
     assert!(pipes().is_empty());
@@ -80,7 +83,7 @@ fn a_load_that_cannot_be_made_says_why() {
     let arguments = vec![format!("tcp://{nobody}")];
     let mut source = Source::start(&From::Load(arguments), objective, None, Path::new(BRUNT)).unwrap();
     until("it has ended with its reason", || {
-        source.ended().is_some_and(|why| why.contains("brunt load") && why.contains(&nobody))
+        source.ended(Instant::now()).is_some_and(|why| why.contains("brunt load") && why.contains(&nobody))
     });
 }
 
@@ -99,9 +102,28 @@ fn a_load_waits_for_a_service_that_starts_slowly() {
         .replace(&format!("file = \"{}\"", home.path().join("counts").display()), &load);
     let path = home.path().join("slow-start.toml");
     fs::write(&path, text).unwrap();
-    told(&finish(home.path(), &path, &["--time", "8s"]), 0);
-    let summary: Summary = serde_json::from_slice(&fs::read(home.path().join("out/summary.json")).unwrap()).unwrap();
-    assert!(summary.service.requests > 0, "{summary:?}");
+    let mut controller = start(home.path(), &path);
+    let requests = || status(home.path()).and_then(|status| status.readings.requests);
+    until("requests are counted", || {
+        assert!(!controller.running.is_over(), "the run has ended");
+        requests().is_some_and(|reading| reading.value.count > 0)
+    });
+    controller.running.signal(Signal::TERM);
+    assert!(controller.end().success());
+    assert!(summary(home.path()).service.requests > 0);
+}
+
+/// Requests of the windows in the audit log that lie in the run.
+fn logged(home: &Path) -> u64 {
+    let log = fs::read_to_string(home.join("out/audit.jsonl")).unwrap();
+    let (mut newest, mut sum) = (Newest::default(), 0);
+    for line in log.lines().skip(1) {
+        let record: Record = serde_json::from_str(line).unwrap();
+        let Some(reading) = record.readings.requests else { continue };
+        let is_in_run = |end: f64| end >= reading.value.seconds / 2.0;
+        sum += newest.end(record.now, &reading).filter(|end| is_in_run(*end)).map_or(0, |_| reading.value.count);
+    }
+    sum
 }
 
 #[test]
@@ -122,9 +144,9 @@ fn a_run_counts_the_requests_of_its_source_and_ends_with_it() {
         format!("load = [\"{url}\", \"-R\", \"200\", \"-d\", \"1s\", \"--warmup\", \"0s\", \"--allow-untrusted\"]");
     let (_, stderr) = told(&with(&load), 1);
     assert!(stderr.contains("brunt load, the source of the counts, has ended"), "{stderr}");
-    let summary: Summary = serde_json::from_slice(&fs::read(home.path().join("out/summary.json")).unwrap()).unwrap();
-    // The last window may come after the end was noticed.
-    assert!((150..=200).contains(&summary.service.requests), "{summary:?}");
+    // The last windows may come after the end was noticed.
+    let counted = summary(home.path()).service.requests;
+    assert!(counted <= 200 && counted == logged(home.path()), "{counted}");
     let script = r#"command = ["sh", "-c", "echo '{\"seconds\":1,\"count\":70,\"slow\":7,\"latency_ms\":3}'; sleep 1; echo bye >&2"]"#;
     let (_, stderr) = told(&with(script), 1);
     assert!(stderr.contains("sh, the source of the counts, has ended (exit code 0): bye"), "{stderr}");

@@ -1,6 +1,7 @@
 //! Programs that print counts: the user's own, and `brunt load`.
 
 use super::{feed::Feed, file, invalid, lines::Lines};
+use crate::clock;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs;
@@ -11,7 +12,7 @@ use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CHUNK: usize = 64 << 10;
 /// From SIGTERM to SIGKILL.
@@ -107,10 +108,10 @@ impl Drop for Child {
     fn drop(&mut self) {
         let group = self.group();
         let signal = |signal| group.map(|group| kill_process_group(group, signal));
-        let until = Instant::now() + GRACE;
+        let until = clock::now() + GRACE;
         signal(Signal::TERM);
-        while self.status().is_none() && Instant::now() < until {
-            thread::sleep(STEP);
+        while self.status().is_none() && clock::now() < until {
+            clock::sleep(STEP);
         }
         signal(Signal::KILL);
         let _ = self.process.wait();

@@ -1,8 +1,8 @@
 //! Counts on their way from the thread of a source to the controller's tick.
 
+use crate::clock;
 use crate::readings::Requests;
 use brunt_results::counts::Counts;
-use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashSet;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -36,9 +36,13 @@ struct State {
 
 impl Feed {
     pub fn new(peak: Option<f64>) -> Self {
-        let now = clock_gettime(ClockId::Monotonic);
-        let zero = (Instant::now(), now.tv_sec as f64 + now.tv_nsec as f64 / 1e9);
-        Self { zero, peak, state: Mutex::default(), added: Condvar::new(), stop: AtomicBool::new(false) }
+        Self {
+            zero: clock::monotonic(),
+            peak,
+            state: Mutex::default(),
+            added: Condvar::new(),
+            stop: AtomicBool::new(false),
+        }
     }
 
     /// A moment in seconds of CLOCK_MONOTONIC.
@@ -52,7 +56,7 @@ impl Feed {
 
     /// Adds counts of a window that ends after those before; older ones are known already.
     pub fn add(&self, counts: Counts) {
-        let now = self.seconds(Instant::now());
+        let now = self.seconds(clock::now());
         let end = counts.end.unwrap_or(now);
         if end > now + AHEAD {
             let why = format!(

@@ -2,6 +2,7 @@
 //! file has before the first look is of the past and not read.
 
 use super::{feed::Feed, lines::Lines};
+use crate::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, inotify};
 use rustix::io::Errno;
@@ -77,13 +78,13 @@ impl Follower {
 
     /// Until the next look.
     fn wait(&self) {
-        let Some(changes) = &self.changes else { return thread::sleep(PERIOD) };
+        let Some(changes) = &self.changes else { return clock::sleep(PERIOD) };
         let longest = Timespec { tv_sec: 0, tv_nsec: i64::from(LONGEST.subsec_nanos()) };
         match poll(&mut [PollFd::new(changes, PollFlags::IN)], Some(&longest)) {
             Ok(0) | Err(Errno::INTR) => {}
             // Those until now: the look sees what they are about.
             Ok(_) => _ = rustix::io::read(changes, &mut [0; 4096]),
-            Err(_) => thread::sleep(PERIOD),
+            Err(_) => clock::sleep(PERIOD),
         }
     }
 

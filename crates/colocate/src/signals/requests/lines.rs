@@ -64,7 +64,7 @@ mod tests {
             cuts in proptest::collection::vec(1usize..200, 1..40),
         ) {
             let feed = Feed::new(None);
-            let end = feed.seconds(std::time::Instant::now()) - 1.0;
+            let end = feed.seconds(crate::clock::now()) - 1.0;
             let text: String = lines.iter().enumerate().map(|(number, count)| match count {
                 Some(count) => Counts {
                     end: Some(end + 0.001 * number as f64), seconds: 0.001, count: *count, ..Counts::default()

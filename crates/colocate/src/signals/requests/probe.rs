@@ -6,6 +6,7 @@
 mod connection;
 
 use super::{feed::Feed, get::Url, invalid};
+use crate::clock;
 use crate::objective::Objective;
 use brunt_results::counts::Counts;
 use connection::{Connection, Outcome};
@@ -32,7 +33,7 @@ pub fn start(feed: &Arc<Feed>, url: &str, every: Duration, objective: Objective)
         return Err(invalid(format!("the limit {} ms of the objective is not above 0", objective.limit_ms)));
     }
     let feed = Arc::clone(feed);
-    let work = move || Probe::new(url, every, objective, Instant::now()).run(&feed);
+    let work = move || Probe::new(url, every, objective, clock::now()).run(&feed);
     thread::Builder::new().name("probe".to_owned()).spawn(work).map(drop)
 }
 
@@ -78,18 +79,27 @@ impl Probe {
 
     fn run(mut self, feed: &Feed) {
         while !feed.is_stopped() {
-            let now = Instant::now();
-            if now >= self.next {
-                self.waiting.push_back(Request { due: now, has_counted: false });
-                self.next = (self.next + self.every).max(now);
-            }
-            self.send(now, feed);
-            if now >= self.window + WINDOW {
-                self.report(now, feed);
-            }
-            self.wait(self.next.min(self.window + WINDOW));
-            self.receive(Instant::now(), feed);
+            self.begin(clock::now(), feed);
+            self.wait(self.wake());
+            self.receive(clock::now(), feed);
         }
+    }
+
+    /// Sends what is due, and ends a window that is over.
+    fn begin(&mut self, now: Instant, feed: &Feed) {
+        if now >= self.next {
+            self.waiting.push_back(Request { due: now, has_counted: false });
+            self.next = (self.next + self.every).max(now);
+        }
+        self.send(now, feed);
+        if now >= self.window + WINDOW {
+            self.report(now, feed);
+        }
+    }
+
+    /// When it is to begin again.
+    fn wake(&self) -> Instant {
+        self.next.min(self.window + WINDOW)
     }
 
     fn limit(&self) -> Duration {
@@ -112,7 +122,7 @@ impl Probe {
     }
 
     fn wait(&self, until: Instant) {
-        let left = until.saturating_duration_since(Instant::now());
+        let left = until.saturating_duration_since(clock::now());
         let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         let mut files: Vec<PollFd<'_>> = self.busy.iter().map(|(connection, _)| connection.awaited()).collect();
         // Interrupted, it is called again.
@@ -193,3 +203,6 @@ impl Probe {
         quantile.or_else(|| in_flight.into_iter().max()).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,14 @@
 
 use super::buckets::{Delta, Histograms};
 use super::{feed::Feed, get::Url, invalid};
+use crate::clock;
 use crate::objective::Objective;
 use brunt_results::counts::Counts;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Time of which the quantile is taken, in seconds.
@@ -27,16 +28,16 @@ pub fn start(feed: &Arc<Feed>, url: &str, name: &str, every: Duration, objective
     let mut metric = Metric { per_ms: per_ms(&name), name, objective, last: None, recent: VecDeque::new() };
     let (feed, url) = (Arc::clone(feed), url.to_owned());
     let work = move || {
-        let mut next = Instant::now();
+        let mut next = clock::now();
         while !feed.is_stopped() && feed.failure().is_none() {
             // Of a moment between question and answer: the earlier one is the older reading.
-            let asked = Instant::now();
+            let asked = clock::now();
             match parsed.get(TIMEOUT) {
                 Ok(text) => metric.take(&text, feed.seconds(asked), &feed),
                 Err(error) => feed.warn("metrics", format!("cannot read {url}: {error}")),
             }
-            next = (next + every).max(Instant::now());
-            thread::sleep(next - Instant::now());
+            next = (next + every).max(clock::now());
+            clock::sleep_until(next);
         }
     };
     thread::Builder::new().name("metrics".to_owned()).spawn(work).map(drop)

@@ -5,7 +5,7 @@ use brunt_testkit::{home, until, until_some};
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 /// Long enough that no pause of a machine makes a request slow.
@@ -19,7 +19,7 @@ fn source(from: &From) -> Source {
 fn windows(source: &mut Source, enough: impl Fn(&[Requests]) -> bool) -> Vec<Requests> {
     let (mut windows, mut end) = (Vec::new(), f64::MIN);
     until("the source has enough windows", || {
-        source.poll(Instant::now());
+        source.poll(clock::now());
         if let Some((at, value)) = source.newest
             && at > end
         {
@@ -49,7 +49,7 @@ fn a_file_is_followed_when_it_appears_is_truncated_and_is_replaced() {
     let home = home();
     let path = home.path().join("counts");
     let mut source = source(&From::File(path.clone()));
-    assert_eq!(source.poll(Instant::now()), None);
+    assert_eq!(source.poll(clock::now()), None);
     let append = |text: &str| {
         OpenOptions::new().create(true).append(true).open(&path).unwrap().write_all(text.as_bytes()).unwrap();
     };
@@ -69,13 +69,13 @@ fn a_file_is_followed_when_it_appears_is_truncated_and_is_replaced() {
     fs::write(&path, line(3) + "\n").unwrap();
     until("the truncated file is read", || source_has(&mut source, 3));
     assert!(source.warning().unwrap().starts_with("'no counts' is not a line of counts"));
-    assert_eq!((source.warning(), source.ended()), (None, None));
-    let reading = source.poll(Instant::now()).unwrap();
+    assert_eq!((source.warning(), source.ended(clock::now())), (None, None));
+    let reading = source.poll(clock::now()).unwrap();
     assert_eq!((reading.value.load, reading.value.slow), (Some(0.5), 1));
 }
 
 fn source_has(source: &mut Source, count: u64) -> bool {
-    source.poll(Instant::now()).is_some_and(|reading| reading.value.count == count)
+    source.poll(clock::now()).is_some_and(|reading| reading.value.count == count)
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn what_a_file_has_before_the_start_is_of_the_past() {
     let path = home.path().join("counts");
     fs::write(&path, line(10) + "\n").unwrap();
     let mut source = source(&From::File(path.clone()));
-    thread::sleep(Duration::from_millis(50));
-    assert_eq!(source.poll(Instant::now()), None);
+    OpenOptions::new().append(true).open(&path).unwrap().write_all((line(3) + "\n").as_bytes()).unwrap();
+    assert_eq!(count(&windows(&mut source, |windows| !windows.is_empty())), 3);
     let error = Source::start(&From::File(home.path().to_owned()), OBJECTIVE, None, Path::new("brunt")).unwrap_err();
     assert!(error.to_string().contains(&home.path().display().to_string()), "{error}");
 }
@@ -95,9 +95,9 @@ fn a_program_prints_counts_and_its_end_is_told_with_what_it_said() {
     let script = format!("for n in 1 2 3; do echo '{}'; sleep 0.05; done; echo 'no more' >&2; exit 3", line(7));
     let mut source = source(&From::Command(["sh", "-c", &script].map(str::to_owned).into()));
     assert_eq!(count(&windows(&mut source, |windows| count(windows) >= 21)), 21);
-    until("the program has ended", || source.ended().is_some());
-    thread::sleep(Duration::from_millis(50));
-    assert_eq!(source.ended().unwrap(), "sh, the source of the counts, has ended (exit code 3): no more");
+    // Its last words may come after its end.
+    let expected = "sh, the source of the counts, has ended (exit code 3): no more";
+    until("the program has ended", || source.ended(clock::now()).is_some_and(|why| why == expected));
     let missing = From::Command(vec!["/no/such/program".to_owned()]);
     let error = Source::start(&missing, OBJECTIVE, None, Path::new("brunt")).unwrap_err();
     assert!(error.to_string().contains("cannot start '/no/such/program'"), "{error}");
@@ -106,18 +106,18 @@ fn a_program_prints_counts_and_its_end_is_told_with_what_it_said() {
 #[test]
 fn a_program_and_its_children_end_with_the_source() {
     let home = home();
-    let path = home.path().join("alive");
-    let script = format!("trap '' TERM; while true; do date >> {}; sleep 0.02; done", path.display());
+    let path = home.path().join("pids");
+    let script = format!("trap '' TERM; sleep 1000 & echo $$ $! >{0}.new; mv {0}.new {0}; wait", path.display());
     let source = source(&From::Command(["sh", "-c", &script].map(str::to_owned).into()));
-    until("the program runs", || path.exists());
+    let pids = until_some("the program runs", || fs::read_to_string(&path).ok());
     drop(source);
-    let length = fs::metadata(&path).unwrap().len();
-    thread::sleep(Duration::from_millis(200));
-    assert_eq!(fs::metadata(&path).unwrap().len(), length);
+    for pid in pids.split_whitespace().map(|pid| pid.parse().unwrap()) {
+        until("it has ended", || brunt_meter::proc_stat::has_ended(pid));
+    }
 }
 
 /// A server that answers what `reply` makes of the bytes of a request, after its number.
-fn serve(reply: impl Fn(u64, &[u8]) -> Option<Vec<u8>> + Clone + Send + 'static) -> std::net::SocketAddr {
+pub(super) fn serve(reply: impl Fn(u64, &[u8]) -> Option<Vec<u8>> + Clone + Send + 'static) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let number = Arc::new(AtomicU64::new(0));
@@ -139,47 +139,17 @@ fn serve(reply: impl Fn(u64, &[u8]) -> Option<Vec<u8>> + Clone + Send + 'static)
     address
 }
 
-fn probe(url: String) -> From {
-    From::Probe { url, every: Duration::from_millis(5) }
-}
-
+/// In its thread. What it counts exactly is in `probe/tests.rs`.
 #[test]
-fn a_probe_counts_replies_as_fast_and_a_service_that_stops_answering_as_slow() {
-    let address = serve(|number, request| {
-        if number >= 50 {
-            thread::sleep(Duration::from_secs(3600));
-        }
-        Some(request.to_vec())
-    });
-    let mut source = source(&probe(format!("tcp://{address}")));
-    let windows = windows(&mut source, |windows| slow(windows) >= 100);
-    // Fifty had a reply; of the others, those in flight at the time.
-    assert_eq!(count(&windows) - slow(&windows), 50, "{windows:?}");
-    let last = windows[windows.len() - 1];
-    assert!(last.count == last.slow && last.latency_ms > OBJECTIVE.limit_ms, "{last:?}");
-}
-
-#[test]
-fn a_probe_over_http_takes_failures_as_slow_and_names_the_first() {
-    let address = serve(|number, request| {
-        assert!(request.starts_with(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:"));
-        let head = if number % 2 == 0 { "200 OK" } else { "503 Busy" };
-        Some(format!("HTTP/1.1 {head}\r\nContent-Length: 2\r\n\r\nok").into_bytes())
-    });
-    let mut source = source(&probe(format!("http://{address}/health")));
-    let windows = windows(&mut source, |windows| slow(windows) >= 20);
-    let fast = count(&windows) - slow(&windows);
-    assert!(fast.abs_diff(slow(&windows)) <= 2 + 64, "{windows:?}");
-    let warning = source.warning().unwrap();
-    assert!(warning.contains("status 503"), "{warning}");
-}
-
-#[test]
-fn a_probe_of_nothing_fails_at_once_and_each_failure_counts() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut source = source(&probe(format!("tcp://{address}")));
-    let windows = windows(&mut source, |windows| count(windows) >= 20);
-    assert_eq!(count(&windows), slow(&windows));
+fn a_probe_sees_a_service_that_answers_and_one_that_stops() {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let is_stopped = Arc::clone(&stopped);
+    let address = serve(move |_, request| Some(if is_stopped.load(Relaxed) { Vec::new() } else { request.to_vec() }));
+    let mut source = source(&From::Probe { url: format!("tcp://{address}"), every: Duration::from_millis(5) });
+    windows(&mut source, |windows| count(windows) > slow(windows));
+    stopped.store(true, Relaxed);
+    let is_slow = |last: &Requests| last.count > 0 && last.count == last.slow && last.latency_ms > OBJECTIVE.limit_ms;
+    windows(&mut source, |windows| windows.last().is_some_and(is_slow));
 }
 
 #[test]
@@ -204,11 +174,10 @@ fn metrics_become_counts_whatever_resets() {
     assert!(windows.iter().all(|requests| requests.load.is_some() && requests.latency_ms > 0.0), "{windows:?}");
     let other = Objective { limit_ms: 200.0, ..OBJECTIVE };
     let mut source = Source::start(&metrics("http_seconds"), other, None, Path::new("brunt")).unwrap();
-    let why = until_some("the source has ended", || source.ended());
+    let why = until_some("the source has ended", || source.ended(clock::now()));
     assert!(why.contains("the limit 200 ms is no bound") && why.contains("100 ms or 300 ms"), "{why}");
     let mut source = Source::start(&metrics("other"), OBJECTIVE, None, Path::new("brunt")).unwrap();
-    let warning = until_some("a warning", || source.warning());
-    assert!(warning.contains("no histogram other"));
+    until("a warning", || source.warning().is_some_and(|warning| warning.contains("no histogram other")));
 }
 
 #[test]
@@ -232,4 +201,12 @@ fn wrong_sources_are_refused_in_a_line() {
     assert!(Source::start(&metrics, OBJECTIVE, None, Path::new("brunt")).is_err());
     let often = From::Probe { url: "tcp://127.0.0.1:1".to_owned(), every: Duration::ZERO };
     assert!(Source::start(&often, OBJECTIVE, None, Path::new("brunt")).is_err());
+}
+
+#[test]
+fn a_load_is_started_again_every_200_ms_for_ten_seconds() {
+    let (begin, ms) = (clock::now(), Duration::from_millis);
+    let mut again = Begin::new(begin);
+    let steps = [199, 200, 399, 400, 9_999, 10_000].map(|at| again.step(begin + ms(at)));
+    assert_eq!(steps, [Some(false), Some(true), Some(false), Some(true), Some(true), None]);
 }

@@ -1,0 +1,107 @@
+//! What is decided when counts are good, bad, late or gone, to the millisecond.
+
+use super::bench::{Bench, ms, plan};
+use crate::policy::Reason::{
+    Ceiling, Cooldown, Emergency, Fixed, Grow, Hold, KnownLimit, Lost, Shrink, SlowMachine, Stale,
+};
+use crate::readings::{Reading, Readings};
+
+#[test]
+fn healthy_counts_let_jobs_grow_by_a_twentieth_every_200_ms_up_to_the_ceiling() {
+    let mut bench = Bench::new(&plan("graded", ""));
+    bench.feed(ms(0), ms(30_000), 0);
+    bench.run(ms(30_000));
+    let mut expected = vec![(0, Stale, 0.05), (50, Hold, 0.05)];
+    for step in 0..20_u32 {
+        let cores = (0.15 + 0.1 * f64::from(step)) * 1e6;
+        let (at, cores) = (250 + 200 * u64::from(step), cores.round() / 1e6);
+        let next = if step < 19 { Hold } else { Ceiling };
+        expected.extend([(at, Grow, cores), (at + 100, next, cores)]);
+    }
+    assert_eq!(bench.decisions(), expected);
+}
+
+#[test]
+fn too_many_slow_requests_freeze_the_jobs_until_the_service_is_well_again() {
+    let mut bench = Bench::new(&plan("graded", ""));
+    bench.feed(ms(0), ms(1_000), 0);
+    bench.feed(ms(1_000), ms(2_000), 20);
+    bench.feed(ms(2_000), ms(5_000), 0);
+    bench.run(ms(9_000));
+    let decisions = bench.decisions();
+    let expected = [
+        (950, Hold, 0.45),
+        // The first slow window halves what they have, the second is no pause any more.
+        (1_050, Shrink, 0.225),
+        (1_150, Emergency, 0.0),
+        // For half a second, and until no request of the last quarter of a second was slow: the last slow window ends at 1.95 s.
+        (1_250, Cooldown, 0.0),
+        (2_150, Hold, 0.1125),
+        // Up to nine tenths of what was too much.
+        (2_350, Grow, 0.202702),
+        (2_450, KnownLimit, 0.202702),
+        // The last window ends at 4.95 s.
+        (6_050, Stale, 0.05),
+        (8_050, Lost, 0.0),
+    ];
+    assert_eq!(decisions[decisions.len() - expected.len()..], expected);
+    assert_eq!(bench.coordinator.tally().slow_share(), Some(2_000.0 / 50_000.0));
+}
+
+#[test]
+fn emergencies_that_recur_freeze_for_twice_as_long() {
+    let mut bench = Bench::new(&plan("graded", ""));
+    for round in 0..6 {
+        bench.feed(ms(20_000 * round), ms(20_000 * round + 1_000), 0);
+        bench.feed(ms(20_000 * round + 1_000), ms(20_000 * round + 1_200), 20);
+        bench.feed(ms(20_000 * round + 1_200), ms(20_000 * (round + 1)), 0);
+    }
+    bench.run(ms(120_000));
+    let frozen = bench.steps.split(|step| !step.decision.allotment.is_frozen()).filter(|steps| !steps.is_empty());
+    let frozen: Vec<u128> = frozen.map(|steps| (steps[steps.len() - 1].at - steps[0].at).as_millis() + 100).collect();
+    assert_eq!(frozen, [500, 1000, 2000, 4000, 8000, 16_000]);
+}
+
+#[test]
+fn counts_that_stop_mean_the_floor_after_the_deadline_and_a_freeze_after_three() {
+    for policy in ["graded", "heracles", "heracles-prototype", "koordinator"] {
+        let mut bench = Bench::new(&plan(policy, ""));
+        bench.feed(ms(0), ms(10_000), 0);
+        bench.feed(ms(20_000), ms(20_100), 0);
+        bench.run(ms(21_000));
+        let decisions = bench.decisions();
+        let from: Vec<_> = decisions.iter().filter(|(at, ..)| *at >= 10_000).collect();
+        // The last window ended at 9.95 s; at 10.95 s and at 12.95 s it is just not too old.
+        let gone: Vec<_> = from.iter().filter(|(_, reason, _)| matches!(reason, Stale | Lost)).collect();
+        assert_eq!(gone[..2], [&&(11_050, Stale, 0.05), &&(13_050, Lost, 0.0)], "{policy}");
+        let at = bench.steps.iter().position(|step| step.at == ms(20_050)).unwrap();
+        let [before, after] = [at - 1, at].map(|step| bench.steps[step].decision);
+        assert_eq!((before.reason, before.allotment.is_frozen()), (Lost, true), "{policy}");
+        assert!(after.reason != Lost || policy.starts_with("heracles"), "{policy}: {after:?}");
+        assert!(after.allotment.cores <= 0.05 || policy != "graded", "{policy}: {after:?}");
+    }
+    let mut bench = Bench::new(&plan("static=1.5", ""));
+    bench.run(ms(10_000));
+    assert_eq!(bench.decisions(), [(0, Fixed, 1.5)]);
+}
+
+#[test]
+fn without_any_counts_jobs_have_the_floor_and_then_nothing() {
+    let mut bench = Bench::new(&plan("graded", ""));
+    bench.run(ms(10_000));
+    assert_eq!(bench.decisions(), [(0, Stale, 0.05), (3_100, Lost, 0.0)]);
+}
+
+#[test]
+fn jobs_do_not_grow_while_the_machine_is_slow() {
+    let mut bench = Bench::new(&plan("graded", ""));
+    bench.feed(ms(0), ms(4_000), 0);
+    bench.machine = |at| {
+        let lost = if (ms(1_000)..ms(2_000)).contains(&at) { 0.05 } else { 0.0 };
+        Readings { lost: Some(Reading { value: lost, age: 0.0 }), ..Readings::default() }
+    };
+    bench.run(ms(2_200));
+    let decisions = bench.decisions();
+    let expected = [(950, Hold, 0.45), (1_050, SlowMachine, 0.45), (2_050, Grow, 0.55), (2_150, Hold, 0.55)];
+    assert_eq!(decisions[decisions.len() - 4..], expected);
+}
