@@ -1,7 +1,7 @@
 //! Faulty targets: each failure has its kind, and the run ends on time.
 
 use crate::shared::*;
-use brunt_load::{LoadError, Options, Report, Silent};
+use brunt_load::{Direct, LoadError, Options, Report, Silent};
 use brunt_results::verdict::Kind;
 use brunt_runtime::net::Address;
 use std::io::{Read, Write};
@@ -134,7 +134,7 @@ fn without_verification_only_the_number_of_bytes_is_checked() {
                 let _ = stream.write_all(&message);
             }
         };
-        let options = Options { verify: false, ..some(200, target_on(protocol, wrong)) };
+        let options = Options { direct: Direct { no_verify: true }, ..some(200, target_on(protocol, wrong)) };
         let result = run(&options).result;
         assert_eq!((result.errors.total(), result.requests.completed), (0, 200));
     }

@@ -6,7 +6,8 @@ pub mod servers;
 pub mod sessions;
 pub mod web;
 
-use brunt_load::{Arrival, Options, Report, Silent, Target, schedule::Profile, schedule::Schedule, schedule::Share};
+use brunt_load::schedule::{Profile, Schedule, Share};
+use brunt_load::{Arrival, Direct, Options, Report, Silent, Target};
 use brunt_runtime::net::Address;
 pub use brunt_testkit::{LIMIT, listener};
 use std::io::{self, Read, Write};
@@ -41,7 +42,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         timeout: Duration::from_secs(10),
         connect_rate: None,
         sources: None,
-        verify: true,
+        direct: Direct::default(),
         percentiles: Vec::new(),
         stages: Vec::new(),
         connection_stages: Vec::new(),

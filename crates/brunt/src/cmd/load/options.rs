@@ -7,7 +7,7 @@ use super::replay;
 use super::stages::{self, Stages};
 use super::{Args, Arrival, names, target, usage};
 use brunt_inputs::{address, replay::Replay};
-use brunt_load::{Options, Stage};
+use brunt_load::{Direct, Options, Stage};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::stages::{ConnectionRange, Range, RateRange};
 use brunt_results::{Cores, Count, Error, Rate, Span, drift};
@@ -99,7 +99,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         timeout: args.timeout.0,
         connect_rate: args.connect_rate.map(|rate| rate.0),
         sources: args.source.clone(),
-        verify: !args.no_verify,
+        direct: Direct { no_verify: args.no_verify },
         seed,
         counts: args.counting.options()?,
         percentiles: args.stored_percentiles(),
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!((plain.connections, plain.threads, plain.rate), (10, vec![None], None));
         assert_eq!((plain.duration, plain.timeout), (DURATION, Duration::from_secs(2)));
         assert_eq!(plain.warmup, Duration::from_secs(1));
-        assert!(plain.verify && plain.requests.is_none());
+        assert!(!plain.direct.no_verify && plain.requests.is_none());
         assert_eq!(parsed("-d 2s").unwrap().warmup, Duration::from_millis(400));
         assert_eq!(parsed("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
         assert_eq!(parsed("-n 5").unwrap().duration, LONGEST);

@@ -16,7 +16,7 @@ const TESTKIT: &str = "testkit";
 const UNSAFE: [&str; 3] = ["runtime", "meter", TESTKIT];
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     (TESTKIT, &[]),
     ("runtime", &[]),
     ("wire", &[]),
@@ -24,15 +24,16 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("tls", &[]),
     ("luau", &[]),
     ("multiprocess", &[]),
+    ("spec", &["results"]),
     ("meter", &["results"]),
     ("stress", &["results"]),
     ("serve", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
-    ("load", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
-    ("inputs", &["results", "runtime"]),
+    ("load", &["runtime", "wire", "results", "spec", "tls", "luau", "multiprocess"]),
+    ("inputs", &["results", "spec", "runtime"]),
     ("statistics", &["results"]),
-    ("lab", &["meter", "results", "statistics", "tls"]),
+    ("lab", &["meter", "results", "spec", "statistics", "tls"]),
     ("colocate", &["meter", "results"]),
-    ("view", &["lab", "serve", "meter", "inputs", "statistics", "runtime", "wire", "results", "tls"]),
+    ("view", &["lab", "serve", "meter", "inputs", "spec", "statistics", "runtime", "wire", "results", "tls"]),
     (
         "brunt",
         &[
@@ -45,6 +46,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
             "inputs",
             "runtime",
             "results",
+            "spec",
             "tls",
             "multiprocess",
             "stress",
@@ -111,7 +113,7 @@ fn the_sources_of_the_other_crates_are_hashed() {
     let expected = LAYERS
         .map(|(name, _)| name)
         .into_iter()
-        .filter(|name| !["brunt", "inputs", "lab", "statistics", "view", TESTKIT].contains(name));
+        .filter(|name| !["brunt", "inputs", "lab", "spec", "statistics", "view", TESTKIT].contains(name));
     assert_eq!(names.collect::<BTreeSet<_>>(), expected.collect());
 }
 
