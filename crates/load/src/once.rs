@@ -6,9 +6,9 @@
 use crate::engine::exchange::{Exchange as _, Reply as State};
 use crate::engine::{clock, transport::Socket, tunnel};
 use crate::http::Expect;
+use crate::options::{Options, Target, kind_of};
 use crate::protocol::echo::Echo;
 use crate::protocol::http::{HttpProtocol, Outgoing};
-use crate::options::{Options, Target, kind_of};
 use crate::{check, error::LoadError};
 use brunt_runtime::net::{Any, Stream};
 use brunt_runtime::{Runtime, time};

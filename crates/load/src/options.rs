@@ -5,8 +5,8 @@ use crate::schedule::{Profile, Schedule, Share, Stage, Step};
 use crate::{http::Http, http::Tunnel, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
-use brunt_spec::{Arrival, Direct};
 pub use brunt_spec::Backend;
+use brunt_spec::{Arrival, Direct};
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 

@@ -11,6 +11,5 @@ pub struct Direct {
     pub no_verify: bool,
 }
 
-pub const DIRECT: &[Setting] = &[row!(direct.no_verify)
-    .long("no-verify")
-    .help("", "Count the bytes of tcp:// replies without comparing them")];
+pub const DIRECT: &[Setting] =
+    &[row!(direct.no_verify).long("no-verify").help("", "Count the bytes of tcp:// replies without comparing them")];

@@ -22,7 +22,5 @@ pub(crate) const TABLE: &[Setting] = &[
     of(row!(no_resumption))
         .long("no-resumption")
         .help("", "Full handshake on every connection, without session resumption"),
-    of(row!(tls_version))
-        .long("tls-version")
-        .help("VERSION", "Offer only this version: 1.2 or 1.3 [default: both]"),
+    of(row!(tls_version)).long("tls-version").help("VERSION", "Offer only this version: 1.2 or 1.3 [default: both]"),
 ];

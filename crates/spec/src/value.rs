@@ -15,6 +15,7 @@ pub enum Kind {
     Rate,
     Size,
     Span,
+    File,
     Text,
 }
 
@@ -169,6 +170,8 @@ impl Written for u32 {
 
 /// Need not be UTF-8 on the command line.
 impl Written for PathBuf {
+    const KIND: Kind = Kind::File;
+
     fn read(text: &OsStr) -> Result<Self, String> {
         Ok(text.into())
     }

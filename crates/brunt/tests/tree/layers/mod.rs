@@ -29,7 +29,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
     ("stress", &["results"]),
     ("serve", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
     ("load", &["runtime", "wire", "results", "spec", "tls", "luau", "multiprocess"]),
-    ("inputs", &["results", "spec", "runtime"]),
+    ("inputs", &["results", "runtime"]),
     ("statistics", &["results"]),
     ("lab", &["meter", "results", "spec", "statistics", "tls"]),
     ("colocate", &["meter", "results"]),

@@ -37,7 +37,7 @@ const fn value_type(kind: Kind) -> ValueType {
         Kind::Rate => ValueType::Rate,
         Kind::Size => ValueType::Size,
         Kind::Span => ValueType::Span,
-        Kind::Text => ValueType::Text,
+        Kind::File | Kind::Text => ValueType::Text,
     }
 }
 
