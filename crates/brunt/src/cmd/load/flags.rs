@@ -154,18 +154,18 @@ pub(super) fn parsed<T: FromStr<Err: Display>>(
 #[cfg(test)]
 mod tests {
     use super::super::words::Line;
-    use brunt_spec::LoadSpec;
+    use brunt_spec::{DIRECT, Kind, LoadSpec};
     use clap::Parser;
 
     fn read(words: &[&str]) -> LoadSpec {
         Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args.spec.clone()
     }
 
-    /// A value of every setting that a flag can have.
+    /// A value of every setting; those that the generator takes as they are need none here.
     const EVERY: [&str; 4] = [
         "http://h/a http://h/b -c 10:200 --connections-per-core 80 -t 2 --cores 0,2-3 --backend epoll -z 10 -n 1000000 -q 1k:50k \
          --stages 1000:5k@1m,c=10@30s --rate-per-core 500 --arrival poisson --size 1024 -T 1.5 --warmup 500ms --steady \
-         --connect-rate 0.5 --source 127.0.0.0/8 --seed 7 --no-verify --no-keepalive --reuse 20",
+         --connect-rate 0.5 --source 127.0.0.0/8 --seed 7 --no-keepalive --reuse 20",
         "http://h/ --replay /tmp/log --speed 2x -X PUT -H A:b,c -H D:e --body=-x --weight 3,1 --names home,cart --connect-to h:1 \
          --bearer t --pipeline 4 --vary 4000 --http1.0 --expect-status 2xx,404 --expect-length 3B --expect-body x \
          -k --no-resumption --tls-version 1.3 --percentiles 50,p99.99",
@@ -173,11 +173,26 @@ mod tests {
         "--requests 20k http://h/ -d 90s",
     ];
 
+    fn direct() -> LoadSpec {
+        let mut spec = LoadSpec { urls: vec!["tcp://h:1".to_owned()], ..LoadSpec::default() };
+        for setting in DIRECT {
+            let text = match setting.kind {
+                Kind::Switch => "true",
+                Kind::OneOf(words) => words[words.len() - 1],
+                Kind::Count | Kind::Rate | Kind::File | Kind::Text => "7",
+                Kind::Size => "7B",
+                Kind::Span => "7s",
+            };
+            setting.add(&mut spec, text.as_ref()).unwrap();
+        }
+        spec
+    }
+
     #[test]
     fn words_and_json_of_every_setting_are_read_back() {
         let mut seen = std::collections::BTreeSet::new();
-        for line in EVERY {
-            let spec = read(&line.split_whitespace().collect::<Vec<_>>());
+        let lines = EVERY.map(|line| read(&line.split_whitespace().collect::<Vec<_>>()));
+        for spec in lines.into_iter().chain([direct()]) {
             let words = spec.words();
             assert_eq!(read(&words.iter().map(String::as_str).collect::<Vec<_>>()), spec, "{words:?}");
             let json = serde_json::to_string(&spec).unwrap();
