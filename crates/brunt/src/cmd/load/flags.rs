@@ -43,8 +43,8 @@ impl clap::Args for Described {
 
 impl FromArgMatches for Described {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut spec = LoadSpec::default();
-        spec.urls = matches.get_many::<String>(URLS).into_iter().flatten().cloned().collect();
+        let urls = matches.get_many::<String>(URLS).into_iter().flatten().cloned().collect();
+        let mut spec = LoadSpec { urls, ..LoadSpec::default() };
         // A default is not a description.
         let is_given = |setting: &&Setting| matches.value_source(setting.name) == Some(ValueSource::CommandLine);
         for setting in table().filter(is_given) {
