@@ -17,7 +17,7 @@ mod setting;
 mod tls;
 mod value;
 
-pub use direct::{DIRECT, Direct};
+pub use direct::*;
 pub use load::{Arrival, Backend, CountOrFile, Factor};
 pub use setting::{Field, Heading, Setting, table};
 pub use value::{Kind, Value, Written};
