@@ -10,9 +10,9 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// The crates of plans, statistics, reports, views and users' files, whose code runs before, beside and after a measurement, as
-/// this one's does; and that of tests.
-const LEFT_OUT: [&str; 6] = ["client", "inputs", "lab", "statistics", "testkit", "view"];
+/// The crates of descriptions, plans, statistics, reports, views and users' files, whose code runs before, beside and after a
+/// measurement, as this one's does; and that of tests.
+const LEFT_OUT: [&str; 7] = ["client", "inputs", "lab", "spec", "statistics", "testkit", "view"];
 
 fn main() -> io::Result<()> {
     let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));

@@ -1,7 +1,8 @@
-//! The tester's command line for one trial. `brunt load` is run as a program that takes these flags and writes a result
-//! directory; other testers are described in [`mod@external`].
+//! The tester's command line for one trial. `brunt load` is run as a program that takes these flags, those of the cell's
+//! [`brunt_spec::LoadSpec`], and writes a result directory; other testers are described in [`mod@external`].
 
 mod ab;
+mod brunt;
 pub mod external;
 mod fortio;
 mod h2load;
@@ -11,7 +12,6 @@ mod output_parser;
 mod wrk;
 
 use crate::{plan::template::expand, schedule::Cell};
-use brunt_results::{Rate, percentile};
 use external::{ExternalTester, LoadSpec};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,44 +74,15 @@ impl Tester {
     }
 
     pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
-        let settings = &cell.settings;
-        let is_http = settings.path.is_some();
-        let stages = settings.stages.join(",");
-        let is_constant = stages.is_empty();
-        let has_staged_connections = !is_constant && settings.rate.is_none();
-        let valued = [
-            ("-c", (!has_staged_connections).then(|| cell.connections().to_string())),
-            ("--cores", Some(cell.placement.client.to_string())),
-            ("-t", settings.client_threads.map(|threads| threads.to_string())),
-            ("--backend", settings.client_backend.clone()),
-            ("-d", is_constant.then(|| settings.duration.to_string())),
-            ("--stages", Some(stages).filter(|stages| !stages.is_empty())),
-            ("--names", Some(settings.names.join(",")).filter(|names| !names.is_empty())),
-            ("--requests", settings.request_file.clone()),
-            ("--replay", settings.replay.clone()),
-            ("--speed", settings.speed.map(|speed| speed.to_string())),
-            ("-n", settings.requests.map(|requests| requests.to_string())),
-            ("--warmup", Some(settings.warmup.to_string())),
-            ("--size", (!is_http).then(|| settings.size.to_string())),
-            ("-R", cell.rate().filter(|_| is_constant).map(|rate| Rate(rate).to_string())),
-            ("--arrival", settings.arrival.clone().filter(|_| cell.rate().is_some())),
-            ("--timeout", settings.timeout.map(|timeout| timeout.to_string())),
-            ("--percentiles", Some(percentile::list(&settings.percentiles)).filter(|list| !list.is_empty())),
-            ("--vary", settings.vary.map(|variants| variants.to_string())),
-            ("--seed", Some(seed.to_string())),
-            ("--server-pid", Some(server_pid.to_string())),
-            ("--out", Some(out.display().to_string())),
+        let of_trial = [
+            "--server-pid".to_owned(),
+            server_pid.to_string(),
+            "--out".to_owned(),
+            out.display().to_string(),
+            "--quiet".to_owned(),
+            "--accept-any-result".to_owned(),
         ];
-        let flags = [
-            ("--steady", settings.steady == Some(true)),
-            ("--no-keepalive", is_http && !settings.keeps_alive()),
-            ("--insecure", settings.uses_tls()),
-        ];
-        let mut args: Vec<String> = self.lead.iter().cloned().chain(cell.urls(port)?).collect();
-        args.extend(valued.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten());
-        args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned()));
-        args.extend(["--quiet".to_owned(), "--accept-any-result".to_owned()]);
-        Ok(args)
+        Ok(self.lead.iter().cloned().chain(brunt::spec(cell, port, seed)?.words()).chain(of_trial).collect())
     }
 
     /// Time after which a running tester counts as hung.

@@ -189,6 +189,7 @@ pub(crate) fn port_range() -> Option<(u16, u16)> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use brunt_spec::Direct;
 
     fn echo(size: usize) -> Target {
         Target::Echo { address: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size, reuse: None }
@@ -213,7 +214,7 @@ pub mod tests {
             timeout: Duration::from_secs(1),
             connect_rate: None,
             sources: None,
-            verify: true,
+            direct: Direct::default(),
             backend: None,
             counts: None,
             percentiles: Vec::new(),

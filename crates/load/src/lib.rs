@@ -24,6 +24,7 @@ pub mod session;
 #[cfg(feature = "sim")]
 mod world;
 
+pub use brunt_spec::Direct;
 pub use error::LoadError;
 pub use local_addrs::{LocalAddrs, LocalAddrsError};
 pub use measure::counter::Counting;

@@ -6,9 +6,10 @@
 use crate::engine::exchange::{Exchange as _, Reply as State};
 use crate::engine::{clock, transport::Socket, tunnel};
 use crate::http::Expect;
+use crate::options::{Options, Target, kind_of};
 use crate::protocol::echo::Echo;
 use crate::protocol::http::{HttpProtocol, Outgoing};
-use crate::{check, error::LoadError, options::Options, options::Target};
+use crate::{check, error::LoadError};
 use brunt_runtime::net::{Any, Stream};
 use brunt_runtime::{Runtime, time};
 use brunt_tls::{HandshakeInfo, Transport};
@@ -58,7 +59,7 @@ pub struct Reply {
 pub fn run(options: &Options) -> Result<Exchange, LoadError> {
     check::options(options)?;
     let failed = |error| LoadError::Thread { thread: 0, core: None, error };
-    let runtime = Runtime::builder().backend(options.backend.map(Into::into)).build().map_err(failed)?;
+    let runtime = Runtime::builder().backend(options.backend.map(kind_of)).build().map_err(failed)?;
     runtime.block_on(async {
         let mut exchange = Exchange::default();
         let mut steps = Steps { began: clock::now(), exchange: &mut exchange };
@@ -131,7 +132,7 @@ impl Steps<'_> {
         reuse: Option<u64>,
         options: &Options,
     ) -> Result<(), End> {
-        let mut echo = Echo::new(size, reuse, options.verify, options.seed);
+        let mut echo = Echo::new(size, reuse, !options.direct.no_verify, options.seed);
         let mut state = echo.state(0);
         echo.next(&mut state);
         self.exchange.request = echo.request(&state).to_vec();

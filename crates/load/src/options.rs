@@ -1,35 +1,26 @@
 //! Options of a run: the flags of `brunt load`, resolved.
 
 use crate::measure::counter::Counting;
-use crate::schedule::{Arrival, Profile, Schedule, Share, Stage, Step};
+use crate::schedule::{Profile, Schedule, Share, Stage, Step};
 use crate::{http::Http, http::Tunnel, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
+pub use brunt_spec::Backend;
+use brunt_spec::{Arrival, Direct};
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 
-/// The kernel interface of the load threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Backend {
-    Uring,
-    Epoll,
-}
-
-impl From<Backend> for BackendKind {
-    fn from(backend: Backend) -> Self {
-        match backend {
-            Backend::Uring => Self::Uring,
-            Backend::Epoll => Self::Epoll,
-        }
+pub(crate) fn kind_of(backend: Backend) -> BackendKind {
+    match backend {
+        Backend::Uring => BackendKind::Uring,
+        Backend::Epoll => BackendKind::Epoll,
     }
 }
 
-impl From<BackendKind> for Backend {
-    fn from(kind: BackendKind) -> Self {
-        match kind {
-            BackendKind::Uring => Self::Uring,
-            BackendKind::Epoll => Self::Epoll,
-        }
+pub(crate) fn backend_of(kind: BackendKind) -> Backend {
+    match kind {
+        BackendKind::Uring => Backend::Uring,
+        BackendKind::Epoll => Backend::Epoll,
     }
 }
 
@@ -170,13 +161,13 @@ pub struct Options {
     pub connect_rate: Option<f64>,
     /// Local addresses of connections, in turn; `None` leaves them to the kernel.
     pub sources: Option<LocalAddrs>,
-    /// Whether echo replies are compared byte by byte.
-    pub verify: bool,
     pub seed: u64,
     /// Counts in short intervals for [`crate::Observer::counts`]; a session makes none.
     pub counts: Option<Counting>,
     /// Percentiles in the result beside those of every one.
     pub percentiles: Vec<Percentile>,
+    /// As described by the user.
+    pub direct: Direct,
 }
 
 impl Options {

@@ -13,20 +13,13 @@ mod openings;
 mod profile;
 mod share;
 
+pub use brunt_spec::Arrival;
 pub use openings::{Change, changes};
 pub use profile::{Profile, Stage, Step};
 pub use share::{Numbers, Share};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Arrival {
-    Constant,
-    /// Exponential gaps, as of independent users.
-    Poisson,
-}
 
 /// The intended times of one load thread, in order.
 #[derive(Debug, Clone)]

@@ -8,6 +8,7 @@ mod calibration;
 mod compare;
 mod conclude;
 mod counts;
+mod flags;
 mod gone;
 mod http;
 mod listeners;
@@ -34,19 +35,13 @@ mod words;
 pub(super) use words::{check, measure, metered};
 
 use super::ci;
-use brunt_inputs::address;
-use brunt_results::stages::{ConnectionRange, RateRange, TimedStage};
 use brunt_results::verdict::Kind;
-use brunt_results::{Cores, Count, Error, Percentile, Rate, RunResult, Size, Span, Threshold, env::Env};
+use brunt_results::{Error, RunResult, Threshold, env::Env};
 use brunt_view::{summary, ui::Served};
-use clap::ValueEnum;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// Heading in the help of the flags that shape the load.
-const LOAD: &str = "Load";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -58,82 +53,8 @@ const LOAD: &str = "Load";
                   was crossed."
 )]
 pub struct Args {
-    #[arg(value_name = "URL", required_unless_present = "requests_or_file", help = format!("Target: {}", address::SCHEMES))]
-    urls: Vec<String>,
-
-    /// Connections over all threads; 10:200 rises in a straight line over the window of a closed loop [default: 10, or one
-    /// per thread if there are more threads]
-    #[arg(short, long, value_name = "N", help_heading = LOAD)]
-    connections: Option<ConnectionRange>,
-    /// Connections per load thread, instead of -c
-    #[arg(long, value_name = "N", help_heading = LOAD)]
-    connections_per_core: Option<Count>,
-    /// Load threads, not pinned without --cores, else as many on each core [default: 1, or one per core of --cores]
-    #[arg(short, long, value_name = "N", help_heading = LOAD)]
-    threads: Option<Count>,
-    /// Cores for the load threads, one pinned thread per core without -t: 0,2-3
-    #[arg(long, value_name = "LIST", help_heading = LOAD)]
-    cores: Option<Cores>,
-    /// Kernel interface of the load threads [default: uring if available, else epoll]
-    #[arg(long, value_enum, value_name = "NAME", help_heading = LOAD)]
-    backend: Option<options::Backend>,
-    /// Length of the measured window [default: 10s; unlimited if only -n is given]
-    #[arg(value_parser = Span::or_seconds, short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
-    duration: Option<Span>,
-    /// Stop after this many requests have been answered or have failed
-    #[arg(short = 'n', value_name = "N", help_heading = LOAD)]
-    requests: Option<Count>,
-    /// Send the requests of this file, in order, round and round: curl command lines, HAR, or vegeta's targets. Without a
-    /// URL they go to the hosts of the file. A number is that of -n
-    #[arg(long = "requests", value_name = "FILE", help_heading = http::HEADING)]
-    requests_or_file: Option<requests::CountOrFile>,
-    /// Open loop: requests per second over all connections; 1k:50k rises in a straight line over the window
-    #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE",
-          help_heading = LOAD)]
-    rate: Option<RateRange>,
-    /// Rates one after another, each with its time, instead of -R and -d: 1k@30s,1k:5k@1m. In a closed loop connections,
-    /// instead of -c and -d: c=10@30s,c=10:200@1m
-    #[arg(long, value_name = "RATE@TIME,..", value_delimiter = ',', help_heading = LOAD)]
-    stages: Vec<TimedStage>,
-    /// Open loop: requests per second per load thread
-    #[arg(long, value_name = "RATE", help_heading = LOAD)]
-    rate_per_core: Option<Rate>,
-    /// Arrival process of an open loop: constant gaps, or random gaps as from independent users [default: constant]
-    #[arg(long, value_enum, value_name = "PROCESS", help_heading = LOAD)]
-    arrival: Option<Arrival>,
-    /// Message size for tcp:// [default: 100B]
-    #[arg(long, value_name = "SIZE", help_heading = LOAD)]
-    size: Option<Size>,
-    /// Time after which a request without a complete reply counts as failed
-    #[arg(value_parser = Span::or_seconds, short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = LOAD)]
-    timeout: Span,
-    /// Load before the measured window [default: 1s, at most a fifth of the duration]
-    #[arg(value_parser = Span::or_seconds, long, value_name = "TIME", help_heading = LOAD)]
-    warmup: Option<Span>,
-    /// End the warm-up as soon as rate and median are steady and every connection of a closed loop has had its turn;
-    /// --warmup is then the longest [default: 60s]
-    #[arg(long, help_heading = LOAD)]
-    steady: bool,
-    /// Connections opened per second [default: as fast as the target accepts]
-    #[arg(long, value_name = "RATE", help_heading = LOAD)]
-    connect_rate: Option<Rate>,
-    /// Local addresses to connect from, in turn: 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8 [default: chosen by
-    /// the kernel]
-    #[arg(long, value_name = "LIST", help_heading = LOAD)]
-    source: Option<brunt_load::LocalAddrs>,
-    /// Seed of all random choices [default: from the clock; recorded in the result]
-    #[arg(long, value_name = "N", help_heading = LOAD)]
-    seed: Option<u64>,
-    /// Count the bytes of tcp:// replies without comparing them
-    #[arg(long, help_heading = LOAD)]
-    no_verify: bool,
-
     #[command(flatten)]
-    replaying: replay::Replaying,
-    #[command(flatten)]
-    http: http::Flags,
-    #[command(flatten)]
-    tls: tls::Tls,
+    spec: flags::Described,
     #[command(flatten)]
     script: script::Scripting,
     #[command(flatten)]
@@ -143,9 +64,8 @@ pub struct Args {
     #[command(flatten)]
     metrics: metrics::MetricsFlags,
 
-    /// Percentiles to print and to store, instead of 50,90,95,99,99.9 and beside them: 50,97.5,99.99
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = "Result")]
-    percentiles: Vec<Percentile>,
+    #[command(flatten)]
+    of_results: flags::OfResults,
     /// Send one request, and show it, the reply and the time of each step, instead of a load
     #[arg(long, help_heading = "Result", conflicts_with_all =
           ["json", "out", "fail_if", "compare", "latency", "calibrate", "percentiles", "metrics", "push"])]
@@ -201,12 +121,6 @@ pub struct Args {
     /// Do not meter the server
     #[arg(long, help_heading = "Server")]
     no_meter: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Arrival {
-    Constant,
-    Poisson,
 }
 
 fn usage<T>(message: impl Into<String>) -> Result<T, Error> {

@@ -1,6 +1,6 @@
 //! Worlds for loads and servers, and the run of a load against a server in one.
 
-use brunt_load::{Arrival, Observer, Options, Report, Target, run_in_world};
+use brunt_load::{Arrival, Direct, Observer, Options, Report, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::{CancellationToken, time};
 use brunt_runtime::sim::{Costs, Settings, World};
@@ -61,7 +61,7 @@ pub fn options(target: Target) -> Options {
         timeout: Duration::from_secs(10),
         connect_rate: None,
         sources: None,
-        verify: true,
+        direct: Direct::default(),
         percentiles: Vec::new(),
         stages: Vec::new(),
         connection_stages: Vec::new(),

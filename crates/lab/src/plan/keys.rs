@@ -1,7 +1,7 @@
 //! The tables of keys of a plan. Error messages, the published JSON Schema and the test of the commented example use them.
 
 use super::key::{Key, ValueType, optional, required};
-use super::settings::TABLE;
+use super::settings::KEYS;
 
 /// Names with a fixed meaning, which no axis may have.
 pub const TAKEN: &[&str] = &["target", "repeat", "phase"];
@@ -59,27 +59,17 @@ pub const PLAN: &[Key] = &[
 ];
 
 /// What `[load]` sets, `[sweep]` varies, and phases and overrides replace.
-pub const SETTINGS: &[Key] = &settings();
-
-const fn settings() -> [Key; TABLE.len()] {
-    let mut keys = [TABLE[0].key; TABLE.len()];
-    let mut index = 0;
-    while index < keys.len() {
-        keys[index] = TABLE[index].key;
-        index += 1;
-    }
-    keys
-}
+pub const SETTINGS: &[Key] = KEYS;
 
 pub const PHASE: &[Key] = &phase();
 
 /// A name and every setting except the cores, which are fixed when the target is started.
-const fn phase() -> [Key; TABLE.len() - 1] {
+const fn phase() -> [Key; KEYS.len() - 1] {
     let name = required("name", ValueType::Name, "Names it in reports, in --only, and in filters as phase.");
-    let mut keys = [name; TABLE.len() - 1];
+    let mut keys = [name; KEYS.len() - 1];
     let (mut from, mut to) = (0, 1);
-    while from < TABLE.len() {
-        keys[to] = TABLE[from].key;
+    while from < KEYS.len() {
+        keys[to] = KEYS[from];
         from += 1;
         match keys[to].value_type {
             ValueType::Cores | ValueType::ClientCores => continue,

@@ -1,8 +1,10 @@
 //! The settings of a load, by the names they have in plans, on the command line and in reports.
 //!
-//! [`TABLE`] describes each once: its key, how it is set and how it is shown. `[load]`, `[sweep]`, `[[phase]]`, overrides,
-//! the command line, the JSON Schema and the columns of reports all follow it.
+//! [`TABLE`] describes each that a plan resolves itself: its key, how it is set and how it is shown. [`KEYS`] are those and the
+//! settings that it takes as `brunt load` has them. `[load]`, `[sweep]`, `[[phase]]`, overrides, the command line, the JSON Schema
+//! and the columns of reports all follow them.
 
+mod direct;
 mod limits;
 mod requests;
 mod table;
@@ -10,11 +12,12 @@ mod table;
 use super::policy::ALONE;
 use super::tester::{self, Capabilities};
 use brunt_results::{Percentile, Size, Span};
+use brunt_spec::LoadSpec;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 pub(super) use limits::{NO_AXES, OF_HTTP, without_path};
-pub use table::{NAMES, TABLE};
+pub use table::{KEYS, NAMES, TABLE};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -107,6 +110,9 @@ pub struct Settings {
     /// What bounds it; see [`POLICIES`](super::policy::POLICIES).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
+    /// Settings that `brunt load` takes as they are.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub load: LoadSpec,
     /// Values of the plan's own axes, which only the target's command line uses.
     #[serde(rename = "named")]
     pub custom_axes: BTreeMap<String, String>,
@@ -141,9 +147,14 @@ impl Default for Settings {
             tls: None,
             co_runner: None,
             policy: None,
+            load: LoadSpec::default(),
             custom_axes: BTreeMap::new(),
         }
     }
+}
+
+fn is_default(spec: &LoadSpec) -> bool {
+    *spec == LoadSpec::default()
 }
 
 impl Settings {
@@ -184,11 +195,14 @@ impl Settings {
         }
     }
 
-    /// Sets the value of that name and returns its normal form; a name that is not in [`TABLE`] is an axis of the plan's own.
+    /// Sets the value of that name and returns its normal form; a name that is not in [`NAMES`] is an axis of the plan's own.
     pub fn set(&mut self, name: &str, text: &str) -> Result<String, String> {
         let text = text.trim();
         if let Some(setting) = TABLE.iter().find(|setting| setting.key.name == name) {
             return (setting.set)(self, text);
+        }
+        if let Some(setting) = direct::named(name) {
+            return setting.set(&mut self.load, text);
         }
         // The value becomes part of a directory's name and of `--only`.
         if text.is_empty() || text.len() > 64 || text.contains([',', '=', '/', '\0', '\n']) {
@@ -202,9 +216,10 @@ impl Settings {
 
     /// The value of that name as shown and selected; `None` if it has none here.
     pub fn get(&self, name: &str) -> Option<String> {
-        match TABLE.iter().find(|setting| setting.key.name == name) {
-            Some(setting) => (setting.get)(self),
-            None => self.custom_axes.get(name).cloned(),
+        match (TABLE.iter().find(|setting| setting.key.name == name), direct::named(name)) {
+            (Some(setting), _) => (setting.get)(self),
+            (None, Some(setting)) => setting.text(&self.load),
+            (None, None) => self.custom_axes.get(name).cloned(),
         }
     }
 }

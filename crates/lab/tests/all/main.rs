@@ -8,6 +8,7 @@ mod history;
 mod million_plans;
 mod ping_pong_plans;
 mod plan_errors;
+mod plan_golden;
 mod plan_malformed;
 mod plan_requests;
 mod plan_schema;

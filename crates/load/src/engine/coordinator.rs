@@ -10,6 +10,7 @@ use crate::measure::collector::Collector;
 use crate::measure::counts::Lines;
 use crate::measure::interval::Interval;
 use crate::measure::served::Served;
+use crate::options::kind_of;
 use crate::report::{self, Report};
 use crate::{check::port_range, error::LoadError, http::Http, observer::Observer, schedule::Schedule};
 use brunt_multiprocess::Workers;
@@ -196,7 +197,7 @@ impl<'s> Coordinator<'s> {
         match message {
             Message::Ready { tid, backend, fallback } => {
                 self.tids[thread] = tid;
-                self.backend = backend.into();
+                self.backend = kind_of(backend);
                 self.fallback = fallback;
             }
             Message::Failed(error) => return Err(error),

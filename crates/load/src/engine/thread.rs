@@ -4,9 +4,9 @@ use super::worker::{Protocol, Worker};
 use super::{connect, dispatch, inbox::Outbox, message::Message, staged};
 use crate::error::LoadError;
 use crate::measure::interval::Interval;
-use crate::options::Backend;
+use crate::options::{Backend, backend_of, kind_of};
 use crate::schedule::{Schedule, Share};
-use brunt_runtime::{BackendKind, Runtime, time};
+use brunt_runtime::{Runtime, time};
 use std::future::poll_fn;
 use std::sync::mpsc::Receiver;
 use std::{io, rc::Rc, sync::atomic::Ordering::Relaxed, task::Poll, time::Duration};
@@ -42,7 +42,7 @@ pub fn run(
     };
     let ready = Message::Ready {
         tid: rustix::thread::gettid().as_raw_nonzero().get() as u32,
-        backend: runtime.backend().into(),
+        backend: backend_of(runtime.backend()),
         fallback: runtime.fallback_reason().map(str::to_owned),
     };
     channels.send(share.thread, ready);
@@ -53,7 +53,7 @@ fn set_up(core: Option<usize>, backend: Option<Backend>) -> io::Result<Runtime> 
     if let Some(core) = core {
         brunt_runtime::group::pin_to_core(core)?;
     }
-    Runtime::builder().env_prefix("BRUNT").backend(backend.map(BackendKind::from)).build()
+    Runtime::builder().env_prefix("BRUNT").backend(backend.map(kind_of)).build()
 }
 
 impl Channels {

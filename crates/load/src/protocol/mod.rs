@@ -36,7 +36,7 @@ pub(crate) async fn load(
     let options = &shared.options;
     match &options.target {
         Target::Echo { size, reuse, .. } => {
-            let echo = Echo::new(*size, *reuse, options.verify, options.seed);
+            let echo = Echo::new(*size, *reuse, !options.direct.no_verify, options.seed);
             work(Worker::new(shared, share, schedule, echo), channels).await
         }
         Target::Http(http) => match HttpProtocol::new(http, share, options.rate.is_some()) {

@@ -3,7 +3,7 @@
 
 pub mod web;
 
-use brunt_load::{Arrival, Options, Report, Silent, Target};
+use brunt_load::{Arrival, Direct, Options, Report, Silent, Target};
 use brunt_runtime::net::Address;
 pub use brunt_testkit::LIMIT;
 use std::io::{self, Read, Write};
@@ -37,7 +37,7 @@ pub fn options(address: impl Into<Address>) -> Options {
         timeout: Duration::from_secs(10),
         connect_rate: None,
         sources: None,
-        verify: true,
+        direct: Direct::default(),
         percentiles: Vec::new(),
         stages: Vec::new(),
         connection_stages: Vec::new(),

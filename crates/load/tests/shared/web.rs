@@ -1,7 +1,7 @@
 //! Web servers with exactly known behaviour, on plain threads, and the requests they got.
 
 use brunt_load::http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Template};
-use brunt_load::{Arrival, Options, Target};
+use brunt_load::{Arrival, Direct, Options, Target};
 use brunt_testkit::read_head;
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -149,7 +149,7 @@ pub fn short(http: Http) -> Options {
         timeout: Duration::from_secs(10),
         connect_rate: None,
         sources: None,
-        verify: true,
+        direct: Direct::default(),
         percentiles: Vec::new(),
         stages: Vec::new(),
         connection_stages: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::targets::{Stream, ends_after, never_answers, serve};
 use crate::worlds::{MS, Run, SIZE, US, addresses, beside, exact, fails, on, options, run, times, values};
-use brunt_load::{LoadError, Options, Silent, run_in_world};
+use brunt_load::{Direct, LoadError, Options, Silent, run_in_world};
 use brunt_results::{LatencySummary, RunResult, verdict::Kind};
 use brunt_runtime::net::{Address, Any, Listener, TcpStream};
 use brunt_runtime::{spawn, time};
@@ -162,7 +162,7 @@ fn replies_with_wrong_bytes_are_protocol_errors_and_end_their_connection() {
         // Twenty correct replies on each connection before the wrong one.
         assert_eq!((result.requests.completed, result.requests.failed), (200, 10));
         assert_eq!((result.errors.protocol, result.errors.total(), result.connections.opened), (10, 10, 10));
-        let unverified = run(&exact(1), &Options { verify: false, ..options }, serve(wrong)).report.result;
+        let unverified = run(&exact(1), &Options { direct: Direct { no_verify: true }, ..options }, serve(wrong)).report.result;
         assert_eq!((unverified.requests.completed, unverified.errors.total()), (210, 0));
     }
 }

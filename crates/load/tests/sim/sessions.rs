@@ -3,7 +3,7 @@
 use crate::targets::{Stream, serve, serve_at};
 use crate::worlds::{MS, SIZE, US, WAY, address, addresses, beside, exact, on, options, times, values};
 use brunt_load::session::Session;
-use brunt_load::{Arrival, LoadError, Options};
+use brunt_load::{Arrival, Direct, LoadError, Options};
 use brunt_results::slice::{Measured, SliceSpec};
 use brunt_runtime::net::{Address, Any, Listener};
 use brunt_runtime::{CancellationToken, spawn, time};
@@ -71,7 +71,7 @@ async fn slow(address: Address, service: Duration, seen: Rc<Seen>) {
 
 /// A closed loop over two connections.
 fn two(address: Address) -> Options {
-    Options { connections: 2, verify: false, ..on(address, options()) }
+    Options { connections: 2, direct: Direct { no_verify: true }, ..on(address, options()) }
 }
 
 #[test]

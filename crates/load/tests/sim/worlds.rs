@@ -1,6 +1,6 @@
 //! Worlds for loads, and the run of a load in one.
 
-use brunt_load::{Arrival, LoadError, Observer, Options, Report, Silent, Target, run_in_world};
+use brunt_load::{Arrival, Direct, LoadError, Observer, Options, Report, Silent, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::Builder;
 use brunt_runtime::net::Address;
@@ -69,7 +69,7 @@ pub fn options() -> Options {
         timeout: Duration::from_secs(10),
         connect_rate: None,
         sources: None,
-        verify: true,
+        direct: Direct::default(),
         percentiles: Vec::new(),
         stages: Vec::new(),
         connection_stages: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::{RecvBuf, conn_handle::ConnHandle};
 use crate::sys;
-use socket2::SockRef;
+use socket2::{Domain, SockRef};
 use std::os::fd::{AsFd, OwnedFd};
 use std::task::{Context, Poll};
 use std::{fmt, future::Future, io, marker::PhantomData, pin::Pin, time::Duration};
@@ -69,6 +69,14 @@ impl<F: Family> Stream<F> {
     /// The local address.
     pub fn local_addr(&self) -> io::Result<F::Addr> {
         self.conn.socket(|socket| sys::local_addr(&socket)).and_then(F::address)
+    }
+
+    /// Sets TCP_NODELAY, which is initially on. No effect on Unix streams.
+    pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
+        self.conn.socket(|socket| match socket.domain()? {
+            Domain::UNIX => Ok(()),
+            _ => socket.set_tcp_nodelay(on),
+        })
     }
 
     /// Makes closing a TCP stream a reset: queued data is discarded and no port stays in TIME_WAIT. No effect on Unix streams.

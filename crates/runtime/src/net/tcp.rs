@@ -66,11 +66,6 @@ impl Stream<Tcp> {
         Ok(Self::new(ConnHandle::connect(socket, address.into()).await?))
     }
 
-    /// Sets TCP_NODELAY, which is initially on.
-    pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
-        self.conn().socket(|socket| socket.set_tcp_nodelay(on))
-    }
-
     /// Sends a keepalive probe after each `period` of silence, rounded up to seconds, at most 32,767 s; `None` sends none.
     /// The connection fails with `TimedOut` after net.ipv4.tcp_keepalive_probes (9 by default) without an answer.
     pub fn set_keepalive(&self, period: Option<Duration>) -> io::Result<()> {

@@ -1,10 +1,11 @@
-//! The form of a load: its fields, and the words of `brunt load` that they stand for.
+//! The form of a load: its fields, those of [`brunt_spec::table`] and a few more, and the words of `brunt load` that they stand for.
 //!
 //! Invariants: a value is one word of the command and begins with no dash, so it cannot become another flag; no shell is
 //! involved; credentials are given as names of files.
 
 use brunt_lab::format::escaped;
 use brunt_results::secrets::is_secret;
+use brunt_spec::{Setting, table};
 use std::fmt::Write as _;
 
 /// Longest value of a field, in bytes.
@@ -21,49 +22,42 @@ enum Kind {
 }
 
 struct Field {
-    name: &'static str,
+    name: String,
     /// Empty for the URL.
-    flag: &'static str,
+    flag: String,
     label: &'static str,
     example: &'static str,
     kind: Kind,
 }
 
-const fn field(
-    name: &'static str,
-    flag: &'static str,
-    label: &'static str,
-    example: &'static str,
-    kind: Kind,
-) -> Field {
-    Field { name, flag, label, example, kind }
+fn field(name: &str, flag: &str, label: &'static str, example: &'static str, kind: Kind) -> Field {
+    Field { name: name.to_owned(), flag: flag.to_owned(), label, example, kind }
 }
 
-/// Shown at once; the others are folded.
-const FIRST: usize = 4;
+/// The field of a setting, if it has one in forms.
+fn of_setting(setting: &Setting) -> Option<Field> {
+    let described = setting.field?;
+    let kind = match setting.kind {
+        brunt_spec::Kind::Switch => Kind::Switch,
+        brunt_spec::Kind::OneOf(words) => Kind::Choice(words),
+        _ if setting.is_list => Kind::Lines,
+        _ => Kind::Text,
+    };
+    Some(field(&setting.name.replace('_', "-"), &setting.flag(), described.label, described.example, kind))
+}
 
-const FIELDS: [Field; 20] = [
-    field("url", "", "URL", "http://127.0.0.1:8080/", Kind::Text),
-    field("connections", "-c", "Connections", "100", Kind::Text),
-    field("duration", "-d", "Duration", "10s", Kind::Text),
-    field("rate", "-R", "Requests per second", "as many as are answered", Kind::Text),
-    field("arrival", "--arrival", "Arrivals of an open loop", "", Kind::Choice(&["constant", "poisson"])),
-    field("warmup", "--warmup", "Warm-up", "1s", Kind::Text),
-    field("steady", "--steady", "End the warm-up when rate and median are steady", "", Kind::Switch),
-    field("threads", "-t", "Load threads", "1", Kind::Text),
-    field("cores", "--cores", "Cores of the load threads", "0,2-3", Kind::Text),
-    field("timeout", "-T", "Time limit of a request", "2s", Kind::Text),
-    field("size", "--size", "Message size, for tcp://", "100B", Kind::Text),
-    field("method", "-X", "Method", "GET", Kind::Text),
-    field("header", "-H", "Header fields, one a line", "Accept: text/html", Kind::Lines),
-    field("body", "--body", "Body, or @FILE", "", Kind::Text),
-    field("basic-auth", "--basic-auth", "File with NAME:PASSWORD", "/home/me/password", Kind::Text),
-    field("bearer", "--bearer", "File with a bearer token", "/home/me/token", Kind::Text),
-    field("insecure", "-k", "Accept any certificate", "", Kind::Switch),
-    field("no-keepalive", "--no-keepalive", "A connection for each request", "", Kind::Switch),
-    field("server-pid", "--server-pid", "Process id of the server", "found by its port", Kind::Text),
-    field("fail-if", "--fail-if", "Bounds, one a line", "p99>5ms", Kind::Lines),
-];
+/// Those shown at once, and those that are folded.
+fn all() -> [Vec<Field>; 2] {
+    let is_first = |setting: &&Setting| setting.field.is_some_and(|field| field.first);
+    let (first, folded): (Vec<&Setting>, Vec<&Setting>) = table().partition(is_first);
+    let fields = |settings: Vec<&Setting>| settings.into_iter().filter_map(of_setting).collect::<Vec<_>>();
+    let url = field("url", "", "URL", "http://127.0.0.1:8080/", Kind::Text);
+    let others = [
+        field("server-pid", "--server-pid", "Process id of the server", "found by its port", Kind::Text),
+        field("fail-if", "--fail-if", "Bounds, one a line", "p99>5ms", Kind::Lines),
+    ];
+    [[url].into_iter().chain(fields(first)).collect(), fields(folded).into_iter().chain(others).collect()]
+}
 
 /// The words of `brunt load`, of the fields as a browser sends them.
 ///
@@ -71,8 +65,8 @@ const FIELDS: [Field; 20] = [
 /// One line that names the field.
 pub(super) fn words(pairs: &[(String, String)]) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    for field in &FIELDS {
-        let value = pairs.iter().find(|(name, _)| name == field.name).map_or("", |(_, value)| value.trim());
+    for field in all().iter().flatten() {
+        let value = pairs.iter().find(|(name, _)| *name == field.name).map_or("", |(_, value)| value.trim());
         if value.is_empty() {
             continue;
         }
@@ -82,7 +76,7 @@ pub(super) fn words(pairs: &[(String, String)]) -> Result<Vec<String>, String> {
         };
         for line in lines {
             check(field, line)?;
-            words.extend((!field.flag.is_empty()).then(|| field.flag.to_owned()));
+            words.extend((!field.flag.is_empty()).then(|| field.flag.clone()));
             words.extend((field.kind != Kind::Switch).then(|| line.to_owned()));
         }
     }
@@ -124,14 +118,12 @@ fn quoted(word: &str) -> String {
 
 /// The fields as HTML, with these values.
 pub(super) fn fields(pairs: &[(String, String)]) -> String {
-    let value = |field: &Field| pairs.iter().find(|(name, _)| name == field.name).map_or("", |(_, value)| value);
+    let value = |field: &Field| pairs.iter().find(|(name, _)| *name == field.name).map_or("", |(_, value)| value);
     let mut out = String::from("<div class=\"fields\">\n");
-    for (number, field) in FIELDS.iter().enumerate() {
-        if number == FIRST {
-            out.push_str("</div>\n<details><summary>More settings</summary>\n<div class=\"fields\">\n");
-        }
-        out.push_str(&control(field, value(field)));
-    }
+    let [first, folded] = all();
+    first.iter().for_each(|field| out.push_str(&control(field, value(field))));
+    out.push_str("</div>\n<details><summary>More settings</summary>\n<div class=\"fields\">\n");
+    folded.iter().for_each(|field| out.push_str(&control(field, value(field))));
     out.push_str("</div>\n</details>\n");
     out
 }
@@ -153,7 +145,7 @@ fn control(field: &Field, value: &str) -> String {
             return out;
         }
         Kind::Text => {
-            let required = if *name == "url" { " required" } else { "" };
+            let required = if name == "url" { " required" } else { "" };
             format!("<input type=\"text\" {attributes} value=\"{value}\" placeholder=\"{example}\"{required}>")
         }
         Kind::Lines => format!("<textarea {attributes} rows=\"2\" placeholder=\"{example}\">{value}</textarea>"),
@@ -166,7 +158,7 @@ fn control(field: &Field, value: &str) -> String {
             format!("<select id=\"{name}\" name=\"{name}\"><option value=\"\">default</option>{options}</select>")
         }
     };
-    let wide = if *name == "url" { " class=\"wide\"" } else { "" };
+    let wide = if name == "url" { " class=\"wide\"" } else { "" };
     let _ = writeln!(out, "<p{wide}><label for=\"{name}\">{label}{flag}</label>{control}</p>");
     out
 }

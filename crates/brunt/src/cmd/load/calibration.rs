@@ -60,7 +60,7 @@ impl Calibration {
 
 /// Calibration key of this run, or the reason why there is none.
 fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<CalibrationKey, String> {
-    let key = CalibrationKey::of(result, env, options.target.protocol(), options.verify);
+    let key = CalibrationKey::of(result, env, options.target.protocol(), !options.direct.no_verify);
     let Target::Http(http) = &options.target else { return Ok(key) };
     if uses_tls(options) {
         return Err(NO_TLS.to_owned());

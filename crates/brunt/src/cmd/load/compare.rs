@@ -45,7 +45,7 @@ const HEADING: &str = "Comparison";
 fn unused(args: &Args) -> Option<&'static str> {
     super::first_given(&[
         ("-n", args.count().is_ok_and(|count| count.is_some())),
-        ("--steady", args.steady),
+        ("--steady", args.spec.steady),
         ("--server-pid", args.server_pid.is_some()),
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
@@ -59,7 +59,7 @@ fn unused(args: &Args) -> Option<&'static str> {
 impl Args {
     /// Compares the servers and prints the answer.
     pub(super) fn compare(&self) -> Result<ExitCode, Error> {
-        if self.urls.len() < 2 {
+        if self.spec.urls.len() < 2 {
             return usage("--compare needs at least two URLs: the first is the baseline");
         }
         if let Some(flag) = unused(self) {
@@ -72,9 +72,9 @@ impl Args {
         let allowed = brunt_meter::environment::cpus_allowed();
         let mut participants = Vec::new();
         let (mut seed, mut is_open) = (1, false);
-        for url in &self.urls {
+        for url in &self.spec.urls {
             let (options, _) = options::options_of(self, std::slice::from_ref(url), allowed.as_deref())?;
-            (seed, is_open) = (self.seed.unwrap_or(options.seed), options.rate.is_some());
+            (seed, is_open) = (self.spec.seed.unwrap_or(options.seed), options.rate.is_some());
             let server = (!self.no_meter).then(|| server(&options.target)).flatten();
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
@@ -85,7 +85,7 @@ impl Args {
         let slicing = self.slicing();
         let precision = slicing.precision();
         let line = StatusLine::new(self.quiet);
-        line.set(format!("warming up {} servers", self.urls.len()));
+        line.set(format!("warming up {} servers", self.spec.urls.len()));
         let begun = Rounds::begin(participants, 1, seed, slicing.slice.0, WARMUP, &[]);
         let mut rounds = begun.map_err(Error::Failed)?;
         let (until, mut slices) = (Instant::now() + slicing.budget.0, Vec::new());
@@ -95,7 +95,7 @@ impl Args {
                 file.write_all(&round.iter().flat_map(Slice::line).collect::<Vec<u8>>())?;
             }
             slices.extend(round);
-            let progress = Progress::of(&slices, &self.urls[0], precision, is_open);
+            let progress = Progress::of(&slices, &self.spec.urls[0], precision, is_open);
             line.set(text::running(&progress));
             if progress.precise && progress.rounds.is_multiple_of(LOOKS) {
                 break;
@@ -105,7 +105,7 @@ impl Args {
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
         let settings = analysis::Settings { margin: slicing.margin, precision };
-        let compared = analysis::compare(std::slice::from_ref(&load), &self.urls, &self.urls[0], settings);
+        let compared = analysis::compare(std::slice::from_ref(&load), &self.spec.urls, &self.spec.urls[0], settings);
         let comparison = compared.first().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
         self.show(comparison, &load.slices)?;
         Ok(conclusion(comparison))
@@ -118,7 +118,7 @@ impl Args {
             slice: flags.slice.unwrap_or(default.slice),
             margin: flags.margin.unwrap_or(default.margin),
             precision: flags.precision,
-            budget: self.duration.unwrap_or(default.budget),
+            budget: self.spec.duration.unwrap_or(default.budget),
         }
     }
 

@@ -4,8 +4,7 @@ mod recorded;
 
 pub(super) use recorded::Context;
 
-use super::tls::Tls;
-use super::{first_given, names, usage};
+use super::{first_given, flags::parsed, names, tls::Tls, usage};
 use brunt_inputs::address::{self, ConnectTo, Protocol, Url};
 use brunt_inputs::{credentials, proxy::Proxy};
 use brunt_load::Target;
@@ -13,10 +12,9 @@ use brunt_load::http::{
     Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Tunnel, Vary,
 };
 use brunt_results::{Count, Error, Size};
-use std::path::PathBuf;
-use std::{fs, sync::Arc, time::Duration};
+use brunt_spec::LoadSpec;
+use std::{fs, ops::Deref, sync::Arc, time::Duration};
 
-pub(super) const HEADING: &str = "HTTP";
 /// Largest request body; each pipeline slot holds its own copy.
 const LARGEST_BODY: u64 = 64 << 20;
 
@@ -25,66 +23,16 @@ type Typed = (Option<String>, Vec<Field>, Option<Vec<u8>>);
 
 type Field = (String, String);
 
-/// Flags valid only with http:// and https://.
-#[derive(Debug, clap::Args)]
-pub(super) struct Flags {
-    /// Method [default: GET, or POST with --body]
-    #[arg(short = 'X', long, value_name = "METHOD", help_heading = HEADING)]
-    method: Option<String>,
-    /// Header of every request, for example 'Accept: text/html'; may be repeated. Only Host is sent by default
-    #[arg(short = 'H', long, value_name = "FIELD", help_heading = HEADING)]
-    header: Vec<String>,
-    /// Body of every request, or @FILE
-    #[arg(long, value_name = "TEXT|@FILE", help_heading = HEADING)]
-    body: Option<String>,
-    /// Relative frequency of each URL, in their order: 3,1 [default: equal]. For URLs on different hosts, their share
-    /// of the connections
-    #[arg(long, value_name = "N,N..", value_delimiter = ',', help_heading = HEADING)]
-    weight: Vec<u32>,
-    /// Names of the URLs in the result, in their order: home,cart. URLs of one name share its figures [default: the paths]
-    #[arg(long, value_name = "NAME,NAME..", value_delimiter = ',', help_heading = HEADING)]
-    names: Vec<String>,
-    /// Connect to this address instead of the URL's: HOST:PORT or unix:PATH. Host and TLS remain those of the URL
-    #[arg(long, value_name = "ADDRESS", help_heading = HEADING)]
-    connect_to: Option<ConnectTo>,
-    /// Connect through this proxy: http://HOST:PORT. For http:// URLs too it is asked for a tunnel (CONNECT), so requests
-    /// remain as they are
-    #[arg(long, value_name = "URL", conflicts_with = "connect_to", help_heading = HEADING)]
-    proxy: Option<Proxy>,
-    /// Authenticate to the proxy with the NAME:PASSWORD in this file
-    #[arg(long, value_name = "FILE", requires = "proxy", help_heading = HEADING)]
-    proxy_auth: Option<PathBuf>,
-    /// Send HTTP basic authentication with the NAME:PASSWORD in this file
-    #[arg(long, value_name = "FILE", conflicts_with = "bearer", help_heading = HEADING)]
-    basic_auth: Option<PathBuf>,
-    /// Send the token in this file as a bearer token (Authorization)
-    #[arg(long, value_name = "FILE", help_heading = HEADING)]
-    bearer: Option<PathBuf>,
-    /// Outstanding requests per connection: without -R sent in one write, the next batch when all are answered; with
-    /// -R each sent when due
-    #[arg(long, value_name = "N", help_heading = HEADING)]
-    pipeline: Option<u32>,
-    /// Variants of each request, sent in turn: query, cookie and each {vary} of the path differ from request to request
-    #[arg(long, value_name = "N", help_heading = HEADING)]
-    vary: Option<Count>,
-    /// New connection for each request: same as --reuse 1
-    #[arg(long, help_heading = super::LOAD)]
-    no_keepalive: bool,
-    /// Requests per connection, which is then closed and replaced; the next request waits for that [default: no limit]
-    #[arg(long, value_name = "N", help_heading = super::LOAD)]
-    reuse: Option<Count>,
-    /// Use HTTP/1.0, with `Connection: keep-alive` unless --no-keepalive
-    #[arg(long = "http1.0", help_heading = HEADING)]
-    http10: bool,
-    /// Accepted statuses, for example 200 or 2xx,404; any other is an error [default: 2xx,3xx]
-    #[arg(long, value_name = "LIST", help_heading = HEADING)]
-    expect_status: Option<Statuses>,
-    /// Required length of every response body
-    #[arg(long, value_name = "SIZE", help_heading = HEADING)]
-    expect_length: Option<Size>,
-    /// Text required in every response body
-    #[arg(long, value_name = "TEXT", help_heading = HEADING)]
-    expect_body: Option<String>,
+/// The settings of http:// and https:// targets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flags<'a>(pub &'a LoadSpec);
+
+impl Deref for Flags<'_> {
+    type Target = LoadSpec;
+
+    fn deref(&self) -> &LoadSpec {
+        self.0
+    }
 }
 
 /// Name or address, port, TLS.
@@ -103,7 +51,7 @@ struct Prepared {
     weight: u64,
 }
 
-impl Flags {
+impl Flags<'_> {
     pub(super) fn given(&self) -> Option<&'static str> {
         let given = first_given(&[
             ("-X", self.method.is_some()),
@@ -148,7 +96,11 @@ impl Flags {
 
     /// The proxy as a URL.
     pub(super) fn proxy_url(&self) -> Option<String> {
-        self.proxy.as_ref().map(ToString::to_string)
+        self.proxy().ok().flatten().map(|proxy| proxy.to_string())
+    }
+
+    fn proxy(&self) -> Result<Option<Proxy>, Error> {
+        parsed("--proxy", self.proxy.as_ref())
     }
 
     /// Method, headers and body as typed, as initial values for a script.
@@ -164,7 +116,7 @@ impl Flags {
     pub(super) fn target(
         &self,
         urls: &[Url],
-        tls: &Tls,
+        tls: Tls<'_>,
         timeout: Duration,
         is_open: bool,
         seed: u64,
@@ -203,23 +155,24 @@ impl Flags {
         &self,
         prepared: Vec<Prepared>,
         names: Vec<String>,
-        tls: &Tls,
+        tls: Tls<'_>,
         timeout: Duration,
     ) -> Result<Target, Error> {
         let expect = Expect {
-            statuses: self.expect_status.clone().unwrap_or_default(),
+            statuses: parsed::<Statuses>("--expect-status", self.expect_status.as_ref())?.unwrap_or_default(),
             length: self.expect_length.map(|size| size.0),
             body: self.expect_body.clone().map(String::into_bytes),
         };
         let clients = tls.clients(prepared.iter().any(|prepared| prepared.host.2))?;
         let credentials =
             self.proxy_auth.as_deref().map(|file| credentials::basic("--proxy-auth", file)).transpose()?;
-        let proxy = self.proxy.as_ref().map(|proxy| proxy.resolve(timeout)).transpose()?;
+        let proxy = self.proxy()?.map(|proxy| proxy.resolve(timeout)).transpose()?;
+        let connect_to = parsed::<ConnectTo>("--connect-to", self.connect_to.as_ref())?;
         let host = |Prepared { host: (name, port, tls), requests, weight }| {
             let tls = clients.as_ref().filter(|_| tls).map(|clients| clients.connector(&name));
             Ok(Host {
                 tls: tls.transpose().map_err(Error::Usage)?,
-                address: match (&proxy, &self.connect_to) {
+                address: match (&proxy, &connect_to) {
                     (Some(proxy), _) => proxy.clone(),
                     (None, Some(to)) => to.resolve(timeout)?,
                     (None, None) => address::resolve(&name, port, timeout)?.into(),

@@ -5,21 +5,15 @@
 
 use super::replay;
 use super::stages::{self, Stages};
-use super::{Args, Arrival, names, target, usage};
+use super::{Args, flags, names, target, usage};
 use brunt_inputs::{address, replay::Replay};
-use brunt_load::{Options, Stage};
+use brunt_load::{Arrival, Options, Stage};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::stages::{ConnectionRange, Range, RateRange};
 use brunt_results::{Cores, Count, Error, Rate, Span, drift};
 use brunt_runtime::net::Address;
 use brunt_view::format::plural;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Backend {
-    Uring,
-    Epoll,
-}
 
 /// Default number of connections, as in wrk.
 const CONNECTIONS: u64 = 10;
@@ -36,7 +30,7 @@ const STEADY_LIMIT: Duration = Duration::from_secs(60);
 
 /// Builds the options; `allowed` is the process's CPU list as printed by the kernel.
 pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Error> {
-    options_of(args, &args.urls, allowed).map(|(options, _)| options)
+    options_of(args, &args.spec.urls, allowed).map(|(options, _)| options)
 }
 
 /// The same for some of the URLs, and notes for the user.
@@ -62,7 +56,7 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
     }
     // The default differs from run to run so that repeats draw different arrivals; it is recorded in the result.
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
-    let seed = args.seed.unwrap_or_else(clock);
+    let seed = args.spec.seed.unwrap_or_else(clock);
     let (times, recorded) = replay.map(|replay| (replay.times, replay.requests)).unzip();
     let (target, notes) = target::of(args, &urls, recorded, rate.is_some(), seed)?;
     let url = if url.is_empty() { target::hosts(&target) } else { url };
@@ -80,26 +74,20 @@ pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) ->
         connections: connections as usize,
         connection_stages,
         threads,
-        backend: args.backend.map(|backend| match backend {
-            Backend::Uring => brunt_load::Backend::Uring,
-            Backend::Epoll => brunt_load::Backend::Epoll,
-        }),
+        backend: args.spec.backend,
         group: None,
         duration,
         warmup,
-        steady: args.steady,
+        steady: args.spec.steady,
         requests: requests.map(|count| count.0),
         rate,
         stages,
         replay: times,
-        arrival: match args.arrival {
-            Some(Arrival::Poisson) => brunt_load::Arrival::Poisson,
-            Some(Arrival::Constant) | None => brunt_load::Arrival::Constant,
-        },
-        timeout: args.timeout.0,
-        connect_rate: args.connect_rate.map(|rate| rate.0),
-        sources: args.source.clone(),
-        verify: !args.no_verify,
+        arrival: args.spec.arrival.unwrap_or(Arrival::Constant),
+        timeout: args.spec.timeout(),
+        connect_rate: args.spec.connect_rate.map(|rate| rate.0),
+        sources: flags::parsed("--source", args.spec.source.as_ref())?,
+        direct: args.spec.direct.clone(),
         seed,
         counts: args.counting.options()?,
         percentiles: args.stored_percentiles(),
@@ -149,7 +137,7 @@ pub(super) fn too_many_threads(threads: usize, allowed: Option<&str>) -> Option<
 }
 
 fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Error> {
-    match (args.threads, &args.cores) {
+    match (args.spec.threads, &args.spec.cores) {
         (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
         (Some(count), _) if count.0 > MOST_THREADS => usage(format!("-t {count}: at most {MOST_THREADS} threads")),
         (Some(count), Some(cores)) if !count.0.is_multiple_of(cores.count() as u64) => usage(format!(
@@ -172,9 +160,9 @@ fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Err
 /// The fewest and the most connections.
 fn connections(args: &Args, threads: u64) -> Result<(u64, u64), Error> {
     let of = |range: ConnectionRange, flag| (range.lowest().0, range.highest().0, flag);
-    let staged = stages::connections(&args.stages).map(|(range, _)| of(range, "--stages".to_owned()));
+    let staged = stages::connections(&args.spec.stages).map(|(range, _)| of(range, "--stages".to_owned()));
     let staged = staged.reduce(|(least, most, flag), (low, high, _)| (least.min(low), most.max(high), flag));
-    let (least, most, flag) = match (args.connections, args.connections_per_core) {
+    let (least, most, flag) = match (args.spec.connections, args.spec.connections_per_core) {
         (Some(all), Some(each)) => {
             return usage(format!("-c {all} and --connections-per-core {each}: give one of them"));
         }
@@ -197,18 +185,18 @@ fn connections(args: &Args, threads: u64) -> Result<(u64, u64), Error> {
 
 fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     for (flag, rate, times) in [
-        ("-R", args.rate.map(RateRange::highest), 1.0),
-        ("--stages", stages::highest(&args.stages), 1.0),
-        ("--rate-per-core", args.rate_per_core, threads),
-        ("--connect-rate", args.connect_rate, 1.0),
+        ("-R", args.spec.rate.map(RateRange::highest), 1.0),
+        ("--stages", stages::highest(&args.spec.stages), 1.0),
+        ("--rate-per-core", args.spec.rate_per_core, threads),
+        ("--connect-rate", args.spec.connect_rate, 1.0),
     ] {
         if let Some(rate) = rate.filter(|rate| rate.0 * times > MOST_RATE.0) {
             return usage(format!("{flag} {rate}: at most {MOST_RATE} per second"));
         }
     }
-    match (args.rate, args.rate_per_core) {
+    match (args.spec.rate, args.spec.rate_per_core) {
         (Some(all), Some(each)) => usage(format!("--rate {all} and --rate-per-core {each}: give one of them")),
-        (None, None) if args.arrival.is_some() && stages::highest(&args.stages).is_none() => {
+        (None, None) if args.spec.arrival.is_some() && stages::highest(&args.spec.stages).is_none() => {
             usage("--arrival needs a rate: add -R or --rate-per-core, for a closed loop has no schedule")
         }
         (Some(all), None) => Ok(Some((all.from.0 + all.to.0) / 2.0)),
@@ -219,24 +207,24 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
 
 fn times(args: &Args, requests: Option<Count>, replay: Option<&Replay>) -> Result<(Duration, Duration), Error> {
     let recorded = replay.map(|replay| replay::times(replay, args, LONGEST)).transpose()?;
-    let duration = match (stages::length(&args.stages), args.duration, requests) {
+    let duration = match (stages::length(&args.spec.stages), args.spec.duration, requests) {
         _ if recorded.is_some() => recorded.unwrap_or_default().0,
         (Some(length), ..) => length,
         (None, Some(duration), _) => duration.0,
         (None, None, Some(_)) => LONGEST,
         (None, None, None) => DURATION,
     };
-    let warmup = match args.warmup {
+    let warmup = match args.spec.warmup {
         _ if recorded.is_some() => recorded.unwrap_or_default().1,
         Some(warmup) => warmup.0,
-        None if args.steady => STEADY_LIMIT,
+        None if args.spec.steady => STEADY_LIMIT,
         None => (duration / 5).min(Duration::from_secs(1)),
     };
     let (warmup_flag, least_warmup) =
-        if args.steady { ("--steady --warmup", drift::MIN_STEADY) } else { ("--warmup", Duration::ZERO) };
+        if args.spec.steady { ("--steady --warmup", drift::MIN_STEADY) } else { ("--warmup", Duration::ZERO) };
     let ms = Duration::from_millis;
     for (flag, time, least) in
-        [("-d", duration, ms(10)), ("-T", args.timeout.0, ms(1)), (warmup_flag, warmup, least_warmup)]
+        [("-d", duration, ms(10)), ("-T", args.spec.timeout(), ms(1)), (warmup_flag, warmup, least_warmup)]
     {
         let (time, least, most) = (Span(time), Span(least), Span(LONGEST));
         if time < least {
@@ -275,7 +263,7 @@ mod tests {
         assert_eq!((plain.connections, plain.threads, plain.rate), (10, vec![None], None));
         assert_eq!((plain.duration, plain.timeout), (DURATION, Duration::from_secs(2)));
         assert_eq!(plain.warmup, Duration::from_secs(1));
-        assert!(plain.verify && plain.requests.is_none());
+        assert!(!plain.direct.no_verify && plain.requests.is_none());
         assert_eq!(parsed("-d 2s").unwrap().warmup, Duration::from_millis(400));
         assert_eq!(parsed("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
         assert_eq!(parsed("-n 5").unwrap().duration, LONGEST);

@@ -51,7 +51,8 @@ impl Args {
         let mut output = output::Output::create(out, self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
-        let facts = summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.percentiles };
+        let facts =
+            summary::Facts { result, env, no_server: no_server.as_deref(), percentiles: &self.spec.percentiles };
         if !output.has_taken_stdout() {
             let mut page = if self.short { short::page(&facts) } else { summary::page(&facts) };
             if self.latency {
@@ -102,7 +103,7 @@ impl Args {
     /// Runs the load and writes the requested files; prints only progress.
     pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
-        let (mut options, mut notes) = options::options_of(self, &self.urls, env.cpus_allowed.as_deref())?;
+        let (mut options, mut notes) = options::options_of(self, &self.spec.urls, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
         notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
         for note in notes.iter().filter(|_| !self.quiet) {
@@ -179,7 +180,7 @@ impl Args {
     /// Those to print, and those with a bound.
     pub(super) fn stored_percentiles(&self) -> Vec<Percentile> {
         let bounded = self.fail_if.iter().filter_map(Threshold::percentile);
-        self.percentiles.iter().copied().chain(bounded).collect()
+        self.spec.percentiles.iter().copied().chain(bounded).collect()
     }
 
     /// Meter of the server, or the reason why there is none. A process given by --server-pid must exist.

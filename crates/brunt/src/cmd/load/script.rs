@@ -37,10 +37,10 @@ impl Scripting {
         let protocol = options.target.protocol();
         let no_http = format!("--script {name} means nothing with {protocol}://: load an http:// URL");
         let Target::Http(http) = &mut options.target else { return usage(no_http) };
-        if let Some(flag) = args.http.shaping().or_else(|| args.http.limiting()) {
+        if let Some(flag) = args.http().shaping().or_else(|| args.http().limiting()) {
             return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
         }
-        let [url] = &args.urls[..] else {
+        let [url] = &args.spec.urls[..] else {
             return usage(format!("--script {name} takes one URL: let the script choose among paths"));
         };
         let parsed = address::parse(url)?;
@@ -49,7 +49,7 @@ impl Scripting {
         let Some(address) = host.address.tcp() else {
             return usage(format!("--script {name} and --connect-to unix:...: a script knows only IP addresses"));
         };
-        let (method, headers, body) = args.http.typed()?;
+        let (method, headers, body) = args.http().typed()?;
         let facts = Facts {
             url: url.clone(),
             scheme: if tls { "https" } else { "http" }.to_owned(),

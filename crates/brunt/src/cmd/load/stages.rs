@@ -15,25 +15,25 @@ pub(super) struct Stages {
 
 /// The stages of the window; none of a load that does not change. `duration` is that of the window without `--stages`.
 pub(super) fn of(args: &Args, duration: Duration) -> Result<Stages, Error> {
-    let rising = args.connections.filter(|range| !range.is_constant());
+    let rising = args.spec.connections.filter(|range| !range.is_constant());
     let stages = Stages {
-        rate: match args.rate.filter(|rate| !rate.is_constant()) {
+        rate: match args.spec.rate.filter(|rate| !rate.is_constant()) {
             Some(ramp) => vec![over((ramp, duration))],
-            None => args.stages.iter().filter_map(TimedStage::rate).map(over).collect(),
+            None => args.spec.stages.iter().filter_map(TimedStage::rate).map(over).collect(),
         },
         connections: match rising {
             Some(ramp) => vec![over((ramp, duration))],
-            None => connections(&args.stages).map(over).collect(),
+            None => connections(&args.spec.stages).map(over).collect(),
         },
     };
     if stages.rate.is_empty() && stages.connections.is_empty() {
         return Ok(stages);
     }
     let with_rate = [
-        ("-R", args.rate.is_some()),
-        ("--rate-per-core", args.rate_per_core.is_some()),
+        ("-R", args.spec.rate.is_some()),
+        ("--rate-per-core", args.spec.rate_per_core.is_some()),
         ("stages of a rate", !stages.rate.is_empty()),
-        ("--arrival", args.arrival.is_some()),
+        ("--arrival", args.spec.arrival.is_some()),
     ];
     if !stages.connections.is_empty()
         && let Some(other) = first_given(&with_rate)
@@ -44,21 +44,21 @@ pub(super) fn of(args: &Args, duration: Duration) -> Result<Stages, Error> {
         ));
     }
     let conflicts =
-        [("--steady", args.steady), ("-n", args.count()?.is_some()), ("--compare", args.comparison.compare)];
+        [("--steady", args.spec.steady), ("-n", args.count()?.is_some()), ("--compare", args.comparison.compare)];
     let of_stages = [
-        ("-R", args.rate.is_some()),
-        ("--rate-per-core", args.rate_per_core.is_some()),
-        ("-d", args.duration.is_some()),
+        ("-R", args.spec.rate.is_some()),
+        ("--rate-per-core", args.spec.rate_per_core.is_some()),
+        ("-d", args.spec.duration.is_some()),
     ];
     let of_connections =
-        [("-c", args.connections.is_some()), ("--connections-per-core", args.connections_per_core.is_some())];
-    let flag = match (args.stages.is_empty(), rising.is_some()) {
+        [("-c", args.spec.connections.is_some()), ("--connections-per-core", args.spec.connections_per_core.is_some())];
+    let flag = match (args.spec.stages.is_empty(), rising.is_some()) {
         (false, _) => "--stages",
         (true, true) => "connections that change (-c A:B)",
         (true, false) => "a rate that changes (-R A:B)",
     };
-    let others = if args.stages.is_empty() { &of_stages[..0] } else { &of_stages };
-    let has_staged_connections = connections(&args.stages).next().is_some();
+    let others = if args.spec.stages.is_empty() { &of_stages[..0] } else { &of_stages };
+    let has_staged_connections = connections(&args.spec.stages).next().is_some();
     let both = if has_staged_connections { &of_connections[..] } else { &of_connections[..0] };
     match first_given(&[others, both, &conflicts].concat()) {
         Some(other) => usage(format!("{flag} and {other}: give one of them")),

@@ -27,14 +27,14 @@ pub(super) fn of(
     if let Some(other) = urls.iter().find(|url| !matches!(url.protocol, Protocol::Http { .. })) {
         return usage(format!("{flag} means nothing with {}://: load an http:// URL", other.scheme()));
     }
-    let of_echo = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
-    if let Some(other) = first_given(&of_echo).or_else(|| args.http.described()) {
+    let of_echo = [("--size", args.spec.size.is_some()), ("--no-verify", args.spec.direct.no_verify)];
+    if let Some(other) = first_given(&of_echo).or_else(|| args.http().described()) {
         return usage(format!("{other} and {flag}: requests come from the file; leave {other} out"));
     }
     let file = match (recorded, path, urls) {
         (Some(file), ..) => file,
         (None, Some(path), [] | [_]) => {
-            let given = [("--body", args.http.has_body()), ("--script", args.script.is_given())];
+            let given = [("--body", args.http().has_body()), ("--script", args.script.is_given())];
             if let Some(other) = first_given(&given) {
                 return usage(format!("{other} and --requests: requests come from the file; leave {other} out"));
             }
@@ -43,16 +43,16 @@ pub(super) fn of(
         _ => return usage("--requests takes one URL at most, whose host takes the place of those of the file"),
     };
     let over = urls.first();
-    args.http.recorded_target(file, &Context { tls: &args.tls, timeout: args.timeout.0, is_open, seed, over })
+    args.http().recorded_target(file, &Context { tls: args.tls(), timeout: args.spec.timeout(), is_open, seed, over })
 }
 
 fn of_urls(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, Error> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
         [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
-            match first_given(&[("--size", args.size.is_some()), ("--no-verify", args.no_verify)]) {
+            match first_given(&[("--size", args.spec.size.is_some()), ("--no-verify", args.spec.direct.no_verify)]) {
                 Some(flag) => usage(format!("{flag} means nothing with http://: leave it out")),
-                None => args.http.target(urls, &args.tls, args.timeout.0, is_open, seed),
+                None => args.http().target(urls, args.tls(), args.spec.timeout(), is_open, seed),
             }
         }
         [url, others @ ..] => {
@@ -60,17 +60,17 @@ fn of_urls(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target
             if !others.is_empty() {
                 return usage(format!("{scheme}:// takes one URL alone"));
             }
-            if let Some(flag) = args.http.given().or_else(|| args.tls.given()) {
+            if let Some(flag) = args.http().given().or_else(|| args.tls().given()) {
                 return usage(format!("{flag} means nothing with {scheme}://: leave it out, or load an http:// URL"));
             }
-            let size = match args.size.unwrap_or(MESSAGE) {
+            let size = match args.spec.size.unwrap_or(MESSAGE) {
                 Size(0) => return usage("--size 0B: a message has at least 1B"),
                 size if size > LARGEST_MESSAGE => {
                     return usage(format!("--size {size}: the largest message is {LARGEST_MESSAGE}"));
                 }
                 Size(size) => size as usize,
             };
-            Ok(Target::Echo { address: url.address(args.timeout.0)?, size, reuse: args.http.reuse()? })
+            Ok(Target::Echo { address: url.address(args.spec.timeout())?, size, reuse: args.http().reuse()? })
         }
     }
 }

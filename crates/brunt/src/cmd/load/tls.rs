@@ -2,35 +2,23 @@
 
 use super::{first_given, usage};
 use brunt_results::Error;
+use brunt_spec::LoadSpec;
 use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
-use std::path::PathBuf;
+use std::ops::Deref;
 
-const HEADING: &str = "TLS";
+/// The settings of https:// targets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tls<'a>(pub &'a LoadSpec);
 
-/// Flags valid only with https://.
-#[derive(Debug, clap::Args)]
-pub(super) struct Tls {
-    /// Accept any server certificate
-    #[arg(short = 'k', long, help_heading = HEADING)]
-    insecure: bool,
-    /// Trust only the authorities in this file (PEM) [default: the system's]
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = HEADING)]
-    cacert: Option<PathBuf>,
-    /// Client certificate with its chain (PEM)
-    #[arg(long, value_name = "FILE", requires = "key", help_heading = HEADING)]
-    cert: Option<PathBuf>,
-    /// Private key of the client certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "cert", help_heading = HEADING)]
-    key: Option<PathBuf>,
-    /// Full handshake on every connection, without session resumption
-    #[arg(long, help_heading = HEADING)]
-    no_resumption: bool,
-    /// Offer only this version: 1.2 or 1.3 [default: both]
-    #[arg(long, value_name = "VERSION", value_parser = version, help_heading = HEADING)]
-    tls_version: Option<Version>,
+impl Deref for Tls<'_> {
+    type Target = LoadSpec;
+
+    fn deref(&self) -> &LoadSpec {
+        self.0
+    }
 }
 
-impl Tls {
+impl Tls<'_> {
     pub(super) fn given(&self) -> Option<&'static str> {
         first_given(&[
             ("--insecure", self.insecure),
@@ -58,13 +46,14 @@ impl Tls {
             (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(Error::Failed)?),
             _ => None,
         };
-        let (version, disable_resumption) = (self.tls_version, self.no_resumption);
+        let version = self.tls_version.as_deref().map(version).transpose().map_err(Error::Usage)?;
+        let disable_resumption = self.no_resumption;
         let options = ClientOptions { trust, identity, version, disable_resumption };
         ClientConfig::new(&options).map(Some).map_err(Error::Failed)
     }
 }
 
-fn version(text: &str) -> Result<Version, String> {
+pub(super) fn version(text: &str) -> Result<Version, String> {
     match text {
         "1.2" => Ok(Version::Tls12),
         "1.3" => Ok(Version::Tls13),

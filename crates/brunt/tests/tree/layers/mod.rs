@@ -16,7 +16,7 @@ const TESTKIT: &str = "testkit";
 const UNSAFE: [&str; 3] = ["runtime", "meter", TESTKIT];
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     (TESTKIT, &[]),
     ("runtime", &[]),
     ("wire", &[]),
@@ -24,16 +24,17 @@ const LAYERS: [(&str, &[&str]); 18] = [
     ("tls", &[]),
     ("luau", &[]),
     ("multiprocess", &[]),
+    ("spec", &["results"]),
     ("meter", &["results"]),
     ("stress", &["results"]),
     ("serve", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
-    ("load", &["runtime", "wire", "results", "tls", "luau", "multiprocess"]),
+    ("load", &["runtime", "wire", "results", "spec", "tls", "luau", "multiprocess"]),
     ("inputs", &["results", "runtime"]),
     ("client", &["tls", "wire"]),
     ("statistics", &["results"]),
-    ("lab", &["meter", "results", "statistics", "tls"]),
+    ("lab", &["meter", "results", "spec", "statistics", "tls"]),
     ("colocate", &["meter", "inputs", "client", "wire", "results"]),
-    ("view", &["lab", "serve", "meter", "inputs", "client", "statistics", "runtime", "wire", "results"]),
+    ("view", &["lab", "serve", "meter", "inputs", "client", "spec", "statistics", "runtime", "wire", "results"]),
     (
         "brunt",
         &[
@@ -46,6 +47,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "inputs",
             "runtime",
             "results",
+            "spec",
             "tls",
             "multiprocess",
             "stress",
@@ -137,7 +139,7 @@ fn the_sources_of_the_other_crates_are_hashed() {
     let expected = LAYERS
         .map(|(name, _)| name)
         .into_iter()
-        .filter(|name| !["brunt", "client", "inputs", "lab", "statistics", "view", TESTKIT].contains(name));
+        .filter(|name| !["brunt", "client", "inputs", "lab", "spec", "statistics", "view", TESTKIT].contains(name));
     assert_eq!(names.collect::<BTreeSet<_>>(), expected.collect());
 }
 

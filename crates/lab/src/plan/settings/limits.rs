@@ -92,7 +92,7 @@ impl Settings {
             ("request_file", self.request_file.is_some()),
             ("replay", self.replay.is_some()),
         ];
-        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name).or_else(|| self.first_direct())
     }
 
     /// Why `brunt load` cannot make this load, if it cannot.

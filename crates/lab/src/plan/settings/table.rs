@@ -1,13 +1,14 @@
 //! The table of settings.
 
 use super::requests::{MOST_CONNECTIONS, factor, file, is_staged, name, path, span, stages};
-use super::{Amount, ClientCores, Settings};
+use super::{Amount, ClientCores, Settings, direct};
 use crate::plan::key::{Key, ValueType, optional};
 use crate::plan::tester::BRUNT;
 use crate::plan::{policy, tester};
 use crate::suggest::did_you_mean;
 use brunt_results::percentile::{self, Percentile};
 use brunt_results::{Count, Rate, Size, UnitError};
+use brunt_spec::{Arrival, Backend};
 use std::fmt;
 
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub struct Setting {
     pub(super) get: fn(&Settings) -> Option<String>,
 }
 
-/// Every setting, in the order in which reports show and sort them.
+/// The settings that a plan resolves itself, in the order in which reports show and sort them.
 pub const TABLE: &[Setting] = &[
     Setting {
         key: optional("tester", ValueType::Tester, "The load generator. Default brunt."),
@@ -258,14 +259,25 @@ pub const TABLE: &[Setting] = &[
     },
 ];
 
-const BACKENDS: &[&str] = &["uring", "epoll"];
-const ARRIVALS: &[&str] = &["constant", "poisson"];
+const BACKENDS: &[&str] = Backend::WORDS;
+const ARRIVALS: &[&str] = Arrival::WORDS;
+
+/// Every setting, in the order in which reports show and sort them.
+pub const KEYS: &[Key] = &{
+    let mut keys = [TABLE[0].key; TABLE.len() + direct::COUNT];
+    let mut index = 0;
+    while index < keys.len() {
+        keys[index] = if index < TABLE.len() { TABLE[index].key } else { direct::key(index - TABLE.len()) };
+        index += 1;
+    }
+    keys
+};
 
 pub const NAMES: &[&str] = &{
-    let mut names = [""; TABLE.len()];
+    let mut names = [""; KEYS.len()];
     let mut index = 0;
     while index < names.len() {
-        names[index] = TABLE[index].key.name;
+        names[index] = KEYS[index].name;
         index += 1;
     }
     names

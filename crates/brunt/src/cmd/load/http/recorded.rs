@@ -12,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 
 /// What the flags say about all requests of a file.
 pub(in crate::cmd::load) struct Context<'a> {
-    pub tls: &'a Tls,
+    pub tls: Tls<'a>,
     pub timeout: Duration,
     pub is_open: bool,
     pub seed: u64,
@@ -29,7 +29,7 @@ struct HostSequence {
     order: Vec<usize>,
 }
 
-impl Flags {
+impl Flags<'_> {
     /// The first given flag that says what a file of requests says.
     pub(in crate::cmd::load) fn described(&self) -> Option<&'static str> {
         first_given(&[
