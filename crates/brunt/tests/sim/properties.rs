@@ -91,14 +91,18 @@ impl<'r> Outcome<'r> {
         let (result, responses) = (&self.run.report.result, &self.run.responses);
         let (requests, latency, timeouts) = (&result.requests, &result.latency, result.errors.timeout);
         assert!(requests.abandoned <= requests.unanswered, "{self:?}");
-        assert_eq!(latency.first_byte.as_ref().map_or(latency.service.count, |first| first.count), latency.service.count);
+        assert_eq!(
+            latency.first_byte.as_ref().map_or(latency.service.count, |first| first.count),
+            latency.service.count
+        );
         let in_flight = self.case.options.connections as u64 * self.case.depth;
         let (replies, all) = (latency.service.count, latency.response.count);
         if self.case.options.warmup.is_zero() {
             assert_eq!((replies, latency.error.count), (requests.completed, requests.failed), "{self:?}");
             assert_eq!(responses.len(), requests.completed + timeouts, "{self:?}");
             // A thread that has not seen the end of the window sends requests behind it: those are no part of the load.
-            let behind = if self.case.options.threads.len() > 1 && self.case.options.rate.is_none() { in_flight } else { 0 };
+            let behind =
+                if self.case.options.threads.len() > 1 && self.case.options.rate.is_none() { in_flight } else { 0 };
             let every = requests.completed + timeouts + requests.unanswered;
             assert!((all..=all + behind).contains(&every), "{self:?}");
             let begun = if self.case.options.rate.is_some() { self.sent } else { replies };
@@ -248,10 +252,12 @@ fn nothing_is_lost_and_each_request_counts_once() {
     let seeds = number("BRUNT_SEEDS").unwrap_or(300);
     let failed = AtomicBool::new(false);
     thread::scope(|scope| {
-        let halves = [0, 1].map(|first| scope.spawn({
-            let failed = &failed;
-            move || try_half(first, seeds, failed)
-        }));
+        let halves = [0, 1].map(|first| {
+            scope.spawn({
+                let failed = &failed;
+                move || try_half(first, seeds, failed)
+            })
+        });
         halves.into_iter().for_each(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)));
     });
 }
