@@ -8,17 +8,19 @@ use crate::wire::Wire;
 use crate::worlds::{Run, SECOND, run};
 use brunt_results::LatencySummary;
 use brunt_results::series::Second;
-use brunt_runtime::sim::World;
+use brunt_runtime::sim::{Settings, World};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::{env, fmt, thread};
 
+/// Turns of all workers of a world, at most: many times as many as there are requests, so a wake-up that never comes is found.
+const TURNS: u64 = 500_000;
 /// Jain's index of the replies of connections, at least: of nine, one that ended in the middle of a load makes 0.97 of it.
 const EVEN: f64 = 0.98;
 
 /// Runs a load and checks it; returns a digest of all that happened.
 fn check(seed: u64) -> u64 {
-    let world = World::with_settings(seed, settings(seed));
+    let world = World::with_settings(seed, Settings { most_turns: TURNS, ..settings(seed) });
     world.record_trace();
     let (case, serve) = Case::draw(seed, &world);
     let sleeper = (seed % 4 < 2).then(|| Sleeper::spawn(&world));
@@ -187,6 +189,10 @@ impl<'r> Outcome<'r> {
                 assert!((jain - even).abs() < 1e-9, "{jain} for {even}: {self:?}");
             }
             (Some(_), _) => assert!(jain > EVEN || requests.completed < 20 * connections, "{self:?}"),
+        }
+        if let (Some(_), 1, None, Some(wire)) = (case.options.rate, case.depth, case.reuse, &self.wire) {
+            // The one idle longest is next: all others were before it, and have just ended.
+            assert!(wire.most_passed_over <= 2 * connections, "{self:?}");
         }
     }
 }
