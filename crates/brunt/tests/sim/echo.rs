@@ -1,6 +1,8 @@
 //! Echo over TCP and Unix sockets.
 
-use crate::worlds::{FIRST, HANDSHAKE, LAG, MS, Run, SECOND, Serve, US, WAY, address, exact, open, options, run, times, values};
+use crate::worlds::{
+    FIRST, HANDSHAKE, LAG, MS, Run, SECOND, Serve, US, WAY, address, exact, open, options, run, times, values,
+};
 use brunt_load::{Options, Target};
 use brunt_results::LatencySummary;
 use brunt_runtime::net::Address;
@@ -95,10 +97,8 @@ fn unix_sockets_have_no_way_between_them() {
 fn a_message_larger_than_a_window_comes_back_whole() {
     for (blocks, windows) in [(1, 1), (4, 1), (8, 1), (16, 2), (32, 4), (64, 8)] {
         let size = blocks * (16 << 10);
-        let options = Options {
-            duration: 10 * MS,
-            ..options(Target::Echo { address: address().into(), size, reuse: None })
-        };
+        let options =
+            Options { duration: 10 * MS, ..options(Target::Echo { address: address().into(), size, reuse: None }) };
         let Run { report, server, responses } = run(&exact(), &options, Serve::echo("none", 1)).unwrap();
         let each = WAY + (blocks as u32 / windows - 1) * US + 21 * US * (windows - 1);
         // Receives have small buffers until they are found to be full, which costs the first message turns of either end.

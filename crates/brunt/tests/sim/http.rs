@@ -1,7 +1,9 @@
 //! HTTP/1: constant replies, delays, pipelines, ramps, pauses of the host.
 
 use crate::targets::{get, hello, reply, serve};
-use crate::worlds::{FIRST, HANDSHAKE, LAG, MS, Run, SECOND, US, WAY, exact, histogram, open, options, run, times, values};
+use crate::worlds::{
+    FIRST, HANDSHAKE, LAG, MS, Run, SECOND, US, WAY, exact, histogram, open, options, run, times, values,
+};
 use brunt_load::http::Pipeline;
 use brunt_load::schedule::{Profile, Schedule, Share};
 use brunt_load::{Arrival, Options, Stage};
@@ -153,7 +155,10 @@ fn steps_of_stages_have_the_requests_that_are_due_in_them() {
             let (due, (serve, seen)) = (due(&options), serve(|_| reply(), 1));
             let result = run(&exact(), &options, serve).unwrap().report.result;
             let (requests, steps) = (&result.requests, &result.steps);
-            assert_eq!((requests.completed + requests.unanswered, seen.requests()), (due.len() as u64, due.len() as u64));
+            assert_eq!(
+                (requests.completed + requests.unanswered, seen.requests()),
+                (due.len() as u64, due.len() as u64)
+            );
             assert_eq!((result.errors.total(), requests.offered_rate), (0, Some(mean)));
             let rates = steps.iter().map(|step| step.offered_rate.unwrap().round()).collect::<Vec<_>>();
             assert_eq!(rates, offered);

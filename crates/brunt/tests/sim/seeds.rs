@@ -40,6 +40,8 @@ pub struct Case {
     pub options: Options,
     /// Requests in flight on a connection, at most.
     pub depth: u64,
+    /// Requests of a connection, if that is limited.
+    pub reuse: Option<u64>,
     /// Bytes of a request and of a reply, unless they differ.
     pub lengths: Option<[u64; 2]>,
     /// What the handlers see, of an HTTP server.
@@ -59,6 +61,7 @@ struct Parts {
     target: Target,
     serve: Serve,
     depth: u64,
+    reuse: Option<u64>,
     lengths: Option<[u64; 2]>,
     seen: Option<Arc<Seen>>,
     is_bad: bool,
@@ -103,11 +106,11 @@ impl Case {
         if slows {
             world.slow(Duration::ZERO, 20 * MS, 8);
         }
-        let Parts { serve, depth, lengths, seen, is_bad, .. } = parts;
+        let Parts { serve, depth, reuse, lengths, seen, is_bad, .. } = parts;
         let (has_faults, is_disturbed) = (seed % 4 == 3, pauses || slows);
         let evenly = options.arrival == Arrival::Constant && threads == 1;
         let is_regular = parts.is_regular && evenly && seed.is_multiple_of(4) && !is_disturbed;
-        (Self { options, depth, lengths, seen, has_faults, is_bad, is_disturbed, is_regular }, serve)
+        (Self { options, depth, reuse, lengths, seen, has_faults, is_bad, is_disturbed, is_regular }, serve)
     }
 
     /// Nothing may go wrong here.
@@ -125,6 +128,7 @@ impl Parts {
             target: Target::Echo { address: address().into(), size, reuse },
             serve: Serve::echo(work, 1 + draw.below(2) as usize),
             depth: 1,
+            reuse,
             lengths: Some([size as u64; 2]),
             seen: None,
             is_bad: false,
@@ -156,6 +160,7 @@ impl Parts {
             lengths: reuse.is_none().then(lengths),
             is_regular: reuse.is_none() && depth == 1 && !is_bad && !is_delayed,
             depth: depth.into(),
+            reuse,
             seen: Some(seen),
             target,
             serve,

@@ -2,12 +2,12 @@
 
 use brunt_load::{Arrival, Direct, Observer, Options, Report, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
-use brunt_runtime::{CancellationToken, time};
 use brunt_runtime::sim::{Costs, Settings, World};
+use brunt_runtime::{CancellationToken, time};
 use brunt_serve::http::Server;
 use brunt_serve::{Counts, Model, Notice, ServeError, Service, http};
 use hdrhistogram::Histogram;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Sender, TryRecvError};
 use std::{net::SocketAddr, time::Duration};
 
 pub const US: Duration = Duration::from_micros(1);
@@ -143,7 +143,8 @@ pub fn run(world: &World, options: &Options, serve: Serve) -> Result<Run, brunt_
         .run(async {
             let (stop, (notices, heard)) = (CancellationToken::new(), mpsc::channel());
             let server = brunt_runtime::spawn(serve.run(stop.clone(), notices));
-            while !matches!(heard.try_recv(), Ok(Notice::Listening { .. })) {
+            // A server that fails ends without it.
+            while !matches!(heard.try_recv(), Ok(Notice::Listening { .. }) | Err(TryRecvError::Disconnected)) {
                 time::sleep(US).await;
             }
             let mut responses = Responses(new_histogram());
