@@ -2,7 +2,6 @@
 
 use super::Bench;
 use crate::http::script::{Kind, LIMITS, Script};
-use std::time::{Duration, Instant};
 
 /// Runs `bad` in the first call; the second must succeed. Returns the logged error.
 fn recovers(bad: &str) -> String {
