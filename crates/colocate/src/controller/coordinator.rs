@@ -35,6 +35,7 @@ const END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a step has one record among a few actions, and they are done at once")]
 pub(super) enum Action {
     /// Tells the guardian that this process lives.
     Beat,
