@@ -47,8 +47,8 @@ fn replies_of_every_framing_are_read() {
 #[test]
 fn failures_say_whether_the_request_was_sent() {
     for (text, needle) in [
-        ("", "closed without an answer"),
-        ("HTTP/1.1 200 Fine\r\nContent-Length: 5\r\n\r\nhe", "HTTP/1"),
+        ("", "closed without a whole answer"),
+        ("HTTP/1.1 200 Fine\r\nContent-Length: 5\r\n\r\nhe", "closed without a whole answer"),
         ("SSH-2.0\r\n\r\n", "no valid HTTP/1"),
     ] {
         let failure = exchange(text, &GET).0.unwrap_err();

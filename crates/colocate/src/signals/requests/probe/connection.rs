@@ -125,8 +125,10 @@ impl Connection {
     /// Takes bytes of a reply of HTTP; none at its end.
     fn reply(&mut self, mut bytes: &[u8]) -> io::Result<Option<Outcome>> {
         if bytes.is_empty() {
-            let end = self.parser.eof().map(Self::outcome).transpose()?.flatten();
-            return end.map(|_| Some(Outcome::Complete { stays_open: false })).ok_or_else(closed);
+            return match self.parser.eof() {
+                Some(Event::End(_)) => Ok(Some(Outcome::Complete { stays_open: false })),
+                _ => Err(closed()),
+            };
         }
         while let Some(event) = self.parser.next(&mut bytes, &LIMITS) {
             if let Some(outcome) = Self::outcome(event)? {
