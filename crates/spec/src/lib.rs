@@ -14,12 +14,14 @@ mod http;
 mod json;
 mod load;
 mod setting;
+mod table;
 mod tls;
 mod value;
 
 pub use direct::*;
 pub use load::{Arrival, Backend, CountOrFile, Factor};
-pub use setting::{Field, Heading, Setting, table};
+pub use setting::{Field, Heading, Setting};
+pub use table::table;
 pub use value::{Kind, Value, Written};
 
 use brunt_results::stages::{ConnectionRange, RateRange, TimedStage};

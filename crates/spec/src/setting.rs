@@ -1,7 +1,7 @@
 //! The description of a setting.
 
+use crate::LoadSpec;
 use crate::value::{Form, Kind, Value};
-use crate::{LoadSpec, direct, http, load, tls};
 use std::ffi::OsStr;
 use std::fmt;
 
@@ -186,7 +186,7 @@ impl Setting {
     }
 
     /// The flag with its values, as words of a command line.
-    fn words(&self, spec: &LoadSpec) -> Vec<String> {
+    pub(crate) fn words(&self, spec: &LoadSpec) -> Vec<String> {
         let (flag, texts) = (self.flag(), self.texts(spec));
         match self.kind {
             _ if texts.is_empty() => Vec::new(),
@@ -202,17 +202,5 @@ impl Setting {
             Some(word) => vec![format!("--{word}={text}")],
             None => vec![flag.to_owned(), text],
         }
-    }
-}
-
-/// All settings that have a flag, in the order of help.
-pub fn table() -> impl Iterator<Item = &'static Setting> {
-    [load::BEFORE, direct::DIRECT, load::AFTER, http::TABLE, tls::TABLE, load::RESULT].into_iter().flatten()
-}
-
-impl LoadSpec {
-    /// The arguments of `brunt load` for it: the URLs, then flags.
-    pub fn words(&self) -> Vec<String> {
-        self.urls.iter().cloned().chain(table().flat_map(|setting| setting.words(self))).collect()
     }
 }

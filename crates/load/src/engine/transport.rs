@@ -3,6 +3,7 @@
 use super::{tunnel, worker::Worker};
 use crate::measure::recorder::Failure;
 use brunt_runtime::net::{Any, RecvBuf, Stream};
+use brunt_spec::OnOff;
 use brunt_tls::{Cause, TlsError, Transport};
 use std::io;
 use std::task::{Context, Poll};
@@ -20,6 +21,9 @@ impl Socket {
         let stream = Stream::<Any>::connect_from(worker.address(index), worker.source()).await?;
         if worker.share.connections > RESET_ABOVE {
             stream.set_linger_zero()?;
+        }
+        if worker.shared.options.direct.nodelay == Some(OnOff::Off) {
+            stream.set_nodelay(false)?;
         }
         let mut socket = Self(stream);
         if let Some(tunnel) = worker.shared.options.target.tunnel(worker.host(index)) {
