@@ -19,6 +19,12 @@ pub trait Transport {
 
     /// Takes at least one of `bytes`, and returns how many.
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+
+    /// Bytes read from the socket since the last call, given how many [`Self::poll_recv`] has returned since: records of TLS are
+    /// longer than their plain text.
+    fn read_since(&mut self, returned: usize) -> u64 {
+        returned as u64
+    }
 }
 
 /// TLS over a [`Transport`], for either end.
@@ -35,6 +41,8 @@ pub struct Stream<T: Transport> {
     /// Records to be sent; the first `sent` bytes have been.
     sealed: Vec<u8>,
     sent: usize,
+    /// Bytes of records received since the last [`Transport::read_since`].
+    read: u64,
     closed: bool,
 }
 
@@ -43,13 +51,13 @@ impl<T: Transport> Stream<T> {
     pub fn client(transport: T, connector: &Connector) -> io::Result<Self> {
         let mut sealed = Vec::new();
         let session = Session::client(connector, &mut sealed)?;
-        Ok(Self { transport, session, plain: Vec::new(), sealed, sent: 0, closed: false })
+        Ok(Self { transport, session, plain: Vec::new(), sealed, sent: 0, read: 0, closed: false })
     }
 
     /// The server's end; continue with [`Self::poll_handshake`].
     pub fn server(transport: T, acceptor: &Acceptor) -> io::Result<Self> {
         let session = Session::server(acceptor)?;
-        Ok(Self { transport, session, plain: Vec::new(), sealed: Vec::new(), sent: 0, closed: false })
+        Ok(Self { transport, session, plain: Vec::new(), sealed: Vec::new(), sent: 0, read: 0, closed: false })
     }
 
     /// Drives the handshake to its end.
@@ -71,6 +79,7 @@ impl<T: Transport> Stream<T> {
             let error = if handshaking { TlsError::closed_in_handshake() } else { TlsError::unexpected_eof() };
             return Poll::Ready(Err(error.into()));
         }
+        self.read += received.len() as u64;
         let processed = self.session.receive(&mut received, &mut self.plain, &mut self.sealed);
         Poll::Ready(processed.map_err(|error| {
             // The alert is best effort: the connection is lost either way.
@@ -134,6 +143,10 @@ impl<T: Transport> Transport for Stream<T> {
         self.session.encrypt(part, &mut self.sealed)?;
         let _ = self.poll_flush_records(cx)?;
         Poll::Ready(Ok(part.len()))
+    }
+
+    fn read_since(&mut self, _: usize) -> u64 {
+        std::mem::take(&mut self.read)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Figures of HTTP: absent where replies have no status.
 
-use super::{BASE, Better, Distribution, Figure, Shown, Times, Unit, column, figures};
+use super::{BASE, Better, Compared, Distribution, Figure, Shown, Times, Unit, column, family, figures, indexed};
 use crate::result::RunResult;
 
 const fn first_byte(statistic: &'static str) -> Option<Times> {
@@ -110,6 +110,28 @@ figures! { FIGURES:
             result.generator.thread_cpu_percent.iter().copied().reduce(f64::max)
         },
     }
+    RECEIVED_PER_BODY_BYTE {
+        key: "received_per_body_byte",
+        label: "bytes received for a byte of body",
+        unit: Unit::Ratio,
+        better: Better::Lower,
+        help: "Bytes read from the sockets, TLS records included, for each byte of body in good replies",
+        path: "bytes.read",
+        of: |result| Some(result.bytes.read? as f64 / result.bytes.good_body.filter(|body| *body > 0)? as f64),
+        part: Err("whose share of the bytes is unknown"),
+        bound: Some("bytes read for a byte of body, as in received_per_body_byte>1.2"),
+        column: column("received", "per body B", 7, Shown::Number(3)),
+        indexed: indexed("received_per_body_byte"),
+        compared: Compared::Asked,
+        is_exported: true,
+        measure: "received-per-body-byte",
+        prometheus: family("brunt_received_bytes_per_body_byte", 1.0),
+        computed: Some(|result| match result.bytes.read {
+            _ if result.responses.is_none() => "measured of HTTP alone",
+            Some(_) => "no good reply had a body",
+            None => "counted neither by slices nor by other testers",
+        }),
+    }
 }
 
 /// The statistic that the figure is.
@@ -134,4 +156,30 @@ fn bytes_per_response(result: &RunResult) -> Option<f64> {
     };
     let replies = result.requests.completed + result.errors.status;
     (replies > 0).then(|| bytes as f64 / replies as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{absent, written};
+    use crate::result::{Bytes, Responses};
+
+    #[test]
+    fn bytes_for_a_byte_of_body_are_those_of_sockets_and_of_good_replies_or_absent_with_a_reason() {
+        let of = |bytes: Bytes, responses: Option<Responses>| {
+            let result = RunResult { bytes, responses, ..RunResult::new("any") };
+            let why = absent(&result).find(|(key, _)| key == "figures.received_per_body_byte").map(|(_, why)| why);
+            (written(&result).figures["received_per_body_byte"], why)
+        };
+        let counted =
+            |read: u64, good_body: u64| Bytes { read: Some(read), good_body: Some(good_body), ..Bytes::of(9, 110) };
+        assert_eq!(of(counted(150, 100), Some(Responses::default())), (Some(1.5), None));
+        for (bytes, responses, why) in [
+            (counted(150, 0), Some(Responses::default()), "no good reply had a body"),
+            (Bytes::of(9, 110), Some(Responses::default()), "counted neither by slices nor by other testers"),
+            (Bytes::of(9, 110), None, "measured of HTTP alone"),
+        ] {
+            assert_eq!(of(bytes, responses), (None, Some(why.to_owned())));
+        }
+    }
 }

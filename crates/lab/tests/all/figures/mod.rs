@@ -4,11 +4,12 @@
 mod scene;
 
 use crate::common::golden::golden;
-use brunt_lab::compare::{self, ResultSet, compare};
+use brunt_lab::compare::{self, ResultSet, compare_with};
 use brunt_lab::export;
 use brunt_lab::history::{self, Filter, Index};
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Width};
+use brunt_results::figure::{self, Compared, Figure, Unit};
 use brunt_results::{Error, RunResult, Slo, Threshold, directory::Directory};
 use std::fmt::{Debug, Write};
 use std::{fs, path::Path};
@@ -70,7 +71,7 @@ fn the_history() {
     golden("figures/history.json", &json);
     golden("figures/history.txt", &history::trials_text(&trials, &here));
     let mut filters = String::new();
-    for text in BOUNDS {
+    for text in &bounds() {
         let found = history::bound(text).map(|bound| {
             let filter = Filter { bounds: vec![bound], ..Filter::default() };
             let (trials, _) = index.trials(&filter, 100).unwrap();
@@ -129,11 +130,22 @@ const BOUNDS: [&str; 44] = [
     "cpu>5",
 ];
 
+/// These, and one on every figure that can have one.
+fn bounds() -> Vec<String> {
+    let of_table = figure::all().filter(|one| one.bound.is_some()).map(|one| match one.unit {
+        Unit::Us => format!("{}>1.5us", one.key),
+        Unit::Percent => format!("{}>0.02%", one.key),
+        Unit::Ratio => format!("{}>1.2", one.key),
+        _ => format!("{}>2", one.key),
+    });
+    BOUNDS.iter().map(|text| (*text).to_owned()).chain(of_table).collect()
+}
+
 #[test]
 fn bounds_and_objectives() {
     let results = [scene::http(1.0, Some(20_000.0)), scene::http(0.9, None), scene::echo(1.0)];
     let mut text = String::new();
-    for bound in BOUNDS {
+    for bound in &bounds() {
         let parsed: Result<Threshold, String> = bound.parse();
         let _ = writeln!(text, "{bound}: {}", said(parsed.clone().map(|bound| (bound.figure, bound.bound))));
         for result in &results {
@@ -153,11 +165,12 @@ fn the_comparison() {
     scene::write_http(&home.join("http"));
     let all = ResultSet::read(&home.join("http")).unwrap();
     let [a, b] = ["a", "b"].map(|target| all.of_target(target).unwrap());
-    let comparison = compare(&a, &b, compare::MARGIN).unwrap();
+    let asked: Vec<&Figure> = figure::all().filter(|one| one.compared == Compared::Asked).collect();
+    let comparison = compare_with(&a, &b, compare::MARGIN, &asked).unwrap();
     golden("figures/compare.json", &serde_json::to_string_pretty(&comparison).unwrap());
     let mut text = compare::text(&comparison);
     compare::answers(&comparison).iter().for_each(|line| text += &format!("{line}\n"));
-    for bound in [
+    let bounds = [
         "rate<-5%",
         "rate>5%",
         "p50>1%&10us",
@@ -167,7 +180,9 @@ fn the_comparison() {
         "cost>1%&50us",
         "pace>1%",
         "rate>1%&5us",
-    ] {
+    ];
+    let of_asked = asked.iter().map(|one| format!("{}>1%", one.key));
+    for bound in bounds.into_iter().map(str::to_owned).chain(of_asked) {
         let parsed: Result<compare::Bound, String> = bound.parse();
         let judged = parsed.map(|bound| (bound.crossed(&comparison), bound.undecided(&comparison)));
         let _ = writeln!(text, "{bound}: {}", said(judged));

@@ -54,7 +54,7 @@ pub fn http(speed: f64, offered_rate: Option<f64>) -> RunResult {
         served_percent: Some(99.9),
         jain_index: Some(0.987),
     };
-    result.bytes = Bytes::of(completed * 80, completed * 1250);
+    result.bytes = bytes(completed);
     let statuses = [("200".to_owned(), completed), ("503".to_owned(), 15)].into();
     result.responses = Some(Responses { statuses, body_bytes: Some(completed * 1024) });
     result.generator = Generator {
@@ -81,6 +81,15 @@ pub fn http(speed: f64, offered_rate: Option<f64>) -> RunResult {
     result.names = vec![Named { name: "/cart".into(), figures }];
     result.verdict = judge(&result, None);
     result
+}
+
+/// Every count of bytes, those that only some loads have too.
+fn bytes(completed: u64) -> Bytes {
+    let mut all = serde_json::to_value(Bytes::of(completed * 80, completed * 1250)).unwrap();
+    for (key, value) in all.as_object_mut().unwrap().iter_mut().filter(|(_, value)| value.is_null()) {
+        *value = (completed * (2000 - 100 * key.len() as u64)).into();
+    }
+    serde_json::from_value(all).unwrap()
 }
 
 fn server(speed: f64) -> Server {

@@ -230,7 +230,12 @@ impl<'w> HttpConversation<'w> {
             wrong_reply::note_unexpected(&self.worker.shared, &core.protocol.expect, failure, got);
         }
         let (status, length) = (reply.status, reply.length);
-        let count = |counters: &mut Counters| counters.replies.record(status, length);
+        let count = |counters: &mut Counters| {
+            counters.replies.record(status, length);
+            if checked.is_ok() {
+                *counters.bytes.good_body.get_or_insert(0) += length;
+            }
+        };
         if !core.scheduler.record_reply(self.index, now, checked, first_ns, count) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
@@ -367,11 +372,12 @@ impl<T: Transport> Conversation<HttpProtocol, T> for HttpConversation<'_> {
     fn receive(
         &mut self,
         core: &mut Core<HttpProtocol>,
-        _: &mut T,
+        stream: &mut T,
         _: &mut Context<'_>,
         bytes: T::RecvBuf,
         now: u64,
     ) -> Step<End> {
+        *core.scheduler.recorder.bytes().read.get_or_insert(0) += stream.read_since(bytes.len());
         let taken = self.take(core, &bytes, now);
         if matches!(taken, Taken::End(End::Lost(Failure::Protocol))) {
             wrong_reply::note_http(&self.worker.shared, &bytes);
