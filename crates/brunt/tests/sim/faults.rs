@@ -9,12 +9,12 @@ use brunt_results::result::Errors;
 use brunt_serve::http::handler::{Fault, Response};
 use std::time::Duration;
 
-type Answer = fn(u64) -> Response;
 type Kind = fn(&Errors) -> u64;
+type Faulty = (fn(u64) -> Response, Kind, Duration);
 
 /// Faults of every 100th request, the kind as which each is counted, and how much later than a reply it is seen: a server closes
 /// in the turn behind that in which it sends.
-const FAULTS: [(Answer, Kind, Duration); 3] = [
+const FAULTS: [Faulty; 3] = [
     (|n| faulty(n, Fault::Reset), |errors| errors.reset, US),
     (|n| faulty(n, Fault::Garbage), |errors| errors.protocol, Duration::ZERO),
     (|n| faulty(n, Fault::Truncate(3)), |errors| errors.truncated, US),

@@ -102,9 +102,9 @@ impl<'r> Outcome<'r> {
         if self.case.options.warmup.is_zero() {
             assert_eq!((replies, latency.error.count), (requests.completed, requests.failed), "{self:?}");
             assert_eq!(responses.len(), requests.completed + timeouts, "{self:?}");
-            // A thread that has not seen the end of the window sends requests behind it: those are no part of the load.
-            let behind =
-                if self.case.options.threads.len() > 1 && self.case.options.rate.is_none() { in_flight } else { 0 };
+            // A closed loop of a number of requests ends at the time of its last reply. What is sent behind that, by a thread that
+            // has not seen the end, or before in the same turn, is no part of the load.
+            let behind = if self.case.options.rate.is_none() { in_flight } else { 0 };
             let every = requests.completed + timeouts + requests.unanswered;
             assert!((all..=all + behind).contains(&every), "{self:?}");
             let begun = if self.case.options.rate.is_some() { self.sent } else { replies };
