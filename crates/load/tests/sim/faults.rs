@@ -162,8 +162,13 @@ fn replies_with_wrong_bytes_are_protocol_errors_and_end_their_connection() {
         // Twenty correct replies on each connection before the wrong one.
         assert_eq!((result.requests.completed, result.requests.failed), (200, 10));
         assert_eq!((result.errors.protocol, result.errors.total(), result.connections.opened), (10, 10, 10));
-        let unverified =
-            run(&exact(1), &Options { direct: Direct { no_verify: true }, ..options }, serve(wrong)).report.result;
+        let unverified = run(
+            &exact(1),
+            &Options { direct: Direct { no_verify: true, ..Direct::default() }, ..options },
+            serve(wrong),
+        )
+        .report
+        .result;
         assert_eq!((unverified.requests.completed, unverified.errors.total()), (210, 0));
     }
 }

@@ -71,7 +71,7 @@ async fn slow(address: Address, service: Duration, seen: Rc<Seen>) {
 
 /// A closed loop over two connections.
 fn two(address: Address) -> Options {
-    Options { connections: 2, direct: Direct { no_verify: true }, ..on(address, options()) }
+    Options { connections: 2, direct: Direct { no_verify: true, ..Direct::default() }, ..on(address, options()) }
 }
 
 #[test]
