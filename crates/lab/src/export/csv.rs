@@ -101,7 +101,7 @@ mod tests {
         table.add([("backlog".to_owned(), "8".to_owned())], &json(&RunResult::new("t")).unwrap());
         let text = table.text();
         let lines: Vec<&str> = text.split("\r\n").collect();
-        assert!(lines[0].starts_with("target,bytes.received,") && lines[0].ends_with(",backlog"), "{text}");
+        assert!(lines[0].starts_with("target,bytes.good_body,") && lines[0].ends_with(",backlog"), "{text}");
         assert!(lines[1].contains(",\"a \"\"tester\"\", or two\",") && lines[1].contains(",12.5,"), "{text}");
         assert!(lines[1].starts_with("x,") && lines[2].starts_with(',') && lines[2].ends_with(",8"), "{text}");
         assert_eq!(lines[3..], [""]);

@@ -93,7 +93,9 @@ pub fn parts(slo: &Slo, slice: &Slice) -> Result<Vec<Part>, String> {
             "rate" => Part { over: -(slice.completed as f64), of: slice.window_us as f64 / 1e6 },
             "errors" => Part { over: failed, of: failed + slice.replies as f64 },
             "failed" => Part { over: failed, of: 1.0 },
-            _ if condition.percentile().is_none() => return Err(format!("{condition}: slices do not have it")),
+            figure if figure != "max" && condition.percentile().is_none() => {
+                return Err(format!("{condition}: slices do not have it"));
+            }
             _ => {
                 let late = response.count_between((condition.bound * 1e3).max(0.0) as u64, u64::MAX);
                 Part { over: late as f64, of: due }
