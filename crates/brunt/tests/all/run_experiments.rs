@@ -207,9 +207,11 @@ fn ctrl_c_keeps_finished_trials_and_leaves_no_process() {
 
 #[test]
 fn a_killed_run_is_continued_and_its_leftovers_are_killed() {
-    let scene = Scene::new(ECHO).tester("ok", "sleep 300");
+    let scene = Scene::new(ECHO).tester("ok", "touch began; sleep 300");
     let mut run = Running::start(&mut scene.fake("plan.toml"));
     let groups = scene.groups(2);
+    // Before that the shell may read the script that replaces this one.
+    until("the tester begins", || scene.path("began").exists());
     // Alone: what it started goes on.
     run.signal(Signal::KILL);
     assert_eq!(run.child().wait().unwrap().signal(), Some(9));
