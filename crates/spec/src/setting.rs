@@ -38,7 +38,7 @@ pub struct Field {
 /// A setting of a load, with its names and texts.
 #[derive(Clone, Copy)]
 pub struct Setting {
-    /// Of its field, in JSON, and in plans if it has a [`Self::plan`].
+    /// Of its field, in JSON, and in plans if it has a `plan`.
     pub name: &'static str,
     pub short: Option<char>,
     pub long: Option<&'static str>,

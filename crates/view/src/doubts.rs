@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Seconds in a row that an issue must hold, so that a single bad one is no doubt. Failures count at once.
 const HELD: u32 = 3;
 
-/// Seconds in a row so far, by kind of issue; [`HELD`] once it was told of.
+/// Seconds in a row so far, by kind of issue; `HELD` once it was told of.
 #[derive(Debug, Default)]
 pub struct Doubts(BTreeMap<Kind, u32>);
 
