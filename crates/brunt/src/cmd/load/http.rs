@@ -4,7 +4,7 @@ mod recorded;
 
 pub(super) use recorded::Context;
 
-use super::{first_given, flags::parsed, names, tls::Tls, usage};
+use super::{first_given, flags::parsed, names, tls, usage};
 use brunt_inputs::address::{self, ConnectTo, Protocol, Url};
 use brunt_inputs::{credentials, proxy::Proxy};
 use brunt_load::Target;
@@ -13,7 +13,7 @@ use brunt_load::http::{
 };
 use brunt_results::{Count, Error, Size};
 use brunt_spec::LoadSpec;
-use std::{fs, ops::Deref, sync::Arc, time::Duration};
+use std::{fs, ops::Deref, sync::Arc};
 
 /// Largest request body; each pipeline slot holds its own copy.
 const LARGEST_BODY: u64 = 64 << 20;
@@ -113,14 +113,7 @@ impl Flags<'_> {
     }
 
     /// Builds the generator's target. Name lookups come after all other checks.
-    pub(super) fn target(
-        &self,
-        urls: &[Url],
-        tls: Tls<'_>,
-        timeout: Duration,
-        is_open: bool,
-        seed: u64,
-    ) -> Result<Target, Error> {
+    pub(super) fn target(&self, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, Error> {
         let reuse = self.reuse()?;
         let (host, fields) = self.fields()?;
         let (names, numbers) = names::of(&self.names, urls)?;
@@ -147,23 +140,18 @@ impl Flags<'_> {
             let host = requests.host.clone();
             Ok(Prepared { host, requests: prepare(requests).map_err(Error::Usage)?, weight })
         });
-        self.on_hosts(prepared.collect::<Result<_, Error>>()?, names, tls, timeout)
+        self.on_hosts(prepared.collect::<Result<_, Error>>()?, names)
     }
 
     /// The target of requests for these hosts, whose names are looked up.
-    fn on_hosts(
-        &self,
-        prepared: Vec<Prepared>,
-        names: Vec<String>,
-        tls: Tls<'_>,
-        timeout: Duration,
-    ) -> Result<Target, Error> {
+    fn on_hosts(&self, prepared: Vec<Prepared>, names: Vec<String>) -> Result<Target, Error> {
         let expect = Expect {
             statuses: parsed::<Statuses>("--expect-status", self.expect_status.as_ref())?.unwrap_or_default(),
             length: self.expect_length.map(|size| size.0),
             body: self.expect_body.clone().map(String::into_bytes),
         };
-        let clients = tls.clients(prepared.iter().any(|prepared| prepared.host.2))?;
+        let timeout = self.timeout();
+        let clients = tls::clients(self, prepared.iter().any(|prepared| prepared.host.2))?;
         let credentials =
             self.proxy_auth.as_deref().map(|file| credentials::basic("--proxy-auth", file)).transpose()?;
         let proxy = self.proxy()?.map(|proxy| proxy.resolve(timeout)).transpose()?;

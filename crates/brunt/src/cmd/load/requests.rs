@@ -1,6 +1,6 @@
 //! `-n N` and `--requests N|FILE`.
 
-use super::{Args, http::Flags, tls::Tls, usage};
+use super::{Args, http::Flags, usage};
 use brunt_results::{Count, Error};
 use brunt_spec::CountOrFile;
 use std::path::Path;
@@ -8,10 +8,6 @@ use std::path::Path;
 impl Args {
     pub(super) fn http(&self) -> Flags<'_> {
         Flags(&self.spec)
-    }
-
-    pub(super) fn tls(&self) -> Tls<'_> {
-        Tls(&self.spec)
     }
 
     /// Replies after which to stop.

@@ -1,7 +1,7 @@
 //! The target of a load: from URLs, from a file of requests, or from a log.
 
 use super::http::Context;
-use super::{Args, first_given, usage};
+use super::{Args, first_given, tls, usage};
 use brunt_inputs::address::{Protocol, Url};
 use brunt_inputs::requests::{self, RequestFile};
 use brunt_load::Target;
@@ -43,7 +43,7 @@ pub(super) fn of(
         _ => return usage("--requests takes one URL at most, whose host takes the place of those of the file"),
     };
     let over = urls.first();
-    args.http().recorded_target(file, &Context { tls: args.tls(), timeout: args.spec.timeout(), is_open, seed, over })
+    args.http().recorded_target(file, &Context { is_open, seed, over })
 }
 
 fn of_urls(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, Error> {
@@ -52,7 +52,7 @@ fn of_urls(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target
         [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
             match first_given(&[("--size", args.spec.size.is_some()), ("--no-verify", args.spec.direct.no_verify)]) {
                 Some(flag) => usage(format!("{flag} means nothing with http://: leave it out")),
-                None => args.http().target(urls, args.tls(), args.spec.timeout(), is_open, seed),
+                None => args.http().target(urls, is_open, seed),
             }
         }
         [url, others @ ..] => {
@@ -60,7 +60,7 @@ fn of_urls(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target
             if !others.is_empty() {
                 return usage(format!("{scheme}:// takes one URL alone"));
             }
-            if let Some(flag) = args.http().given().or_else(|| args.tls().given()) {
+            if let Some(flag) = args.http().given().or_else(|| tls::given(&args.spec)) {
                 return usage(format!("{flag} means nothing with {scheme}://: leave it out, or load an http:// URL"));
             }
             let size = match args.spec.size.unwrap_or(MESSAGE) {

@@ -4,53 +4,39 @@ use super::{first_given, usage};
 use brunt_results::Error;
 use brunt_spec::LoadSpec;
 use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
-use std::ops::Deref;
 
-/// The settings of https:// targets.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tls<'a>(pub &'a LoadSpec);
-
-impl Deref for Tls<'_> {
-    type Target = LoadSpec;
-
-    fn deref(&self) -> &LoadSpec {
-        self.0
-    }
+/// The first given setting of https:// targets.
+pub(super) fn given(spec: &LoadSpec) -> Option<&'static str> {
+    first_given(&[
+        ("--insecure", spec.insecure),
+        ("--cacert", spec.cacert.is_some()),
+        ("--cert", spec.cert.is_some()),
+        ("--no-resumption", spec.no_resumption),
+        ("--tls-version", spec.tls_version.is_some()),
+    ])
 }
 
-impl Tls<'_> {
-    pub(super) fn given(&self) -> Option<&'static str> {
-        first_given(&[
-            ("--insecure", self.insecure),
-            ("--cacert", self.cacert.is_some()),
-            ("--cert", self.cert.is_some()),
-            ("--no-resumption", self.no_resumption),
-            ("--tls-version", self.tls_version.is_some()),
-        ])
-    }
-
-    /// TLS client configuration, if any URL needs it.
-    pub(super) fn clients(&self, wanted: bool) -> Result<Option<ClientConfig>, Error> {
-        if !wanted {
-            return match self.given() {
-                Some(flag) => usage(format!("{flag} means nothing without https://: leave it out, or load such a URL")),
-                None => Ok(None),
-            };
-        }
-        let trust = match &self.cacert {
-            _ if self.insecure => Trust::Insecure,
-            Some(file) => Trust::File(file.clone()),
-            None => Trust::System,
+/// TLS client configuration, if any URL needs it.
+pub(super) fn clients(spec: &LoadSpec, wanted: bool) -> Result<Option<ClientConfig>, Error> {
+    if !wanted {
+        return match given(spec) {
+            Some(flag) => usage(format!("{flag} means nothing without https://: leave it out, or load such a URL")),
+            None => Ok(None),
         };
-        let identity = match (&self.cert, &self.key) {
-            (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(Error::Failed)?),
-            _ => None,
-        };
-        let version = self.tls_version.as_deref().map(version).transpose().map_err(Error::Usage)?;
-        let disable_resumption = self.no_resumption;
-        let options = ClientOptions { trust, identity, version, disable_resumption };
-        ClientConfig::new(&options).map(Some).map_err(Error::Failed)
     }
+    let trust = match &spec.cacert {
+        _ if spec.insecure => Trust::Insecure,
+        Some(file) => Trust::File(file.clone()),
+        None => Trust::System,
+    };
+    let identity = match (&spec.cert, &spec.key) {
+        (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(Error::Failed)?),
+        _ => None,
+    };
+    let version = spec.tls_version.as_deref().map(version).transpose().map_err(Error::Usage)?;
+    let disable_resumption = spec.no_resumption;
+    let options = ClientOptions { trust, identity, version, disable_resumption };
+    ClientConfig::new(&options).map(Some).map_err(Error::Failed)
 }
 
 pub(super) fn version(text: &str) -> Result<Version, String> {

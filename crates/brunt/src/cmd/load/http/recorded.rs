@@ -1,19 +1,17 @@
 //! Requests of a file as a target: each has a method, a URL, headers and a body of its own.
 
 use super::{Flags, HostName, Prepared, body};
-use crate::cmd::load::{first_given, names, tls::Tls, usage};
+use crate::cmd::load::{first_given, names, usage};
 use brunt_inputs::address::{self, Protocol, Url};
 use brunt_inputs::requests::{Recorded, RequestFile};
 use brunt_load::Target;
 use brunt_load::http::{Rendered, RequestTarget, Requests, Sequence, Template};
 use brunt_results::Error;
 use brunt_view::format::{bytes, plural};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// What the flags say about all requests of a file.
 pub(in crate::cmd::load) struct Context<'a> {
-    pub tls: Tls<'a>,
-    pub timeout: Duration,
     pub is_open: bool,
     pub seed: u64,
     /// Scheme, host and port of all requests, instead of those of the file.
@@ -79,7 +77,7 @@ impl Flags<'_> {
         let size = bytes(memory as f64);
         let mut notes = vec![format!("{}: {}, {size} in memory", file.name, plural(count as u64, "request"))];
         notes.extend(file.notes);
-        Ok((self.on_hosts(prepared, names, context.tls, context.timeout)?, notes))
+        Ok((self.on_hosts(prepared, names)?, notes))
     }
 
     /// The requests by host, in order of first mention, and the names of their parts.
