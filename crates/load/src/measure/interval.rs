@@ -49,6 +49,15 @@ impl Counters {
         self.bytes.add(&other.bytes);
         self.replies.add(&other.replies);
     }
+
+    /// A reply with a body of so many bytes.
+    #[inline]
+    pub fn reply(&mut self, status: u16, body_bytes: u64, is_good: bool) {
+        self.replies.record(status, body_bytes);
+        if is_good {
+            *self.bytes.good_body.get_or_insert(0) += body_bytes;
+        }
+    }
 }
 
 /// Time used by a thread until `at_ns` of the run's clock, in nanoseconds.

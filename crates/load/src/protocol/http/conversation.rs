@@ -230,12 +230,7 @@ impl<'w> HttpConversation<'w> {
             wrong_reply::note_unexpected(&self.worker.shared, &core.protocol.expect, failure, got);
         }
         let (status, length) = (reply.status, reply.length);
-        let count = |counters: &mut Counters| {
-            counters.replies.record(status, length);
-            if checked.is_ok() {
-                *counters.bytes.good_body.get_or_insert(0) += length;
-            }
-        };
+        let count = |counters: &mut Counters| counters.reply(status, length, checked.is_ok());
         if !core.scheduler.record_reply(self.index, now, checked, first_ns, count) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
