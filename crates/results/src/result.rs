@@ -2,9 +2,11 @@
 //!
 //! An unavailable figure is `None` (`null`) with the reason in `env.json`; it is never zero and never an estimate.
 
+mod bytes;
 mod host;
 mod parts;
 
+pub use bytes::Bytes;
 pub use host::{Core, Host};
 pub use parts::{Named, PartFigures, Step};
 
@@ -265,35 +267,6 @@ pub struct Handshakes {
     pub time: LatencySummary,
     /// Count by protocol version and cipher suite.
     pub protocols: BTreeMap<String, u64>,
-}
-
-/// Payload bytes of the measured window.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Bytes {
-    /// Handed to the kernel.
-    pub sent: u64,
-    /// Taken from the kernel.
-    pub received: u64,
-    /// Read from the sockets over HTTP, records and handshakes of TLS included; absent by slices and for external testers.
-    #[serde(default)]
-    pub read: Option<u64>,
-    /// Bytes of the bodies of good replies; absent as `read` is.
-    #[serde(default)]
-    pub good_body: Option<u64>,
-}
-
-impl Bytes {
-    pub fn of(sent: u64, received: u64) -> Self {
-        Self { sent, received, ..Self::default() }
-    }
-
-    pub fn add(&mut self, more: &Self) {
-        self.sent += more.sent;
-        self.received += more.received;
-        for (own, more) in [(&mut self.read, more.read), (&mut self.good_body, more.good_body)] {
-            *own = own.map_or(more, |own| Some(own + more.unwrap_or(0)));
-        }
-    }
 }
 
 /// Replies of the measured window.
