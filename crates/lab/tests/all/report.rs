@@ -1,6 +1,7 @@
 //! Reports of hand-made result directories, compared with golden files.
 
 use crate::common::golden::golden;
+use crate::common::model::experiment;
 use crate::common::summary::summary;
 use brunt_lab::plan::{Style, read};
 use brunt_lab::report::{self, Width};
@@ -87,17 +88,10 @@ fn made_by_hand(home: &Path) -> RunDirectory {
         (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id())).collect::<Vec<_>>()
     };
     let experiment = Experiment {
-        schema: SCHEMA.into(),
-        name: plan.name.clone(),
         description: plan.description.clone(),
-        plan_hash: "0123456789abcdef".into(),
-        seed: 1,
-        repeats: 3,
         command: vec!["brunt".into(), "run".into(), "p.toml".into()],
-        started_unix_s: 1_638_373_800,
         order: cells.run.iter().flat_map(trials).collect(),
-        cells,
-        ..Experiment::default()
+        ..experiment(&plan.name, 3, cells)
     };
     store.begin(&experiment, PLAN).unwrap();
     for (target, thousands) in [("uring", 120.0), ("epoll", 100.0)] {

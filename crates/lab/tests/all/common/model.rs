@@ -68,21 +68,24 @@ fn env() -> Env {
     }
 }
 
-pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<String>) -> Report {
-    let experiment = Experiment {
+/// A run of these cells, without the order of its trials.
+pub fn experiment(name: &str, repeats: u32, cells: Cells) -> Experiment {
+    Experiment {
         schema: SCHEMA.into(),
         name: name.into(),
         plan_hash: "0123456789abcdef".into(),
         seed: 1,
-        repeats: 3,
-        best_over,
+        repeats,
         command: vec!["brunt".into(), "run".into()],
         started_unix_s: 1_638_373_800,
         cells,
         ..Experiment::default()
-    };
+    }
+}
+
+pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<String>) -> Report {
     Report {
-        experiment,
+        experiment: Experiment { best_over, ..experiment(name, 3, cells) },
         rows,
         comparisons: Vec::new(),
         by_trials: Vec::new(),

@@ -1,8 +1,9 @@
 //! A finished experiment of two targets whose results have every figure, and one of an echo server that has few.
 
+use crate::common::model::experiment;
 use brunt_lab::plan::read;
-use brunt_lab::run_directory::{Experiment, RunDirectory, SCHEMA};
-use brunt_lab::schedule::{Machine, cells};
+use brunt_lab::run_directory::{Experiment, RunDirectory};
+use brunt_lab::schedule::{Cell, Machine, cells};
 use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::judge::judge;
@@ -159,19 +160,12 @@ fn begin(dir: &Path, text: &str, repeats: u32) -> (RunDirectory, Experiment) {
     let store = RunDirectory::at(dir);
     let plan = read("p", text).unwrap();
     let cells = cells(&plan, &Machine { cores: vec![0, 1], open_files: 1 << 20 }, &BTreeMap::new());
-    let order = cells.run.iter().flat_map(|cell| (1..=repeats).map(|repeat| format!("{}/{repeat}", cell.id())));
+    let trials = |cell: &Cell| (1..=repeats).map(|repeat| format!("{}/{repeat}", cell.id())).collect::<Vec<_>>();
     let experiment = Experiment {
-        schema: SCHEMA.into(),
-        name: plan.name.clone(),
         description: plan.description.clone(),
-        plan_hash: "0123456789abcdef".into(),
-        seed: 1,
-        repeats,
-        command: vec!["brunt".into(), "run".into()],
         started_unix_s: 1_769_846_709,
-        order: order.collect(),
-        cells,
-        ..Experiment::default()
+        order: cells.run.iter().flat_map(trials).collect(),
+        ..experiment(&plan.name, repeats, cells)
     };
     store.begin(&experiment, text).unwrap();
     (store, experiment)
