@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_program_that_has_left_the_test_is_another_one() {
         let watch = Watch::begin();
-        // It is an orphan once its shell has ended: nobody's descendant.
+        // It is an orphan once its shell has ended: no descendant of this process.
         let script = "sh -c 'ulimit -t 20; while :; do :; done' >/dev/null 2>&1 & echo $!";
         let output = Command::new("sh").args(["-c", script]).output().expect("a shell");
         let pid: u32 = String::from_utf8(output.stdout).unwrap().trim().parse().expect("a process number");

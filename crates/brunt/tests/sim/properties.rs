@@ -163,7 +163,7 @@ impl<'r> Outcome<'r> {
         if !case.has_faults && !may_time_out {
             assert_eq!((errors.timeout, server.failed, server.cut), (0, 0, 0), "{self:?}");
             assert!(case.is_bad || errors.total() == 0, "{self:?}");
-            // Connections that are opened at the end may be accepted by nobody.
+            // Connections that are opened at the end may not be accepted.
             let opened = result.connections.opened;
             let late = case.options.connections as u64;
             assert!((server.accepted..=server.accepted + late).contains(&opened), "{self:?}");

@@ -80,7 +80,7 @@ fn children_that_ended_and_were_waited_for_are_counted() {
     truth.assert_holds("total", usage.cpu.total(), TICKS);
 }
 
-/// CPU time of an ended process that nobody has waited for, in ticks.
+/// CPU time of an ended process before it is reaped, in ticks.
 fn of_zombie(pid: u32) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -147,7 +147,7 @@ fn total_of_an_orphan() -> Duration {
 #[test]
 fn an_orphan_stays_in_the_tree_and_its_time_is_kept_when_init_reaps_it() {
     let _turn = alone();
-    // Nobody reads the burner's clock at its end: what its end costs has no bound but that of an undisturbed machine.
+    // The burner's clock is not read at its end: what its end costs has no bound but that of an undisturbed machine.
     judge("an orphan counts once", || {
         let total = total_of_an_orphan();
         assert!(total >= 95 * MS, "{total:?}");

@@ -84,7 +84,7 @@ fn clients_that_misbehave_get_an_error_or_the_end_and_delay_nobody() {
         let reply = ask(&address, request);
         assert!(reply.starts_with(&format!("HTTP/1.1 {answer} ")), "{answer}: {reply}");
     }
-    // Those that send nothing keep nobody from the page, and are closed.
+    // Those that send nothing delay no other request, and are closed.
     let silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(&address).unwrap()).collect();
     assert!(page(&address).is_some());
     for mut stream in silent {
