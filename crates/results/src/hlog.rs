@@ -1,5 +1,6 @@
 //! Reads `latency.hlog`, an HdrHistogram V2 interval log. Values are nanoseconds; times are seconds since the load began.
 
+mod counts;
 mod writer;
 
 use crate::latency::new_histogram;
@@ -8,6 +9,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
+pub use counts::Counts;
 pub use writer::Hlog;
 
 /// A histogram as text: HdrHistogram V2, deflated, in base64, as in an interval log.
@@ -32,7 +34,7 @@ pub struct Interval {
     /// Length in seconds; 0 for replies that arrived after the window.
     pub length_s: f64,
     /// Values in nanoseconds.
-    pub values: Histogram<u64>,
+    pub values: Counts,
 }
 
 /// The intervals of one tag, in the order of the log.
@@ -45,8 +47,7 @@ pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
     Ok(intervals)
 }
 
-/// Calls `take` with each interval of one tag, in the order of the log: the intervals of a long load are many, each of some
-/// 200 KB.
+/// Calls `take` with each interval of one tag, in the order of the log.
 ///
 /// # Errors
 /// It is no interval log, or `take` fails.
@@ -59,7 +60,7 @@ pub fn each(hlog: &[u8], tag: &str, mut take: impl FnMut(Interval) -> Result<(),
         if line.tag().is_none_or(|of| of.as_str() != tag) {
             continue;
         }
-        let values = decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
+        let values = Counts::decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
         let (start_s, length_s) = (line.start_timestamp().as_secs_f64(), line.duration().as_secs_f64());
         take(Interval { start_s, length_s, values })?;
     }
@@ -69,15 +70,7 @@ pub fn each(hlog: &[u8], tag: &str, mut take: impl FnMut(Interval) -> Result<(),
 /// The distribution of one tag, over all intervals of the log.
 pub fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
     let mut sum = new_histogram();
-    each(hlog, tag, |interval| sum.add(&interval.values).map_err(|error| not_summed(&error)))?;
-    Ok(sum)
-}
-
-pub fn sum(intervals: &[Interval]) -> Result<Histogram<u64>, String> {
-    let mut sum = new_histogram();
-    for interval in intervals {
-        sum.add(&interval.values).map_err(|error| not_summed(&error))?;
-    }
+    each(hlog, tag, |interval| interval.values.add_to(&mut sum))?;
     Ok(sum)
 }
 

@@ -23,14 +23,13 @@ pub fn p99_interval(row: &Row, store: &RunDirectory) -> Option<Interval> {
 
 /// Interval of the p99 from one run alone; `None` if its log is unreadable or too short.
 fn p99_interval_within(log: &[u8]) -> Option<Interval> {
-    // Twice, because the histograms of a long load are more than fit into memory.
     let whole = hlog::distribution(log, "response").ok()?;
     let quantile = whole.value_at_quantile(QUANTILE);
     let mut batches: Vec<Batch> = Vec::new();
     let add = |hlog::Interval { length_s, values, .. }| {
         // Partial seconds, and replies after the window, would inflate the variance between seconds.
         if length_s > 0.95 {
-            batches.push(Batch { count: values.len(), below: values.count_between(0, quantile) });
+            batches.push(Batch { count: values.total(), below: values.up_to(quantile) });
         }
         Ok(())
     };

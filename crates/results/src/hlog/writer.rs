@@ -85,7 +85,7 @@ mod tests {
         for (number, (interval, max)) in read.iter().zip(maxima).enumerate() {
             assert_eq!((interval.start_s, interval.length_s), (number as f64, 1.0));
             assert!((max - (number + 1) as f64).abs() < 0.01, "{max} ms");
-            assert_eq!(interval.values, written[number]);
+            assert_eq!(interval.values, hlog::Counts::of(&written[number]));
         }
     }
 }

@@ -43,7 +43,7 @@ pub fn times(row: &Row, store: &RunDirectory) -> Times {
             if is_median {
                 heat.add(&interval);
             }
-            sum.add(&interval.values).map_err(|error| format!("{error:?}"))
+            interval.values.add_to(&mut sum)
         });
         if read.is_err() {
             return Times::default();

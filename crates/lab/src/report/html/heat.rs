@@ -63,9 +63,9 @@ impl Heat {
         if place >= self.columns.len() {
             self.columns.resize_with(place + 1, BTreeMap::new);
         }
-        for value in interval.values.iter_recorded() {
-            let range = ((value.value_iterated_to().max(1) as f64).log10() * PER_DECADE).floor() as i32;
-            *self.columns[place].entry(range).or_default() += value.count_since_last_iteration();
+        for (value, count) in interval.values.iter() {
+            let range = ((value.max(1) as f64).log10() * PER_DECADE).floor() as i32;
+            *self.columns[place].entry(range).or_default() += count;
         }
     }
 
@@ -126,12 +126,12 @@ fn shade(count: u64, all: u64) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use brunt_results::latency::new_histogram;
+    use brunt_results::{hlog::Counts, latency::new_histogram};
 
     fn interval(start_s: f64, length_s: f64, us: &[u64]) -> Interval {
         let mut values = new_histogram();
         us.iter().for_each(|us| values.record(us * 1000).unwrap());
-        Interval { start_s, length_s, values }
+        Interval { start_s, length_s, values: Counts::of(&values) }
     }
 
     #[test]

@@ -159,8 +159,8 @@ fn record(beside: &Beside) -> Colocated {
 fn bad_seconds(log: &[hlog::Interval], measured_s: f64, objective: &Objective) -> Seconds {
     let limit_ns = (objective.limit_ms * 1e6) as u64;
     let is_good = |second: &&hlog::Interval| {
-        let slow = second.values.len() - second.values.count_between(0, limit_ns);
-        slow as f64 <= second.values.len() as f64 * objective.budget()
+        let slow = second.values.total() - second.values.up_to(limit_ns);
+        slow as f64 <= second.values.total() as f64 * objective.budget()
     };
     let all = (measured_s + 0.05).floor() as u64;
     // The last interval may be a part of a second.
@@ -316,7 +316,7 @@ mod tests {
                 let mut values = new_histogram();
                 values.record_n(1_000_000, *fast).unwrap();
                 values.record_n(9_000_000, *slow).unwrap();
-                log.push(hlog::Interval { start_s: at as f64, length_s: 1.0, values });
+                log.push(hlog::Interval { start_s: at as f64, length_s: 1.0, values: hlog::Counts::of(&values) });
             }
             let bad = seconds.iter().filter(|(fast, slow)| fast + slow == 0 || slow * 99 > *fast).count() as u64;
             let seen = bad_seconds(&log, seconds.len() as f64, &objective);
