@@ -9,7 +9,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// How long a list of the directories below a root is kept.
 const FRESH: Duration = Duration::from_secs(2);
@@ -29,8 +28,8 @@ pub(super) struct Results {
 enum From {
     /// Those of `brunt list`: the folder of its index.
     Listed(PathBuf),
-    /// Those below a directory, with an index of their own.
-    Below { root: PathBuf, index: TempDir, known: Mutex<Option<(Instant, Found)>> },
+    /// Those below a directory, as they were found last.
+    Below { root: PathBuf, known: Mutex<Option<(Instant, Found)>> },
 }
 
 #[derive(Debug, Clone, Default)]
@@ -58,8 +57,7 @@ impl Results {
         if !root.is_dir() {
             return Err(unusable("it is no directory".to_owned()));
         }
-        let index = tempfile::Builder::new().prefix("brunt-ui-").tempdir()?;
-        Ok(Self { from: From::Below { root, index, known: Mutex::default() }, started })
+        Ok(Self { from: From::Below { root, known: Mutex::default() }, started })
     }
 
     /// The directory that the page is for, if that holds one load or run, or is to hold one.
@@ -86,12 +84,12 @@ impl Results {
                 let (runs, all) = index.runs(&Filter::default(), limit)?;
                 Ok(Found { runs, all, running: running(self.started.iter().map(PathBuf::as_path)) })
             }
-            From::Below { root, index, known } => {
+            From::Below { root, known } => {
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
                 let fresh = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
                 let mut found = match fresh {
                     Some((_, found)) => found.clone(),
-                    None => self.search(root, index.path())?,
+                    None => self.search(root)?,
                 };
                 *known = Some((Instant::now(), found.clone()));
                 found.runs.truncate(limit);
@@ -100,10 +98,12 @@ impl Results {
         }
     }
 
-    fn search(&self, root: &Path, index: &Path) -> Result<Found, Error> {
+    fn search(&self, root: &Path) -> Result<Found, Error> {
         let started = self.started.iter().filter(|started| started.is_dir() && !started.starts_with(root));
         let roots: Vec<PathBuf> = started.cloned().chain([root.to_owned()]).collect();
-        let mut index = Index::open(index)?;
+        // Gone with the search: a signal ends a process without clean-up.
+        let folder = tempfile::Builder::new().prefix("brunt-ui-").tempdir()?;
+        let mut index = Index::open(folder.path())?;
         index.rebuild(&roots)?;
         let (runs, all) = index.runs(&Filter::default(), usize::MAX)?;
         Ok(Found { runs, all, running: running(roots.iter().map(PathBuf::as_path)) })
