@@ -4,8 +4,12 @@
 
 use std::fs::{File, create_dir_all};
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
+
+/// Locks of the blocks. Not in TMPDIR, which differs between programs that run at the same time.
+const LOCKS: &str = "/tmp/brunt-testkit-ports";
 
 /// Ports of a process.
 const BLOCK: u16 = 200;
@@ -17,14 +21,13 @@ const RANGE: std::ops::Range<u16> = 10_000..32_000;
 fn block() -> u16 {
     static BLOCK_OF_PROCESS: OnceLock<(u16, File)> = OnceLock::new();
     let claim = || {
-        let folder = std::env::temp_dir().join("brunt-testkit-ports");
-        create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        create_dir_all(LOCKS).unwrap_or_else(|error| panic!("{LOCKS}: {error}"));
         let blocks = (RANGE.end - RANGE.start) / BLOCK;
         let first = std::process::id() as u16 % blocks;
         (0..blocks)
             .map(|step| (first + step) % blocks)
             .find_map(|number| {
-                let path = folder.join(number.to_string());
+                let path = Path::new(LOCKS).join(number.to_string());
                 let file = File::options().create(true).truncate(false).write(true).open(path).ok()?;
                 file.try_lock().ok()?;
                 Some((RANGE.start + number * BLOCK, file))
@@ -65,7 +68,7 @@ mod tests {
         let ports: BTreeSet<u16> = (0..50).map(|_| free_port()).collect();
         assert_eq!(ports.len(), 50);
         assert!(ports.iter().all(|port| (block()..block() + BLOCK).contains(port)));
-        let path = std::env::temp_dir().join("brunt-testkit-ports").join(((block() - RANGE.start) / BLOCK).to_string());
+        let path = Path::new(LOCKS).join(((block() - RANGE.start) / BLOCK).to_string());
         assert!(File::options().write(true).open(path).unwrap().try_lock().is_err(), "the block is locked");
     }
 }
