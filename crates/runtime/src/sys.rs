@@ -2,7 +2,7 @@
 //! simulated world answers for its sockets.
 
 use rustix::net::RecvFlags;
-use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::net::{self, Shutdown, SocketAddr};
 #[cfg(any(test, feature = "sim"))]
 use std::os::fd::AsRawFd;
@@ -81,9 +81,22 @@ pub(crate) fn adopt(fd: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// A non-blocking socket with TCP_NODELAY. A simulated world has some that were closed there.
+pub(crate) fn tcp_socket(domain: Domain) -> io::Result<Socket> {
+    #[cfg(any(test, feature = "sim"))]
+    if let Some(spare) = crate::sim::calls::spare(domain) {
+        return Ok(spare);
+    }
+    let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket)
+}
+
 /// Closes a socket.
 pub(crate) fn close(fd: OwnedFd) {
     about_to_close(fd.as_fd());
+    #[cfg(any(test, feature = "sim"))]
+    let fd = crate::sim::calls::keep(fd);
     drop(fd);
 }
 

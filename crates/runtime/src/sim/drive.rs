@@ -7,7 +7,7 @@
 //! - Never waits in real time.
 
 use super::clock::nanos;
-use super::machine::Machine;
+use super::machine::{Machine, State};
 use super::ring_state::Pace;
 use super::root::Root;
 use super::stopped::Stopped;
@@ -19,7 +19,8 @@ use std::{future::Future, pin::Pin, rc::Rc, time::Duration};
 /// Whose turn it is.
 enum Next {
     Event,
-    Worker(usize),
+    /// With the time at which it goes on.
+    Worker(usize, u64),
     Nobody,
 }
 
@@ -53,8 +54,8 @@ pub(super) fn drive(
                 machine.clock.set(state.next_event().expect("it was found"));
                 state.happen();
             }
-            Next::Worker(0) => {
-                drive.begin(0)?;
+            Next::Worker(0, due) => {
+                drive.begin(0, due)?;
                 let Some(now) = front.step(future.as_mut(), rest.take()) else {
                     drive.leave(0);
                     return Ok(());
@@ -62,8 +63,8 @@ pub(super) fn drive(
                 drive.end(0, &now);
                 rest = Some(now);
             }
-            Next::Worker(nth) => {
-                drive.begin(nth)?;
+            Next::Worker(nth, due) => {
+                drive.begin(nth, due)?;
                 let root = drive.roots[nth - 1].clone();
                 let now = root.runtime.worker().step(root.future.borrow_mut().as_mut(), root.rest.take());
                 root.done.set(now.is_none());
@@ -90,12 +91,12 @@ impl Drive<'_> {
     }
 
     /// The time at which a worker goes on; `None` if it waits without a bound.
-    fn due(&self, nth: usize, wake: u64) -> Option<u64> {
+    fn due(&self, state: &mut State, nth: usize) -> Option<u64> {
         if nth > 0 && self.roots[nth - 1].done.get() {
             return None;
         }
         let mailbox = &self.worker(nth).remote.mailbox;
-        let mut state = self.machine.state.borrow_mut();
+        let wake = nanos(state.settings.costs.wake);
         let ring = &mut state.rings[self.rings[nth]];
         if mailbox.is_pending() {
             ring.wake(self.machine.clock.elapsed());
@@ -111,14 +112,13 @@ impl Drive<'_> {
     }
 
     fn next(&self) -> Next {
-        let state = self.machine.state.borrow();
-        let (event, wake) = (state.next_event(), nanos(state.settings.costs.wake));
-        drop(state);
-        let due = (0..self.rings.len()).filter_map(|nth| self.due(nth, wake).map(|due| (due, nth))).min();
+        let state = &mut *self.machine.state.borrow_mut();
+        let due = (0..self.rings.len()).filter_map(|nth| self.due(state, nth).map(|due| (due, nth))).min();
+        let event = state.next_event();
         match (event, due) {
             (Some(event), Some((due, _))) if event <= due => Next::Event,
             (Some(_), None) => Next::Event,
-            (_, Some((_, nth))) => Next::Worker(nth),
+            (_, Some((due, nth))) => Next::Worker(nth, due),
             (None, None) => Next::Nobody,
         }
     }
@@ -130,9 +130,7 @@ impl Drive<'_> {
         (ring.at, ring.pace) = (ring.at.max(self.machine.clock.elapsed()), Pace::Runs);
     }
 
-    fn begin(&self, nth: usize) -> Result<(), Stopped> {
-        let wake = nanos(self.machine.state.borrow().settings.costs.wake);
-        let due = self.due(nth, wake).expect("it is this worker's turn");
+    fn begin(&self, nth: usize, due: u64) -> Result<(), Stopped> {
         self.machine.clock.set(due);
         let mut state = self.machine.state.borrow_mut();
         state.rings[self.rings[nth]].woken = None;

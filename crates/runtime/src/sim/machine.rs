@@ -7,6 +7,7 @@
 use super::ring_state::RingState;
 use super::root::Root;
 use super::socket::{Names, Socket};
+use super::spares::Spares;
 use super::trace::Trace;
 use super::{clock::Clock, random::Random, settings::*};
 use crate::slab::{Key, Slab};
@@ -139,6 +140,7 @@ pub(super) struct State {
     pub links: Vec<(Option<SocketAddr>, Link)>,
     pub rings: Vec<RingState>,
     pub violations: Vec<String>,
+    pub spares: Spares,
     queue: BinaryHeap<Scheduled>,
     scheduled: u64,
 }
@@ -156,6 +158,7 @@ impl State {
             names: Names::default(),
             rings: Vec::new(),
             violations: Vec::new(),
+            spares: Spares::default(),
             queue: BinaryHeap::new(),
             scheduled: 0,
         }

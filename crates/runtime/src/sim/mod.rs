@@ -42,6 +42,7 @@ mod root;
 pub(crate) mod scripted;
 mod settings;
 mod socket;
+mod spares;
 mod stopped;
 mod stream;
 #[cfg(all(test, not(loom)))]

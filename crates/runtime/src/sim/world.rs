@@ -8,7 +8,7 @@ use super::settings::{Link, Settings};
 use super::stopped::Stopped;
 use super::trace::Entry;
 use crate::executor::Worker;
-use crate::{Builder, Runtime};
+use crate::{Builder, Runtime, mm};
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -124,6 +124,7 @@ impl World {
     /// # Panics
     /// As [`new`](Self::new).
     pub fn with_settings(seed: u64, settings: Settings) -> Self {
+        mm::kept::begin();
         let machine = Rc::new(Machine::new(seed, settings));
         let before = ACTIVE.replace(Some(machine.clone()));
         assert!(before.is_none(), "a world is active on this thread already");
