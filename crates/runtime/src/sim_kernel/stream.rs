@@ -51,7 +51,7 @@ impl Socket {
 
 impl State {
     /// The direction towards a socket, and the one back.
-    pub(super) fn directions(&mut self, receiver: Key) -> (Direction, Direction) {
+    pub(crate) fn directions(&mut self, receiver: Key) -> (Direction, Direction) {
         let none = Direction { latency: std::time::Duration::ZERO, ..Direction::default() };
         match self.sockets.get(receiver) {
             Some(socket) if !socket.is_unix => {

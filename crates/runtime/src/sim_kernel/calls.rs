@@ -3,9 +3,9 @@
 //! Descriptors are real ones, connected to nothing: options are set on them and closing closes them. Names, listening,
 //! connecting, shutting down and data are the world's.
 
+use super::active::active;
 use super::machine::{Machine, State};
 use super::socket::{self, Name};
-use super::world::active;
 use socket2::{Domain, SockAddr, SockRef, Socket};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};

@@ -26,7 +26,7 @@ enum Hold {
 
 /// What one runtime has lent.
 #[derive(Default)]
-pub(super) struct Lent {
+pub(crate) struct Lent {
     /// Buffers to receive into, usual and large, next first.
     groups: [VecDeque<(u16, NonNull<u8>)>; 2],
     held: Vec<Hold>,

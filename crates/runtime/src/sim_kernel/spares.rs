@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 const MOST: usize = 64;
 
 #[derive(Default)]
-pub(super) struct Spares {
+pub(crate) struct Spares {
     sockets: Vec<Socket>,
     /// SO_RCVBUF and SO_SNDBUF of a new socket.
     buffers: Option<[usize; 2]>,
