@@ -3,27 +3,20 @@
 use crate::driver::BackendKind;
 use crate::driver::uring::{Features, RingFeature};
 use crate::executor::spin::Spinning;
-use crate::executor::{self, Worker};
+use crate::executor::{Owned, Worker};
 use crate::metrics::MetricsHandle;
 use crate::sys;
 use crate::timer::Clock;
 use crate::trace::event;
-use std::{future::Future, io, rc::Rc, time::Duration};
+use std::{future::Future, io, time::Duration};
 
 /// A thread's runtime. It and everything spawned on it stay on the thread that built it.
 ///
 /// Dropping it drops all tasks, waits for the last completion of every request, and closes every connection.
 #[derive(Debug)]
 pub struct Runtime {
-    worker: Rc<Worker>,
+    worker: Owned,
     fallback: Option<String>,
-}
-
-impl Drop for Runtime {
-    fn drop(&mut self) {
-        // Here and not when the worker is dropped: user code in destructors still refers to the worker.
-        self.worker.shut_down();
-    }
 }
 
 impl Runtime {
@@ -49,7 +42,7 @@ impl Runtime {
         {
             let machine = self.worker.io().world();
             if let Some(machine) = machine {
-                return crate::sim::block_on(&self.worker, &machine, future);
+                return crate::sim::drive::block_on(&self.worker, &machine, future);
             }
         }
         self.worker.block_on(future)
@@ -58,6 +51,11 @@ impl Runtime {
     #[cfg(any(test, feature = "sim"))]
     pub(crate) fn worker(&self) -> &Worker {
         &self.worker
+    }
+
+    #[cfg(any(test, feature = "sim"))]
+    pub(crate) fn into_worker(self) -> Owned {
+        self.worker
     }
 
     /// The backend in use.
@@ -153,10 +151,7 @@ impl Builder {
         let most = if self.virtual_clock || sys::is_simulated() { Duration::ZERO } else { self.spin.most };
         let spin = Spinning { most, ..self.spin };
         let (worker, fallback) = Worker::new(wanted, features, spin, Clock::new(self.virtual_clock))?;
-        let worker = Rc::new(worker);
-        // SAFETY: `Runtime::drop` shuts the worker down, which unregisters it.
-        unsafe { executor::register(Rc::as_ptr(&worker)) };
-        let runtime = Runtime { worker, fallback };
+        let runtime = Runtime { worker: Owned::new(worker), fallback };
         event!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
         if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {
             event!(WARN, "no io_uring here"; worker = runtime.worker.id(), why = why);

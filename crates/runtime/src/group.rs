@@ -64,14 +64,14 @@ where
 {
     let (sender, result) = oneshot::channel();
     #[cfg(any(test, feature = "sim"))]
-    if let Some(machine) = crate::sim::active() {
+    if sys::is_simulated() {
         let main = async move {
             let output = catch_panics(async move { body().await }).await;
             crate::sim::end_worker().await;
             // The handle may have been dropped.
             let _ = sender.send(output);
         };
-        crate::sim::spawn_worker(&machine, builder, main)?;
+        crate::sim::spawn_worker(builder, main)?;
         return Ok(RemoteJoinHandle { result });
     }
     let (builder, (setup, is_set_up)) = (builder.clone(), mpsc::channel());

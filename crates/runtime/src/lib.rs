@@ -55,6 +55,8 @@ pub mod net;
 pub mod signal;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
+#[cfg(any(test, feature = "sim"))]
+mod sim_kernel;
 mod slab;
 mod sync;
 mod sys;

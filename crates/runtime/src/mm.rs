@@ -1,5 +1,8 @@
 //! Memory mappings: anonymous memory for buffers and slots, and the program text.
 
+#[cfg(any(test, feature = "sim"))]
+pub(crate) mod kept;
+
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -18,6 +21,27 @@ pub(crate) fn map<T>(bytes: usize) -> io::Result<NonNull<T>> {
 pub(crate) unsafe fn unmap<T>(base: NonNull<T>, bytes: usize) {
     // SAFETY: as demanded of the caller.
     let _ = unsafe { munmap(base.as_ptr().cast(), bytes) };
+}
+
+/// Memory of any content, until [`release`]: a fresh mapping, or with the feature `sim` one that was released on this thread
+/// while its simulated world kept mappings.
+pub(crate) fn reserve<T>(bytes: usize) -> io::Result<NonNull<T>> {
+    #[cfg(any(test, feature = "sim"))]
+    if let Some(base) = kept::take(bytes) {
+        return Ok(base.cast());
+    }
+    map(bytes)
+}
+
+/// # Safety
+/// `base` was returned by [`reserve`] for that many bytes, and nothing refers to the memory.
+pub(crate) unsafe fn release<T>(base: NonNull<T>, bytes: usize) {
+    #[cfg(any(test, feature = "sim"))]
+    if kept::keep(base.cast(), bytes) {
+        return;
+    }
+    // SAFETY: as demanded of the caller.
+    unsafe { unmap(base, bytes) };
 }
 
 /// Unmaps the pages of the program text of this process, which count as its resident memory though the page cache holds

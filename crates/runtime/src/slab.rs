@@ -73,7 +73,7 @@ impl<T: Default> Slab<T> {
     fn reserve(&mut self) -> io::Result<()> {
         let mut room = MOST;
         self.base = loop {
-            match mm::map(room * size_of::<Slot<T>>()) {
+            match mm::reserve(room * size_of::<Slot<T>>()) {
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory && room / 4 >= LEAST => room /= 4,
                 base => break base?,
             }
@@ -132,8 +132,8 @@ impl<T> Drop for Slab<T> {
             }
         }
         if self.room > 0 {
-            // SAFETY: mapped in `reserve` with this length; no reference to a slot outlives the slab.
-            unsafe { mm::unmap(self.base, self.room * size_of::<Slot<T>>()) };
+            // SAFETY: reserved in `reserve` with this length; no reference to a slot outlives the slab.
+            unsafe { mm::release(self.base, self.room * size_of::<Slot<T>>()) };
         }
     }
 }

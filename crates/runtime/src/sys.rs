@@ -2,7 +2,7 @@
 //! simulated world answers for its sockets.
 
 use rustix::net::RecvFlags;
-use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::net::{self, Shutdown, SocketAddr};
 #[cfg(any(test, feature = "sim"))]
 use std::os::fd::AsRawFd;
@@ -13,7 +13,7 @@ use std::{io, path::Path};
 macro_rules! simulated {
     ($name:ident($($arg:expr),*)) => {
         #[cfg(any(test, feature = "sim"))]
-        if let Some(answer) = crate::sim::calls::$name($($arg),*) {
+        if let Some(answer) = crate::sim_kernel::calls::$name($($arg),*) {
             return answer;
         }
     };
@@ -28,7 +28,7 @@ pub(crate) fn bind(socket: &Socket, address: &SockAddr) -> io::Result<()> {
 /// Binds a Unix socket to a path of the simulated world, where it has no file; `None` without a world.
 pub(crate) fn bind_unix(socket: &Socket, path: &Path, address: &SockAddr) -> Option<io::Result<()>> {
     #[cfg(any(test, feature = "sim"))]
-    if let Some(answer) = crate::sim::calls::bind(socket.as_raw_fd(), address, false, false) {
+    if let Some(answer) = crate::sim_kernel::calls::bind(socket.as_raw_fd(), address, false, false) {
         let message =
             |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on '{}': {error}", path.display()));
         return Some(answer.map_err(message));
@@ -50,10 +50,10 @@ pub(crate) fn connect_unix(socket: &Socket, address: &SockAddr) -> io::Result<()
 /// Two Unix stream sockets joined to each other.
 pub(crate) fn pair() -> io::Result<(Socket, Socket)> {
     #[cfg(any(test, feature = "sim"))]
-    if crate::sim::calls::is_active() {
+    if crate::sim_kernel::calls::is_active() {
         let socket = || Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None);
         let (one, other) = (socket()?, socket()?);
-        crate::sim::calls::pair(one.as_raw_fd(), other.as_raw_fd());
+        crate::sim_kernel::calls::pair(one.as_raw_fd(), other.as_raw_fd());
         return Ok((one, other));
     }
     Socket::pair(Domain::UNIX, Type::STREAM.nonblocking(), None)
@@ -81,30 +81,43 @@ pub(crate) fn adopt(fd: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// A non-blocking socket with TCP_NODELAY. A simulated world has some that were closed there.
+pub(crate) fn tcp_socket(domain: Domain) -> io::Result<Socket> {
+    #[cfg(any(test, feature = "sim"))]
+    if let Some(spare) = crate::sim_kernel::calls::spare(domain) {
+        return Ok(spare);
+    }
+    let socket = Socket::new(domain, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket)
+}
+
 /// Closes a socket.
 pub(crate) fn close(fd: OwnedFd) {
     about_to_close(fd.as_fd());
+    #[cfg(any(test, feature = "sim"))]
+    let fd = crate::sim_kernel::calls::keep(fd);
     drop(fd);
 }
 
 /// Says that a socket is about to be closed otherwise.
 pub(crate) fn about_to_close(fd: BorrowedFd<'_>) {
     #[cfg(any(test, feature = "sim"))]
-    crate::sim::calls::close(fd.as_raw_fd());
+    crate::sim_kernel::calls::close(fd.as_raw_fd());
     let _ = fd;
 }
 
 /// The program has changed the size of a buffer.
 pub(crate) fn buffers_changed(socket: &SockRef<'_>) {
     #[cfg(any(test, feature = "sim"))]
-    crate::sim::calls::buffers_changed(socket.as_fd());
+    crate::sim_kernel::calls::buffers_changed(socket.as_fd());
     let _ = socket;
 }
 
 /// How many connections wait at a simulated listener, and the limit; `None` without a world.
 pub(crate) fn queue(fd: BorrowedFd<'_>) -> Option<io::Result<(u32, u32)>> {
     #[cfg(any(test, feature = "sim"))]
-    return crate::sim::calls::queue(fd.as_raw_fd());
+    return crate::sim_kernel::calls::queue(fd.as_raw_fd());
     #[cfg(not(any(test, feature = "sim")))]
     {
         let _ = fd;
@@ -115,7 +128,7 @@ pub(crate) fn queue(fd: BorrowedFd<'_>) -> Option<io::Result<(u32, u32)>> {
 /// Whether sockets are those of a simulated world.
 pub(crate) fn is_simulated() -> bool {
     #[cfg(any(test, feature = "sim"))]
-    return crate::sim::calls::is_active();
+    return crate::sim_kernel::calls::is_active();
     #[cfg(not(any(test, feature = "sim")))]
     false
 }

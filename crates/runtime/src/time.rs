@@ -40,7 +40,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// The time of day of the machine. In a simulated world (feature `sim`) it was 1970 when the world began.
 pub fn system_now() -> SystemTime {
     #[cfg(any(test, feature = "sim"))]
-    if let Some(elapsed) = crate::sim::elapsed() {
+    if let Some(elapsed) = crate::sim_kernel::elapsed() {
         return SystemTime::UNIX_EPOCH + elapsed;
     }
     SystemTime::now()

@@ -1,7 +1,6 @@
 //! What passed between clients and servers, from the trace of a world: an account that neither of them keeps.
 
 use brunt_runtime::sim::World;
-use std::collections::HashMap;
 
 /// Bytes of the two directions, and how connections were used.
 #[derive(Debug, Default)]
@@ -16,7 +15,7 @@ pub struct Wire {
     pub most_passed_over: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Client {
     sent: u64,
     arrived: u64,
@@ -27,11 +26,14 @@ struct Client {
 impl Wire {
     /// Of a world whose trace was recorded. Requests and replies have these lengths.
     pub fn of(world: &World, request: u64, reply: u64) -> Self {
-        let (mut wire, mut clients, mut requests) = (Self::default(), HashMap::<u32, Client>::new(), 0);
+        let (mut wire, mut clients, mut requests) = (Self::default(), Vec::<Option<Client>>::new(), 0);
         for entry in world.trace() {
-            let bytes = entry.value as u64;
-            match (entry.what, clients.get_mut(&entry.who)) {
-                ("connect", _) => drop(clients.insert(entry.who, Client::default())),
+            let (socket, bytes) = (entry.who as usize, entry.value as u64);
+            match (entry.what, clients.get_mut(socket).and_then(Option::as_mut)) {
+                ("connect", _) => {
+                    clients.resize(clients.len().max(socket + 1), None);
+                    clients[socket] = Some(Client::default());
+                }
                 ("send", Some(client)) => {
                     let before = client.sent.div_ceil(request);
                     client.sent += bytes;
@@ -53,7 +55,7 @@ impl Wire {
                 _ => (),
             }
         }
-        let idle = clients.values().filter(|client| client.sent / request == client.arrived / reply);
+        let idle = clients.iter().flatten().filter(|client| client.sent / request == client.arrived / reply);
         let last = idle.map(|client| requests - client.idle_at).max().unwrap_or(0);
         wire.most_passed_over = wire.most_passed_over.max(last);
         wire

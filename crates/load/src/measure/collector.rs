@@ -95,7 +95,10 @@ impl Distributions {
 }
 
 fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
-    to.add(from).expect("all histograms have the same bounds");
+    // Adding visits every cell.
+    if !from.is_empty() {
+        to.add(from).expect("all histograms have the same bounds");
+    }
 }
 
 #[derive(Default)]

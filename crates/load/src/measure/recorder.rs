@@ -237,20 +237,27 @@ impl Recorder {
     /// Whether a reply that is complete now counts; if not, its request is unanswered.
     #[inline(always)]
     fn answered(&mut self, now_ns: u64, intended_ns: u64) -> bool {
+        let counts = self.counts(now_ns);
+        if !counts {
+            self.late(now_ns, intended_ns, false);
+        }
+        counts
+    }
+
+    /// Whether a request that ends now does so before the end of the window. If not, the interval is that of the drain.
+    #[inline(always)]
+    fn counts(&mut self, now_ns: u64) -> bool {
         self.advance(now_ns);
         self.outstanding -= 1;
         match self.current.phase {
             Phase::Window if self.links.budget.is_some() && !self.spend(now_ns) => {
-                // Another thread's completion was the last, and this thread has not seen the new end of the window.
+                // Another thread's completion was the last, and this thread has not seen the new end of the window. The request
+                // is in flight at that end, and what it leaves belongs behind it.
                 self.current.counters.unanswered += 1;
-                self.late(now_ns, intended_ns, false);
                 self.advance(now_ns + 1);
                 false
             }
-            Phase::Drain => {
-                self.late(now_ns, intended_ns, false);
-                false
-            }
+            Phase::Drain => false,
             Phase::Connect | Phase::Warmup | Phase::Window => true,
         }
     }
@@ -267,13 +274,7 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     pub fn failed(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
-        self.advance(now_ns);
-        self.outstanding -= 1;
-        let is_over = match self.current.phase {
-            Phase::Window => !self.spend(now_ns),
-            phase => phase == Phase::Drain,
-        };
-        if is_over {
+        if !self.counts(now_ns) {
             self.count_failure(now_ns, failure);
             return self.abandon(now_ns, intended_ns);
         }

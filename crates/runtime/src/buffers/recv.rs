@@ -59,7 +59,7 @@ pub(crate) struct RecvBuffers {
 impl RecvBuffers {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            base: mm::map(BYTES)?,
+            base: mm::reserve(BYTES)?,
             segments: Vec::new(),
             provided: 0,
             large_provided: 0,
@@ -148,8 +148,8 @@ impl Drop for RecvBuffers {
     fn drop(&mut self) {
         // Otherwise leaked: closing the ring ends no request, only a completion does, and a `RecvBuf` may outlive its runtime.
         if self.reaped && self.leased == 0 {
-            // SAFETY: mapped in `new` with this length. No `RecvBuf` refers to it, and every request that did has completed.
-            unsafe { mm::unmap(self.base, BYTES) };
+            // SAFETY: reserved in `new` with this length. No `RecvBuf` refers to it, and every request that did has completed.
+            unsafe { mm::release(self.base, BYTES) };
         }
     }
 }

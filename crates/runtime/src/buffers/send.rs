@@ -35,7 +35,7 @@ impl SendBuffers {
 
     #[cold]
     fn grow(&mut self) -> io::Result<u32> {
-        self.groups.push(mm::map(GROUP_BYTES)?);
+        self.groups.push(mm::reserve(GROUP_BYTES)?);
         let first = (self.groups.len() as u32 - 1) * GROUP;
         self.free.extend((first + 1..first + GROUP).rev());
         Ok(first)
@@ -88,8 +88,8 @@ impl Drop for SendBuffers {
     fn drop(&mut self) {
         // Otherwise leaked: only a completion ends a request, not the closing of the ring.
         for group in self.groups.iter().filter(|_| self.reaped) {
-            // SAFETY: mapped in `grow` with this length, and every send from it has completed.
-            unsafe { mm::unmap(*group, GROUP_BYTES) };
+            // SAFETY: reserved in `grow` with this length, and every send from it has completed.
+            unsafe { mm::release(*group, GROUP_BYTES) };
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The backend of a worker: io_uring or epoll.
 
 pub(crate) mod epoll;
+#[cfg(any(test, feature = "sim"))]
+pub(crate) mod ring;
 pub(crate) mod uring;
 pub(crate) mod user_data;
 
-#[cfg(any(test, feature = "sim"))]
-use crate::sim::Ring as Uring;
 use crate::{buffers::recv::RecvBuffers, metrics::Metrics};
 use epoll::Epoll;
+#[cfg(any(test, feature = "sim"))]
+use ring::Ring as Uring;
 use std::{fmt, io, time::Duration};
 use uring::Features;
 #[cfg(not(any(test, feature = "sim")))]

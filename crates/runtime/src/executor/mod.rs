@@ -1,9 +1,11 @@
 //! The workers of this thread, and the current one: the one whose `block_on` runs.
 
 pub(crate) mod handle;
+mod owned;
 pub(crate) mod spin;
 pub(crate) mod worker;
 
+pub(crate) use owned::Owned;
 pub(crate) use worker::Worker;
 
 use crate::task::{OnDrop, context};
@@ -20,11 +22,11 @@ thread_local! {
 ///
 /// # Safety
 /// [`unregister`] must be called before the worker is dropped or borrowed mutably.
-pub(crate) unsafe fn register(worker: *const Worker) {
+unsafe fn register(worker: *const Worker) {
     LIVE.with(|live| live.borrow_mut().push(worker));
 }
 
-pub(crate) fn unregister(worker: *const Worker) {
+fn unregister(worker: *const Worker) {
     // The thread may be ending, and the list gone already.
     let _ = LIVE.try_with(|live| live.borrow_mut().retain(|live| !ptr::eq(*live, worker)));
 }

@@ -3,7 +3,7 @@
 use super::Io;
 use crate::buffers::recv::{BUFFERS, NO_BUFFER, OVERFLOW_START, RecvBuffers};
 use crate::io::conn::{Conn, flag};
-use crate::{driver::Driver, driver::user_data::OpKind, sim::Ring, slab::Key};
+use crate::{driver::Driver, driver::ring::Ring, driver::user_data::OpKind, slab::Key};
 use std::{collections::HashMap, time::Instant};
 
 /// Requests of a connection, and the flags set while they are open.

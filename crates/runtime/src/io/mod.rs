@@ -101,7 +101,7 @@ impl Io {
 
     /// The simulated machine that this worker is one of.
     #[cfg(any(test, feature = "sim"))]
-    pub fn world(&self) -> Option<Rc<crate::sim::Machine>> {
+    pub fn world(&self) -> Option<Rc<crate::sim_kernel::Machine>> {
         if let Driver::Uring(ring) = &self.driver { ring.world().map(|ring| ring.machine.clone()) } else { None }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Family, Listener, Stream, conn_handle::ConnHandle, listener::BACKLOG, stream::sealed::Sealed};
 use crate::sys;
-use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use socket2::{Domain, SockAddr, Socket, TcpKeepalive};
 use std::net::{self, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::{io, time::Duration};
@@ -112,10 +112,7 @@ pub(super) fn listen(address: SocketAddr, reuse_port: bool) -> io::Result<OwnedF
 
 /// A non-blocking socket with TCP_NODELAY.
 pub(super) fn socket(address: SocketAddr) -> io::Result<Socket> {
-    let kind = Type::STREAM.nonblocking().cloexec();
-    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
-    socket.set_tcp_nodelay(true)?;
-    Ok(socket)
+    sys::tcp_socket(Domain::for_address(address))
 }
 
 /// Sets IP_BIND_ADDRESS_NO_PORT (Linux 4.2), which socket2 and rustix lack.

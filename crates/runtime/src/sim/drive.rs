@@ -6,55 +6,72 @@
 //!   time: what one costs delays no other.
 //! - Never waits in real time.
 
-use super::clock::nanos;
-use super::machine::Machine;
-use super::ring_state::Pace;
-use super::root::Root;
+use super::root::{self, Root};
 use super::stopped::Stopped;
 use crate::executor::Worker;
 use crate::executor::worker::Rest;
+use crate::sim_kernel::clock::nanos;
+use crate::sim_kernel::{Machine, Pace, active};
 use crate::task::OnDrop;
-use std::{future::Future, pin::Pin, rc::Rc, time::Duration};
+use std::pin::{Pin, pin};
+use std::{future::Future, rc::Rc, time::Duration};
 
 /// Whose turn it is.
 enum Next {
     Event,
-    Worker(usize),
+    /// With the time at which it goes on.
+    Worker(usize, u64),
     Nobody,
 }
 
-pub(super) struct Drive<'a> {
+struct Drive<'a> {
     machine: &'a Machine,
+    /// Its world is that of this thread, whose workers the roots are. Otherwise it has ended, and its workers with it.
+    is_active: bool,
     roots: Vec<Rc<Root>>,
     /// Index of the first worker's ring, and of the roots' rings.
     rings: Vec<usize>,
     front: &'a Worker,
 }
 
+/// Runs a future on a worker of a world.
+///
+/// # Panics
+/// If the run ends otherwise than by the future's end.
+pub(crate) fn block_on<F: Future>(worker: &Worker, machine: &Machine, future: F) -> F::Output {
+    run(worker, machine, future).unwrap_or_else(|stopped| panic!("{stopped}"))
+}
+
+pub(super) fn run<F: Future>(worker: &Worker, machine: &Machine, future: F) -> Result<F::Output, Stopped> {
+    let mut output = None;
+    {
+        let main = pin!(async { output = Some(future.await) });
+        drive(machine, worker, main)?;
+    }
+    Ok(output.expect("the future is done"))
+}
+
 /// Runs `future` on `front`, and all roots, until it is done.
-pub(super) fn drive(
-    machine: &Machine,
-    front: &Worker,
-    mut future: Pin<&mut dyn Future<Output = ()>>,
-) -> Result<(), Stopped> {
+fn drive(machine: &Machine, front: &Worker, mut future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), Stopped> {
     assert!(!machine.driven.replace(true), "block_on was called inside block_on of the same world");
     let _driven = OnDrop(|| machine.driven.set(false));
     let ring = front.io().world_ring().expect("the worker is one of a world");
-    let mut drive = Drive { machine, roots: Vec::new(), rings: vec![ring], front };
+    let is_active = active().is_some_and(|active| std::ptr::eq(&raw const *active, machine));
+    let mut drive = Drive { machine, is_active, roots: Vec::new(), rings: vec![ring], front };
     front.scheduler.tasks.wake_main();
     let mut rest = None;
     drive.enter(0);
     loop {
         drive.add_roots();
-        let next = drive.next();
-        match next {
+        drive.look_for_mail();
+        match drive.next() {
             Next::Event => {
                 let mut state = machine.state.borrow_mut();
                 machine.clock.set(state.next_event().expect("it was found"));
                 state.happen();
             }
-            Next::Worker(0) => {
-                drive.begin(0)?;
+            Next::Worker(0, due) => {
+                drive.begin(0, due)?;
                 let Some(now) = front.step(future.as_mut(), rest.take()) else {
                     drive.leave(0);
                     return Ok(());
@@ -62,12 +79,14 @@ pub(super) fn drive(
                 drive.end(0, &now);
                 rest = Some(now);
             }
-            Next::Worker(nth) => {
-                drive.begin(nth)?;
+            Next::Worker(nth, due) => {
+                drive.begin(nth, due)?;
                 let root = drive.roots[nth - 1].clone();
-                let now = root.runtime.worker().step(root.future.borrow_mut().as_mut(), root.rest.take());
-                root.done.set(now.is_none());
-                now.iter().for_each(|now| drive.end(nth, now));
+                let now = root.worker.step(root.future.borrow_mut().as_mut(), root.rest.take());
+                match &now {
+                    Some(now) => drive.end(nth, now),
+                    None => drive.retire(nth),
+                }
                 root.rest.set(now);
             }
             Next::Nobody if drive.poll_real() => (),
@@ -78,47 +97,37 @@ pub(super) fn drive(
 
 impl Drive<'_> {
     fn worker(&self, nth: usize) -> &Worker {
-        if nth == 0 { self.front } else { self.roots[nth - 1].runtime.worker() }
+        if nth == 0 { self.front } else { &self.roots[nth - 1].worker }
     }
 
     fn add_roots(&mut self) {
-        let roots = self.machine.roots.borrow();
-        for root in &roots[self.roots.len()..] {
-            self.rings.push(root.runtime.worker().io().world_ring().expect("roots are built in the world"));
-            self.roots.push(root.clone());
+        if !self.is_active {
+            return;
         }
+        let known = self.roots.len();
+        root::copy_from(known, &mut self.roots);
+        let ring = |root: &Rc<Root>| root.worker.io().world_ring().expect("roots are built in the world");
+        self.rings.extend(self.roots[known..].iter().map(ring));
     }
 
-    /// The time at which a worker goes on; `None` if it waits without a bound.
-    fn due(&self, nth: usize, wake: u64) -> Option<u64> {
-        if nth > 0 && self.roots[nth - 1].done.get() {
-            return None;
-        }
-        let mailbox = &self.worker(nth).remote.mailbox;
+    /// Workers to whom others have sent something are woken.
+    fn look_for_mail(&self) {
+        let now = self.machine.clock.elapsed();
         let mut state = self.machine.state.borrow_mut();
-        let ring = &mut state.rings[self.rings[nth]];
-        if mailbox.is_pending() {
-            ring.wake(self.machine.clock.elapsed());
+        for nth in (0..self.rings.len()).filter(|nth| self.worker(*nth).remote.mailbox.is_pending()) {
+            state.rings[self.rings[nth]].wake(now);
         }
-        let due = match ring.pace {
-            Pace::Runs => Some(ring.at),
-            Pace::Sleeps(until) => {
-                let woken = ring.woken.map(|woken| woken.max(ring.at) + wake);
-                [woken, until].into_iter().flatten().min()
-            }
-        };
-        due.map(|due| self.machine.clock.after_pauses(due))
     }
 
     fn next(&self) -> Next {
         let state = self.machine.state.borrow();
         let (event, wake) = (state.next_event(), nanos(state.settings.costs.wake));
-        drop(state);
-        let due = (0..self.rings.len()).filter_map(|nth| self.due(nth, wake).map(|due| (due, nth))).min();
+        let due = |ring: &usize| state.rings[*ring].due(wake).map(|due| self.machine.clock.after_pauses(due));
+        let due = self.rings.iter().enumerate().filter_map(|(nth, ring)| Some((due(ring)?, nth))).min();
         match (event, due) {
             (Some(event), Some((due, _))) if event <= due => Next::Event,
             (Some(_), None) => Next::Event,
-            (_, Some((_, nth))) => Next::Worker(nth),
+            (_, Some((due, nth))) => Next::Worker(nth, due),
             (None, None) => Next::Nobody,
         }
     }
@@ -130,9 +139,7 @@ impl Drive<'_> {
         (ring.at, ring.pace) = (ring.at.max(self.machine.clock.elapsed()), Pace::Runs);
     }
 
-    fn begin(&self, nth: usize) -> Result<(), Stopped> {
-        let wake = nanos(self.machine.state.borrow().settings.costs.wake);
-        let due = self.due(nth, wake).expect("it is this worker's turn");
+    fn begin(&self, nth: usize, due: u64) -> Result<(), Stopped> {
         self.machine.clock.set(due);
         let mut state = self.machine.state.borrow_mut();
         state.rings[self.rings[nth]].woken = None;
@@ -155,6 +162,11 @@ impl Drive<'_> {
         ring.pace = if runs { Pace::Runs } else { Pace::Sleeps(rest.timeout.map(|timeout| now + nanos(timeout))) };
     }
 
+    /// The future of that root is done.
+    fn retire(&self, nth: usize) {
+        self.machine.state.borrow_mut().rings[self.rings[nth]].pace = Pace::Ended;
+    }
+
     fn leave(&self, nth: usize) {
         let now = self.machine.clock.elapsed();
         self.machine.state.borrow_mut().rings[self.rings[nth]].at = now;
@@ -172,10 +184,8 @@ impl Drive<'_> {
             "deadlock: after {:?} nothing can run and nothing will happen",
             Duration::from_nanos(self.machine.clock.elapsed())
         );
-        for nth in 0..self.rings.len() {
-            if nth > 0 && self.roots[nth - 1].done.get() {
-                continue;
-            }
+        let has_ended = |nth: &usize| self.machine.state.borrow().rings[self.rings[*nth]].pace == Pace::Ended;
+        for nth in (0..self.rings.len()).filter(|nth| !has_ended(nth)) {
             text += &format!("\nworker {nth} waits for:");
             for line in self.worker(nth).pending() {
                 text += &format!("\n  {line}");

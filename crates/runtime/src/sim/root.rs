@@ -1,23 +1,38 @@
-//! A worker of a world beside that of `block_on`.
+//! The workers of a world beside that of `block_on`, in the order in which they were added.
 
-use crate::executor::{self, Worker, worker::Rest};
-use crate::{Runtime, time};
+use crate::executor::{self, Owned, Worker, worker::Rest};
+use crate::time;
 use std::cell::{Cell, RefCell};
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{future::Future, pin::Pin, rc::Rc, time::Duration};
+
+thread_local! {
+    /// Those of the active world.
+    static ROOTS: RefCell<Vec<Rc<Root>>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A worker that runs beside the future of `block_on`.
 pub(super) struct Root {
-    /// Dropped before its runtime.
+    /// Dropped before its worker.
     pub future: RefCell<Pin<Box<dyn Future<Output = ()>>>>,
-    pub done: Cell<bool>,
     pub rest: Cell<Option<Rest>>,
-    pub runtime: Runtime,
+    pub worker: Owned,
 }
 
-impl Root {
-    pub fn new(runtime: Runtime, future: impl Future<Output = ()> + 'static) -> Self {
-        Self { future: RefCell::new(Box::pin(future)), done: Cell::new(false), rest: Cell::new(None), runtime }
-    }
+pub(super) fn add(worker: Owned, future: impl Future<Output = ()> + 'static) {
+    let future: Pin<Box<dyn Future<Output = ()>>> = Box::pin(future);
+    let root = Root { future: RefCell::new(future), rest: Cell::new(None), worker };
+    ROOTS.with_borrow_mut(|roots| roots.push(Rc::new(root)));
+}
+
+/// Adds the roots from that number on.
+pub(super) fn copy_from(first: usize, to: &mut Vec<Rc<Root>>) {
+    ROOTS.with_borrow(|roots| to.extend_from_slice(&roots[first..]));
+}
+
+/// Drops all roots, whose futures and tasks may look for the world.
+pub(super) fn end_all() {
+    // The thread may be ending.
+    drop(ROOTS.try_with(RefCell::take));
 }
 
 /// Ends the tasks of this worker and waits until its connections are closed, in virtual time: as dropping its runtime does, which

@@ -1,6 +1,6 @@
 //! Why a run ended before its future.
 
-use super::trace::Entry;
+use crate::sim_kernel::Entry;
 use std::{error::Error, fmt};
 
 /// Why a run ended before its future.

@@ -1,73 +1,18 @@
 //! `World`: a simulated machine with its network, in virtual time.
 
-use super::clock::nanos;
-use super::drive::drive;
-use super::machine::Machine;
-use super::root::Root;
-use super::settings::{Link, Settings};
+use super::drive::run;
+use super::root;
 use super::stopped::Stopped;
-use super::trace::Entry;
-use crate::executor::Worker;
-use crate::{Builder, Runtime};
-use std::cell::RefCell;
+use crate::sim_kernel::clock::nanos;
+use crate::sim_kernel::{self, Entry, Link, Machine, Settings};
+use crate::{Builder, Runtime, mm};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
-use std::{fmt, future::Future, io, pin::pin, rc::Rc};
-
-thread_local! {
-    static ACTIVE: RefCell<Option<Rc<Machine>>> = const { RefCell::new(None) };
-}
-
-/// The machine of the world that is active on this thread.
-pub(crate) fn active() -> Option<Rc<Machine>> {
-    ACTIVE.try_with(|active| active.borrow().clone()).ok().flatten()
-}
-
-/// Whether a world is active on this thread.
-pub fn is_active() -> bool {
-    active().is_some()
-}
-
-/// The worker that calls this works for `time`. Nothing without an active world.
-pub fn spend(time: Duration) {
-    active().into_iter().for_each(|machine| machine.clock.spend(nanos(time)));
-}
-
-/// Time since the start of the active world.
-pub(crate) fn elapsed() -> Option<Duration> {
-    active().map(|machine| Duration::from_nanos(machine.clock.elapsed()))
-}
-
-/// The time of the active world.
-pub(crate) fn now() -> Option<Instant> {
-    active().map(|machine| machine.clock.instant())
-}
-
-/// Runs a future on a worker of a world.
-///
-/// # Panics
-/// If the run ends otherwise than by the future's end.
-pub(crate) fn block_on<F: Future>(worker: &Worker, machine: &Machine, future: F) -> F::Output {
-    run(worker, machine, future).unwrap_or_else(|stopped| panic!("{stopped}"))
-}
-
-fn run<F: Future>(worker: &Worker, machine: &Machine, future: F) -> Result<F::Output, Stopped> {
-    let mut output = None;
-    {
-        let main = pin!(async { output = Some(future.await) });
-        drive(machine, worker, main)?;
-    }
-    Ok(output.expect("the future is done"))
-}
+use std::time::Duration;
+use std::{fmt, future::Future, io, rc::Rc};
 
 /// See [`World::spawn_worker`].
-pub(crate) fn spawn_worker(
-    machine: &Machine,
-    builder: &Builder,
-    future: impl Future<Output = ()> + 'static,
-) -> io::Result<()> {
-    let root = Root::new(builder.clone().build()?, future);
-    machine.roots.borrow_mut().push(Rc::new(root));
+pub(crate) fn spawn_worker(builder: &Builder, future: impl Future<Output = ()> + 'static) -> io::Result<()> {
+    root::add(builder.clone().build()?.into_worker(), future);
     Ok(())
 }
 
@@ -101,12 +46,12 @@ pub struct World {
     _activation: Rc<Activation>,
 }
 
-struct Activation(Rc<Machine>);
+struct Activation;
 
 impl Drop for Activation {
     fn drop(&mut self) {
-        drop(self.0.roots.take());
-        let _ = ACTIVE.try_with(|active| active.take());
+        root::end_all();
+        sim_kernel::deactivate();
     }
 }
 
@@ -124,10 +69,10 @@ impl World {
     /// # Panics
     /// As [`new`](Self::new).
     pub fn with_settings(seed: u64, settings: Settings) -> Self {
+        mm::kept::begin();
         let machine = Rc::new(Machine::new(seed, settings));
-        let before = ACTIVE.replace(Some(machine.clone()));
-        assert!(before.is_none(), "a world is active on this thread already");
-        Self { _activation: Rc::new(Activation(machine.clone())), machine }
+        sim_kernel::activate(machine.clone());
+        Self { _activation: Rc::new(Activation), machine }
     }
 
     /// Runs `future` on a worker of its own, with all workers of [`spawn_worker`](Self::spawn_worker), until it is done; then
@@ -150,7 +95,7 @@ impl World {
         let runtime = builder.clone().build().map_err(failed)?;
         let output = run(runtime.worker(), &self.machine, future);
         drop(runtime);
-        drop(self.machine.roots.take());
+        root::end_all();
         let output = output?;
         let state = self.machine.state.borrow();
         match &state.violations[..] {
@@ -165,7 +110,7 @@ impl World {
     /// # Errors
     /// Memory or descriptors have run out.
     pub fn spawn_worker(&self, builder: &Builder, future: impl Future<Output = ()> + 'static) -> io::Result<()> {
-        spawn_worker(&self.machine, builder, future)
+        spawn_worker(builder, future)
     }
 
     /// Time since the start of the world.

@@ -18,7 +18,7 @@ enum Substitute {
     Virtual(Virtual),
     /// That of a simulated world.
     #[cfg(any(test, feature = "sim"))]
-    World(std::rc::Rc<crate::sim::Machine>),
+    World(std::rc::Rc<crate::sim_kernel::Machine>),
 }
 
 struct Virtual {
@@ -31,7 +31,7 @@ impl Clock {
     /// A virtual clock starts at the current time. In a simulated world, the clock is that of the world.
     pub fn new(is_virtual: bool) -> Self {
         #[cfg(any(test, feature = "sim"))]
-        if let Some(machine) = crate::sim::active() {
+        if let Some(machine) = crate::sim_kernel::active() {
             return Self(Some(Substitute::World(machine)));
         }
         let clock = || Virtual { now: Cell::new(Instant::now()), events: Cell::new(0) };
@@ -93,7 +93,7 @@ impl Clock {
 #[inline]
 pub(crate) fn kernel_now() -> Instant {
     #[cfg(any(test, feature = "sim"))]
-    if let Some(now) = crate::sim::now() {
+    if let Some(now) = crate::sim_kernel::now() {
         return now;
     }
     Instant::now()

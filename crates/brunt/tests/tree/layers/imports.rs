@@ -1,5 +1,6 @@
 //! Which files of a crate import from which, read from the text of its sources without tests.
 
+use super::tokens::{is_name, tokens};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -118,59 +119,6 @@ pub fn circle(imports: &Imports) -> Option<Vec<String>> {
     circles.min_by_key(Vec::len)
 }
 
-/// Identifiers, `::`, and single characters of other punctuation; without comments and literals.
-fn tokens(text: &str) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let at = |i: usize| chars.get(i).copied().unwrap_or('\0');
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut all, mut i) = (Vec::new(), 0);
-    while i < chars.len() {
-        let start = i;
-        match at(i) {
-            '/' if at(i + 1) == '/' => i = (i..chars.len()).find(|i| at(*i) == '\n').unwrap_or(chars.len()),
-            '/' if at(i + 1) == '*' => {
-                i = (i + 2..chars.len()).find(|i| at(*i) == '*' && at(*i + 1) == '/').map_or(chars.len(), |i| i + 2);
-            }
-            '"' => {
-                i += 1;
-                while i < chars.len() && at(i) != '"' {
-                    i += if at(i) == '\\' { 2 } else { 1 };
-                }
-                i += 1;
-            }
-            // A character, or a lifetime.
-            '\'' if at(i + 1) == '\\' => {
-                i = (i + 3..chars.len()).find(|i| at(*i) == '\'').map_or(chars.len(), |i| i + 1)
-            }
-            '\'' if at(i + 2) == '\'' => i += 3,
-            '\'' => i = (i + 1..chars.len()).find(|i| !is_word(at(*i))).unwrap_or(chars.len()),
-            c if is_word(c) => {
-                i = (i..chars.len()).find(|i| !is_word(at(*i))).unwrap_or(chars.len());
-                let word: String = chars[start..i].iter().collect();
-                let hashes = (i..chars.len()).take_while(|i| at(*i) == '#').count();
-                if matches!(word.as_str(), "r" | "br" | "cr") && at(i + hashes) == '"' {
-                    let ends = |i: usize| at(i) == '"' && (1..=hashes).all(|n| at(i + n) == '#');
-                    let begin = i + hashes + 1;
-                    i = (begin..chars.len()).find(|i| ends(*i)).map_or(chars.len(), |i| i + hashes + 1);
-                } else {
-                    all.push(word);
-                }
-            }
-            ':' if at(i + 1) == ':' => {
-                all.push("::".to_owned());
-                i += 2;
-            }
-            c => {
-                if !c.is_whitespace() {
-                    all.push(c.to_string());
-                }
-                i += 1;
-            }
-        }
-    }
-    all
-}
-
 /// Reads the tokens of one file.
 struct Scan<'a> {
     modules: &'a BTreeSet<Module>,
@@ -227,15 +175,13 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// An attribute; with `cfg(test)`, also the item behind it.
+    /// An attribute; with a `cfg` that holds in tests only, also the item behind it.
     fn attribute(&mut self) {
         let start = self.next + 2;
         self.next = start;
         self.skip_to(&["]"]);
         let words = &self.tokens[start..self.next];
-        let is_negated = |at: usize| at >= 2 && words[at - 2] == "not";
-        let is_test = words[0] == "cfg" && (0..words.len()).any(|at| words[at] == "test" && !is_negated(at));
-        if !is_test {
+        if words[0] != "cfg" || !holds_in_tests_only(words, &mut 2) {
             return;
         }
         while self.at(0) == "#" {
@@ -377,6 +323,24 @@ impl<'a> Scan<'a> {
     }
 }
 
-fn is_name(token: &str) -> bool {
-    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
+/// Whether the predicate of a `cfg` that begins at `at` holds in tests only. Moves `at` behind it.
+fn holds_in_tests_only(words: &[String], at: &mut usize) -> bool {
+    let word = |at: usize| words.get(at).map_or(")", String::as_str);
+    let (name, mut parts) = (word(*at), Vec::new());
+    *at += 1;
+    if word(*at) == "(" {
+        *at += 1;
+        while word(*at) != ")" {
+            match word(*at) {
+                "," | "=" => *at += 1,
+                _ => parts.push(holds_in_tests_only(words, at)),
+            }
+        }
+        *at += 1;
+    }
+    match name {
+        "all" => parts.contains(&true),
+        "any" => !parts.is_empty() && !parts.contains(&false),
+        name => name == "test",
+    }
 }

@@ -3,6 +3,7 @@
 
 mod imports;
 mod links;
+mod tokens;
 
 use imports::Crate;
 use std::collections::BTreeSet;
@@ -208,6 +209,11 @@ fn imports_are_found_in_any_form() {
         ),
         ("c/d.rs", "use super::super::a; use super::*;"),
         ("c/tests.rs", "use crate::b;"),
+        (
+            "e.rs",
+            "#[cfg(any(test, feature = \"sim\"))] use crate::b;\n#[cfg(not(test))] use crate::c;\n\
+             #[cfg(all(test, not(loom)))] use crate::a;\n#[cfg(any(test, all(test, unix)))] use crate::a;",
+        ),
     ];
     let imports = Crate::of(sources.map(|(path, text)| (path.to_owned(), text.to_owned())).into()).imports();
     let of = |file: &str| imports[file].iter().map(String::as_str).collect::<Vec<_>>();
@@ -216,6 +222,7 @@ fn imports_are_found_in_any_form() {
     assert_eq!(of("b.rs"), ["c/d.rs"]);
     assert_eq!(of("c/mod.rs"), ["a.rs", "c/d.rs"]);
     assert_eq!(of("c/d.rs"), ["a.rs"]);
+    assert_eq!(of("e.rs"), ["b.rs", "c/mod.rs"]);
     assert!(!imports.contains_key("c/tests.rs"));
     assert_eq!(imports::circle(&imports).unwrap().len(), 3);
 }

@@ -4,7 +4,7 @@
 use super::net::{Net, POISON, Sock, Stage, inode};
 use super::request::{Request, What};
 use crate::buffers::recv::{LARGE_RING, RING};
-use crate::sim::completion::{Completion, F_MORE};
+use crate::sim_kernel::completion::{Completion, F_MORE};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use io_uring::cqueue;
 use std::collections::{HashSet, VecDeque};

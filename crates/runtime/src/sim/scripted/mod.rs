@@ -18,7 +18,7 @@ use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 thread_local! {
     /// The kernel of the next ring built on this thread; another ring without one.
-    pub(super) static NEXT: RefCell<Option<Rc<RefCell<Kernel>>>> = const { RefCell::new(None) };
+    pub(crate) static NEXT: RefCell<Option<Rc<RefCell<Kernel>>>> = const { RefCell::new(None) };
 }
 
 pub(crate) struct SimRing(pub Rc<RefCell<Kernel>>);

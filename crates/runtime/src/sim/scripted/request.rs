@@ -1,7 +1,7 @@
 //! Execution of requests by the simulated kernel, with every outcome the real one may produce.
 
 use super::net::{Net, POISON, byte, is_ready, pair};
-use crate::sim::completion::{Completion, F_MORE, F_SOCK_NONEMPTY, buffer_flags};
+use crate::sim_kernel::completion::{Completion, F_MORE, F_SOCK_NONEMPTY, buffer_flags};
 use crate::{driver::user_data::OpKind, slab::Key};
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::{collections::VecDeque, ptr::NonNull};

@@ -8,8 +8,8 @@
 //! Soak: `SIM_SCRIPTS=2000 SIM_SEED=5 cargo test -p brunt-runtime --lib kernels`
 
 use super::super::World;
-use super::super::random::Random;
 use crate::net::{Address, Any, Family, Listener, Stream, TcpListener, TcpStream, UdpSocket, UnixStream};
+use crate::sim_kernel::random::Random;
 use crate::time::{sleep, timeout};
 use crate::{BackendKind, JoinSet, Runtime, testing};
 use std::collections::BTreeMap;

@@ -4,11 +4,10 @@ use super::clock::nanos;
 use super::machine::Machine;
 use super::random::sum;
 use super::ring_state::{RealPoll, RingState, What};
-use crate::driver::uring::RingFeature;
-use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
+use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use io_uring::cqueue;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
-use std::{mem::MaybeUninit, ptr::NonNull, rc::Rc, slice, sync::Arc, time::Duration};
+use std::{mem::MaybeUninit, ptr::NonNull, rc::Rc, slice, time::Duration};
 
 pub(crate) struct WorldRing {
     pub machine: Rc<Machine>,
@@ -31,10 +30,6 @@ impl WorldRing {
 
     pub fn in_flight(&self) -> u32 {
         self.with(|ring| ring.in_flight)
-    }
-
-    pub fn features(&self) -> Vec<RingFeature> {
-        Vec::new()
     }
 
     pub fn ring_fd(&self) -> Option<OwnedFd> {
@@ -101,8 +96,6 @@ impl WorldRing {
 
     /// Other threads do not exist: the mailbox is looked at whenever a worker has run.
     pub fn arm_wake_fd(&mut self, _: RawFd) {}
-
-    pub fn message(&mut self, _: Arc<Remote>) {}
 
     pub fn has_work(&self) -> bool {
         self.with(|ring| ring.has_work())

@@ -9,6 +9,7 @@
 
 use super::clock::nanos;
 use super::completion::{F_MORE, F_SOCK_NONEMPTY, buffer_flags};
+use super::lent::Lent;
 use super::machine::{Event, State};
 use super::pipe::End;
 use super::random::sum;
@@ -50,7 +51,7 @@ impl Socket {
 
 impl State {
     /// The direction towards a socket, and the one back.
-    pub(super) fn directions(&mut self, receiver: Key) -> (Direction, Direction) {
+    pub(crate) fn directions(&mut self, receiver: Key) -> (Direction, Direction) {
         let none = Direction { latency: std::time::Duration::ZERO, ..Direction::default() };
         match self.sockets.get(receiver) {
             Some(socket) if !socket.is_unix => {
@@ -126,7 +127,7 @@ impl State {
             let Some((buffer, start)) = self.rings[ring].lent.take_buffer(large) else { return Some(-libc::ENOBUFS) };
             let whole = self.settings.check_whole_buffers;
             // SAFETY: the buffer has just been taken from those that are lent.
-            if !unsafe { self.rings[ring].lent.is_untouched(buffer, start, large, whole) } {
+            if !unsafe { Lent::is_untouched(start, large, whole) } {
                 self.report(format!("buffer {buffer} was written to while the kernel had it"));
             }
             let mut len = unread.min(if large { LARGE_SIZE } else { BUFFER_SIZE });

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::os::fd::{OwnedFd, RawFd};
 use std::{net::SocketAddr, ptr::NonNull};
 
-pub(super) enum What {
+pub(crate) enum What {
     Receive {
         large: bool,
     },
@@ -24,7 +24,7 @@ pub(super) enum What {
     Poll,
 }
 
-pub(super) struct Request {
+pub(crate) struct Request {
     pub ring: usize,
     pub kind: OpKind,
     pub key: Key,
@@ -33,14 +33,14 @@ pub(super) struct Request {
     pub ready: bool,
 }
 
-pub(super) enum Entry {
+pub(crate) enum Entry {
     Request(OpKind, Key, RawFd, What),
     Connect(Key, RawFd, Option<SocketAddr>),
     Cancel(OpKind, Key),
 }
 
 /// Readiness of a file that is not of this world, asked of the real kernel.
-pub(super) struct RealPoll {
+pub(crate) struct RealPoll {
     pub file: OwnedFd,
     pub events: i16,
     pub kind: OpKind,
@@ -49,14 +49,16 @@ pub(super) struct RealPoll {
 
 /// What a worker does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(crate) enum Pace {
     /// Its next turn begins when it has done its work.
     Runs,
     /// It sleeps, at most until then.
     Sleeps(Option<u64>),
+    /// Its future is done.
+    Ended,
 }
 
-pub(super) struct RingState {
+pub(crate) struct RingState {
     pub queue: VecDeque<Entry>,
     /// Sockets with requests of this ring that can act, and sockets of requests by slot: connections, listeners, watches.
     pub ready: VecDeque<Key>,
@@ -104,6 +106,18 @@ impl RingState {
         self.woken = Some(self.woken.map_or(at, |woken| woken.min(at)));
     }
 
+    /// The time at which the worker goes on, if waking it takes that long; `None` if it waits without a bound.
+    pub fn due(&self, wake: u64) -> Option<u64> {
+        match self.pace {
+            Pace::Runs => Some(self.at),
+            Pace::Sleeps(until) => {
+                let woken = self.woken.map(|woken| woken.max(self.at) + wake);
+                [woken, until].into_iter().flatten().min()
+            }
+            Pace::Ended => None,
+        }
+    }
+
     pub fn slot(&mut self, kind: OpKind, key: Key) -> &mut Key {
         let slots = &mut self.sockets[match kind {
             OpKind::Accept => 1,
@@ -133,6 +147,6 @@ impl RingState {
 }
 
 /// The result of a request interrupted after `done` bytes.
-pub(super) fn part(done: usize, errno: i32) -> i32 {
+pub(crate) fn part(done: usize, errno: i32) -> i32 {
     if done > 0 { done as i32 } else { -errno }
 }

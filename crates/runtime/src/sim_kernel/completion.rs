@@ -2,9 +2,9 @@
 
 use io_uring::cqueue;
 
-pub(super) const F_BUFFER: u32 = 1;
-pub(super) const F_MORE: u32 = 1 << 1;
-pub(super) const F_SOCK_NONEMPTY: u32 = 1 << 2;
+pub(crate) const F_BUFFER: u32 = 1;
+pub(crate) const F_MORE: u32 = 1 << 1;
+pub(crate) const F_SOCK_NONEMPTY: u32 = 1 << 2;
 
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
@@ -21,6 +21,6 @@ impl Completion {
     }
 }
 
-pub(super) fn buffer_flags(buffer: u16) -> u32 {
+pub(crate) fn buffer_flags(buffer: u16) -> u32 {
     F_BUFFER | u32::from(buffer) << 16
 }

@@ -3,12 +3,12 @@
 //! Descriptors are real ones, connected to nothing: options are set on them and closing closes them. Names, listening,
 //! connecting, shutting down and data are the world's.
 
+use super::active::active;
 use super::machine::{Machine, State};
 use super::socket::{self, Name};
-use super::world::active;
-use socket2::{SockAddr, SockRef};
+use socket2::{Domain, SockAddr, SockRef, Socket};
 use std::net::{Shutdown, SocketAddr};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::{io, rc::Rc};
 
 type Answer<T> = Option<io::Result<T>>;
@@ -92,6 +92,19 @@ pub(crate) fn shutdown(fd: RawFd, how: Shutdown) -> Answer<()> {
 pub(crate) fn close(fd: RawFd) {
     // Not in the middle of a call of the world, whose state is borrowed then: it closes no descriptor itself.
     call(|state, at| state.close_descriptor(fd, true, at));
+}
+
+/// Keeps the descriptor of a socket that was closed; returns it if it is to be closed really.
+pub(crate) fn keep(fd: OwnedFd) -> Option<OwnedFd> {
+    match active() {
+        Some(machine) => machine.state.borrow_mut().spares.keep(fd),
+        None => Some(fd),
+    }
+}
+
+/// A socket with TCP_NODELAY that was kept.
+pub(crate) fn spare(domain: Domain) -> Option<Socket> {
+    active()?.state.borrow_mut().spare(domain)
 }
 
 fn inode(fd: RawFd) -> Option<u64> {

@@ -5,8 +5,8 @@
 //! - What a worker does at its own time `at` has effects from `at` on: nothing travels back in time.
 
 use super::ring_state::RingState;
-use super::root::Root;
 use super::socket::{Names, Socket};
+use super::spares::Spares;
 use super::trace::Trace;
 use super::{clock::Clock, random::Random, settings::*};
 use crate::slab::{Key, Slab};
@@ -15,11 +15,10 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
-use std::rc::Rc;
 
 /// What happens at some time.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// Bytes from one socket arrive at another.
     Arrive {
         from: Key,
@@ -96,12 +95,10 @@ impl Eq for Scheduled {}
 
 pub(crate) struct Machine {
     pub clock: Clock,
-    pub(super) state: RefCell<State>,
+    pub(crate) state: RefCell<State>,
     /// Only one `block_on` drives it at a time.
-    pub(super) driven: Cell<bool>,
-    pub(super) turns: Cell<u64>,
-    /// Workers beside that of `block_on`.
-    pub(super) roots: RefCell<Vec<Rc<Root>>>,
+    pub(crate) driven: Cell<bool>,
+    pub(crate) turns: Cell<u64>,
 }
 
 impl Machine {
@@ -111,7 +108,6 @@ impl Machine {
             state: RefCell::new(State::new(seed, settings)),
             driven: Cell::new(false),
             turns: Cell::new(0),
-            roots: RefCell::default(),
         };
         machine.apply_costs();
         machine
@@ -126,7 +122,7 @@ impl Machine {
     }
 }
 
-pub(super) struct State {
+pub(crate) struct State {
     pub settings: Settings,
     pub random: Random,
     pub trace: Trace,
@@ -139,6 +135,7 @@ pub(super) struct State {
     pub links: Vec<(Option<SocketAddr>, Link)>,
     pub rings: Vec<RingState>,
     pub violations: Vec<String>,
+    pub spares: Spares,
     queue: BinaryHeap<Scheduled>,
     scheduled: u64,
 }
@@ -156,6 +153,7 @@ impl State {
             names: Names::default(),
             rings: Vec::new(),
             violations: Vec::new(),
+            spares: Spares::default(),
             queue: BinaryHeap::new(),
             scheduled: 0,
         }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 /// How far the end of a stream has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) enum End {
+pub(crate) enum End {
     /// The sender may send more.
     #[default]
     Open,
@@ -23,7 +23,7 @@ pub(super) enum End {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Pipe {
+pub(crate) struct Pipe {
     /// Unread, flying, unsent bytes, in this order.
     bytes: VecDeque<u8>,
     pub unread: usize,

@@ -6,39 +6,27 @@
 
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, OVERFLOW_START, RING};
 use crate::slab::Key;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::{collections::VecDeque, ptr::NonNull, slice};
 
 /// Fills a buffer while the kernel has it, to detect writes.
 static POISON: [u8; LARGE_SIZE] = [0xd5; LARGE_SIZE];
-static ZEROES: [u8; LARGE_SIZE] = [0; LARGE_SIZE];
 /// Bytes of a buffer that are checked unless whole buffers are.
 const CHECKED: usize = 64;
 
-/// A buffer as the kernel sees it.
+/// Who has a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Hold {
     /// Never lent.
     #[default]
     New,
-    /// Lent for the first time: zeroes, not touched, as memory of this process it takes no page.
-    Zero,
-    /// Lent, and filled with [`POISON`].
-    Poisoned,
+    Lent,
     /// The runtime has it.
     Returned,
 }
 
-impl Hold {
-    /// Returns whether it was lent.
-    fn give_back(&mut self) -> bool {
-        matches!(std::mem::replace(self, Self::Returned), Self::Zero | Self::Poisoned)
-    }
-}
-
 /// What one runtime has lent.
 #[derive(Default)]
-pub(super) struct Lent {
+pub(crate) struct Lent {
     /// Buffers to receive into, usual and large, next first.
     groups: [VecDeque<(u16, NonNull<u8>)>; 2],
     held: Vec<Hold>,
@@ -55,20 +43,16 @@ impl Lent {
         if usize::from(buffer) >= self.held.len() {
             self.held.resize(usize::from(buffer) + 1, Hold::New);
         }
-        let hold = &mut self.held[usize::from(buffer)];
-        let (twice, new) = (matches!(hold, Hold::Zero | Hold::Poisoned), *hold == Hold::New);
-        *hold = if new { Hold::Zero } else { Hold::Poisoned };
+        let before = std::mem::replace(&mut self.held[usize::from(buffer)], Hold::Lent);
         let group = &mut self.groups[usize::from(large)];
         let full = group.len() >= usize::from(if large { LARGE_RING } else { RING });
         group.push_back((buffer, start));
         let (from, to) = (start.as_ptr() as usize, start.as_ptr() as usize + BUFFER_SIZE);
         let in_use = self.sends.len() <= 64 && self.sends.iter().any(|(_, at, len)| from < at + len && *at < to);
-        if !new {
-            // SAFETY: the caller lends a buffer of that size.
-            unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
-        }
+        // SAFETY: the caller lends a buffer of that size.
+        unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
         let found = [
-            (twice, "was provided twice"),
+            (before == Hold::Lent, "was provided twice"),
             (full, "is one more than the ring holds"),
             (in_use, "is the memory of a send in flight"),
         ];
@@ -79,17 +63,10 @@ impl Lent {
     ///
     /// # Safety
     /// The buffer was provided at that address, and not given back.
-    pub unsafe fn is_untouched(&self, buffer: u16, start: NonNull<u8>, large: bool, whole: bool) -> bool {
-        let is_new = self.held[usize::from(buffer)] == Hold::Zero;
-        if is_new {
-            // A page that is read first is mapped twice: to zeroes, then to memory of its own. A byte written takes it at once.
-            // SAFETY: a provided buffer belongs to the kernel, which this is; its memory is initialised.
-            unsafe { AtomicU8::from_ptr(start.as_ptr()) }.fetch_or(0, Relaxed);
-        }
-        let expected = if is_new { &ZEROES } else { &POISON };
+    pub unsafe fn is_untouched(start: NonNull<u8>, large: bool, whole: bool) -> bool {
         let len = checked(large, whole);
-        // SAFETY: a provided buffer has at least that size.
-        unsafe { slice::from_raw_parts(start.as_ptr(), len) == &expected[..len] }
+        // SAFETY: a provided buffer belongs to the kernel, which this is, and has at least that size.
+        unsafe { slice::from_raw_parts(start.as_ptr(), len) == &POISON[..len] }
     }
 
     /// The next buffer of a group.
@@ -99,7 +76,8 @@ impl Lent {
 
     /// A completion returns a buffer; false if it was not lent.
     pub fn give_back(&mut self, buffer: u16) -> bool {
-        self.held.get_mut(usize::from(buffer)).is_some_and(Hold::give_back)
+        let hold = self.held.get_mut(usize::from(buffer));
+        hold.is_some_and(|hold| std::mem::replace(hold, Hold::Returned) == Hold::Lent)
     }
 
     /// Buffers that the runtime has taken and not lent again. Overflow buffers are lent once.
@@ -130,13 +108,13 @@ mod tests {
         // SAFETY: the buffer outlives its use, and nothing else refers to it.
         let lend = |lent: &mut Lent| unsafe { lent.provide(start, 7, false, true) };
         // SAFETY: as above.
-        let is_untouched = |lent: &Lent| unsafe { lent.is_untouched(7, start, false, true) };
+        let is_untouched = || unsafe { Lent::is_untouched(start, false, true) };
         for _ in 0..2 {
             assert_eq!(lend(&mut lent), None);
-            assert!(is_untouched(&lent));
+            assert!(is_untouched());
             // SAFETY: as above.
             unsafe { start.add(3000).write(1) };
-            assert!(!is_untouched(&lent));
+            assert!(!is_untouched());
             assert!(lent.give_back(7) && !lent.give_back(7));
             assert_eq!(lent.missing(), 1);
         }

@@ -194,7 +194,7 @@ impl State {
                 return Some(-libc::EMFILE);
             }
             let Some(is_unix) = self.sockets.get(server).map(|of| of.is_unix) else { return Some(-libc::EAGAIN) };
-            let fd = match handle(is_unix, nodelay) {
+            let fd = match self.handle(is_unix, nodelay) {
                 Ok(fd) => fd,
                 Err(error) => return Some(-error.raw_os_error().unwrap_or(libc::EMFILE)),
             };
@@ -288,6 +288,30 @@ impl State {
         }
     }
 
+    /// A socket with TCP_NODELAY that was closed.
+    pub fn spare(&mut self, domain: Domain) -> Option<socket2::Socket> {
+        let (socket, is_open) = self.spares.take(domain)?;
+        if is_open {
+            return Some(socket);
+        }
+        self.report(format!("descriptor {} was closed twice", socket.into_raw_fd()));
+        None
+    }
+
+    /// A descriptor of an accepted socket: a real one, for options and for being closed, that is connected to nothing.
+    fn handle(&mut self, is_unix: bool, nodelay: bool) -> io::Result<RawFd> {
+        let domain = if is_unix { Domain::UNIX } else { Domain::IPV4 };
+        let inherits = nodelay && !is_unix;
+        if let Some(spare) = inherits.then(|| self.spare(domain)).flatten() {
+            return Ok(spare.into_raw_fd());
+        }
+        let socket = socket2::Socket::new(domain, Type::STREAM.nonblocking().cloexec(), None)?;
+        if inherits {
+            socket.set_tcp_nodelay(true)?;
+        }
+        Ok(socket.into_raw_fd())
+    }
+
     fn close_listener(&mut self, listener: Key, at: u64) {
         let Some(of) = self.sockets.remove(listener) else { return };
         if let Some(name) = of.local
@@ -302,14 +326,4 @@ impl State {
             self.close_stream(server, true, at);
         }
     }
-}
-
-/// A descriptor of an accepted socket: a real one, for options and for being closed, that is connected to nothing.
-fn handle(is_unix: bool, nodelay: bool) -> io::Result<RawFd> {
-    let domain = if is_unix { Domain::UNIX } else { Domain::IPV4 };
-    let socket = socket2::Socket::new(domain, Type::STREAM.nonblocking().cloexec(), None)?;
-    if nodelay && !is_unix {
-        socket.set_tcp_nodelay(true)?;
-    }
-    Ok(socket.into_raw_fd())
 }

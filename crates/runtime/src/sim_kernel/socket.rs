@@ -10,7 +10,7 @@ use std::{io, os::unix::ffi::OsStrExt, path::PathBuf};
 
 /// The address of a socket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Name {
+pub(crate) enum Name {
     Inet(SocketAddr),
     /// A path, empty without a name; one that begins with a zero byte is an abstract name.
     Unix(PathBuf),
@@ -39,7 +39,7 @@ impl Name {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum State {
+pub(crate) enum State {
     /// Bound at most.
     #[default]
     Fresh,
@@ -50,7 +50,7 @@ pub(super) enum State {
 }
 
 #[derive(Default)]
-pub(super) struct Socket {
+pub(crate) struct Socket {
     pub state: State,
     pub is_unix: bool,
     /// Number in the trace.
@@ -106,7 +106,7 @@ const PORTS: (u16, u16) = (32_768, 60_999);
 
 /// The names in use.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// Stream sockets that listen; several on one address with SO_REUSEPORT.
     pub listeners: BTreeMap<Name, Vec<Key>>,
     /// Bound to that address, by transport: TCP, then UDP. A simulated port serves one connecting socket at a time.
@@ -167,7 +167,7 @@ impl Names {
 }
 
 /// Where a connect to that address goes: the unspecified address is this host.
-pub(super) fn destination(mut address: SocketAddr) -> SocketAddr {
+pub(crate) fn destination(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
@@ -177,7 +177,7 @@ pub(super) fn destination(mut address: SocketAddr) -> SocketAddr {
 }
 
 /// The address from which the kernel connects to `to`: every address is one of this host.
-pub(super) fn source(to: SocketAddr) -> SocketAddr {
+pub(crate) fn source(to: SocketAddr) -> SocketAddr {
     let ip = if to.ip().is_loopback() && to.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { to.ip() };
     SocketAddr::new(ip, 0)
 }
