@@ -145,10 +145,10 @@ impl Server {
         tree.sample().since(first).total()
     }
 
-    /// Waits until it uses hardly any CPU time, three times in a row.
+    /// Waits until it uses hardly any CPU time, three times in a row. A loop that polls without work uses all of it.
     #[track_caller]
     pub fn until_rested(&self, what: &str) {
-        let (time, mut rested) = (Duration::from_millis(200), 0);
+        let (time, mut rested) = (Duration::from_millis(60), 0);
         until(&format!("{what}: the server rests"), || {
             let before = self.cpu_time();
             std::thread::sleep(time);

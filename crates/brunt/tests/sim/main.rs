@@ -7,5 +7,6 @@ mod properties;
 mod seeds;
 mod sleeper;
 mod targets;
+mod tls;
 mod wire;
 mod worlds;

@@ -3,6 +3,7 @@
 use super::Io;
 use crate::timer::kernel_now;
 use crate::{driver::Driver, driver::user_data::OpKind, io::conn::flag, slab::Key, sys};
+use socket2::{Domain, SockRef};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,14 @@ const LINGER: Duration = Duration::from_secs(5);
 const REAP: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 2000 });
 
 impl Io {
-    /// Handles a dropped stream: stops receiving, lets a send in flight finish, then closes.
+    /// The stream has SO_LINGER 0. On a Unix socket that has no effect.
+    pub fn reset_on_close(&mut self, key: Key) {
+        if let Some(conn) = self.conns.get(key) {
+            conn.set(flag::RESETS);
+        }
+    }
+
+    /// Handles a dropped stream: stops receiving, lets a send in flight finish unless closing is a reset, then closes.
     pub fn drop_conn(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         conn.set(flag::DROPPED);
@@ -23,9 +31,13 @@ impl Io {
         }
         let Some(conn) = self.conns.get(key) else { return };
         let (sending, connecting) = (conn.has(flag::SENDING), conn.has(flag::CONNECTING));
+        let discards = sending && conn.has(flag::RESETS) && self.is_tcp(key);
         // Not left to closing, which keeps a descriptor in the epoll set while it has a duplicate.
         self.stop_receive(key);
-        if sending {
+        if discards {
+            // What fits into the socket has been sent, or is before the cancel in the queue.
+            self.cancel_send(key);
+        } else if sending {
             self.lingering.push_back((key, kernel_now() + LINGER));
         }
         if connecting {
@@ -35,6 +47,10 @@ impl Io {
             }
         }
         self.close_if_quiet(key);
+    }
+
+    fn is_tcp(&mut self, key: Key) -> bool {
+        self.fd(key).is_ok_and(|fd| SockRef::from(&fd).domain().is_ok_and(|domain| domain != Domain::UNIX))
     }
 
     /// Closes a dropped connection once no request refers to it.

@@ -30,6 +30,8 @@ pub(crate) mod flag {
     pub const LARGE: u16 = 1 << 10;
     /// The write half was dropped: the write direction is shut down when the send in flight has ended.
     pub const ENDING: u16 = 1 << 11;
+    /// Closing is to be a reset, which discards what is unsent.
+    pub const RESETS: u16 = 1 << 12;
 }
 
 /// The memory of a send in flight: a send buffer, or a receive buffer that was lent to the user.

@@ -103,6 +103,10 @@ impl ConnHandle {
         executor::with(self.worker, |worker| worker.io().end_output(self.key));
     }
 
+    pub fn reset_on_close(&self) {
+        executor::with(self.worker, |worker| worker.io().reset_on_close(self.key));
+    }
+
     pub fn socket<T>(&self, f: impl FnOnce(SockRef<'_>) -> io::Result<T>) -> io::Result<T> {
         executor::with(self.worker, |worker| f(SockRef::from(&worker.io().fd(self.key)?)))
             .unwrap_or_else(|| Err(closed()))

@@ -81,7 +81,9 @@ impl<F: Family> Stream<F> {
 
     /// Makes closing a TCP stream a reset: queued data is discarded and no port stays in TIME_WAIT. No effect on Unix streams.
     pub fn set_linger_zero(&self) -> io::Result<()> {
-        self.conn.socket(|socket| socket.set_linger(Some(Duration::ZERO)))
+        self.conn.socket(|socket| socket.set_linger(Some(Duration::ZERO)))?;
+        self.conn.reset_on_close();
+        Ok(())
     }
 
     /// Sets SO_RCVBUF in bytes. The kernel lowers it to net.core.rmem_max, doubles it for its own needs, and stops adapting it.

@@ -83,10 +83,18 @@ impl Deadlines {
     }
 
     pub fn remove(&self, entry: &DeadlineEntry) {
-        let mut entries = self.entries.borrow_mut();
-        let index = entry.index.get();
+        let (mut waits, mut entries) = (self.waits.borrow_mut(), self.entries.borrow_mut());
+        let mut index = entry.index.get();
+        // The last one, which an unfinished sweep has yet to visit, must not come before the place where it continues.
+        if let Some(last) = self.next.get().and_then(|next| next.checked_sub(1)).filter(|last| index <= *last) {
+            waits.swap(index, last);
+            entries.swap(index, last);
+            entries[index].index.set(index);
+            self.next.set(Some(last));
+            index = last;
+        }
+        waits.swap_remove(index);
         entries.swap_remove(index);
-        self.waits.borrow_mut().swap_remove(index);
         if let Some(moved) = entries.get(index) {
             moved.index.set(index);
         }
@@ -208,6 +216,33 @@ mod tests {
         assert!(deadlines.entries.borrow().is_empty() && deadlines.waits.borrow().is_empty());
     }
 
+    /// Connections that end while a sweep is unfinished, late ones and others, keep none from it.
+    #[test]
+    fn a_sweep_visits_all_whatever_is_removed_meanwhile() {
+        for stays in [1, 2, 3, 7] {
+            let deadlines = deadlines();
+            let mut entries: Vec<_> = (0..200).map(|_| deadlines.register()).collect();
+            (0..8).for_each(|_| deadlines.sweep());
+            // The others are not late.
+            entries.iter().skip(1).step_by(2).for_each(|entry| deadlines.begin(entry, Phase::Delay));
+            let mut expired = 0;
+            (8..34).for_each(|_| deadlines.sweep());
+            while deadlines.next.get().is_some() || expired == 0 {
+                let (late, mut left): (Vec<_>, Vec<_>) =
+                    entries.into_iter().partition(|entry| deadlines.has_expired(entry));
+                expired += late.len();
+                late.iter().for_each(|entry| deadlines.remove(entry));
+                deadlines.remove(&left.swap_remove((left.len() - 1) / stays));
+                entries = left;
+                let indexes: Vec<_> = deadlines.entries.borrow().iter().map(|entry| entry.index.get()).collect();
+                assert!(indexes.iter().enumerate().all(|(at, index)| at == *index));
+                deadlines.sweep();
+            }
+            entries.retain(|entry| deadlines.phase(entry) == Phase::Idle);
+            assert!(entries.iter().all(|entry| deadlines.has_expired(entry)), "{} of them", entries.len());
+        }
+    }
+
     #[test]
     fn late_connections_expire_in_batches() {
         let deadlines = deadlines();
@@ -223,6 +258,7 @@ mod tests {
             assert_eq!(deadlines.pause(), if ended < 1000 { BATCH_PAUSE } else { deadlines.tick });
         }
         assert_eq!(ended, 1000);
+        assert_eq!(deadlines.next.get(), None);
         // They do not expire twice, and a new phase has a new deadline.
         deadlines.sweep();
         deadlines.begin(&entries[0], Phase::Head);

@@ -7,7 +7,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Three pieces with a pause before each; 100 KiB; the end. Stays before the second pause until the first piece is seen.
 fn respond(is_seen: &Arc<AtomicBool>) -> Response {
@@ -20,7 +20,7 @@ fn respond(is_seen: &Arc<AtomicBool>) -> Response {
                 number = 2;
                 Piece::Pause(Duration::from_millis(10))
             }
-            1 | 3 | 5 => Piece::Pause(Duration::from_millis(100)),
+            1 | 3 | 5 => Piece::Pause(Duration::from_millis(10)),
             2 | 4 | 6 => Piece::Bytes(format!("piece {number}\n").as_bytes().into()),
             7 => Piece::Bytes(Vec::new().into()),
             8 => Piece::Bytes(vec![b'x'; 100 << 10].into()),
@@ -43,7 +43,6 @@ fn a_live_body_arrives_as_it_is_made_and_the_connection_goes_on() {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(brunt_testkit::LIMIT)).unwrap();
         let requests = "HEAD / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.0\r\n\r\n";
-        let began = Instant::now();
         stream.write_all(requests.as_bytes()).unwrap();
         let mut text = Vec::new();
         let mut buffer = [0; 4096];
@@ -53,8 +52,6 @@ fn a_live_body_arrives_as_it_is_made_and_the_connection_goes_on() {
                 is_seen.store(true, Relaxed);
             }
         }
-        let took = began.elapsed();
-        assert!(took >= Duration::from_millis(600), "{model}: {took:?}");
         let text = String::from_utf8(text).unwrap();
         assert_eq!(text.matches("HTTP/1.1 200").count(), 3, "{model}");
         assert_eq!(text.matches("8\r\npiece 2\n\r\n").count(), 1, "{model}");

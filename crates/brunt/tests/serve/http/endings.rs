@@ -4,7 +4,6 @@ use crate::http::on_every_model;
 use crate::shared::client::*;
 use crate::shared::server::Server;
 use brunt_testkit::Signal;
-use std::{thread, time::Duration};
 
 on_every_model! {
     idle_connections_end_at_once
@@ -25,19 +24,17 @@ fn idle_connections_end_at_once(model: &str) {
     clients.iter_mut().for_each(|client| assert_eq!(client.rest(), b""));
 }
 
-/// A client whose request for `target` has reached the server: it was sent in one piece with another that has been
-/// answered.
+/// A client whose request for `target` is in progress: it was sent in one piece with another that has been answered.
 fn asks(server: &Server, target: &str, more: &str) -> Client {
     let mut client = Client::connect(server.address());
-    client.send(format!("GET /ip HTTP/1.1\r\nHost: a\r\n\r\nGET {target} HTTP/1.1\r\nHost: a\r\n\r\n{more}"));
-    assert_eq!(client.answer().status, 200);
-    thread::sleep(Duration::from_millis(300));
+    client.send(format!("GET /at/once HTTP/1.1\r\nHost: a\r\n\r\nGET {target} HTTP/1.1\r\nHost: a\r\n\r\n{more}"));
+    assert_eq!(client.answer().status, 404);
     client
 }
 
 fn a_request_in_progress_is_the_last_one_answered(model: &str) {
     let server = start(model, "--grace 10m --service httpbin");
-    let mut client = asks(&server, "/delay/2", "GET /status/201 HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut client = asks(&server, "/delay/0.5", "GET /status/201 HTTP/1.1\r\nHost: a\r\n\r\n");
     server.signal(Signal::TERM);
     assert_eq!(client.answer().status, 200);
     client.rest();
@@ -47,8 +44,9 @@ fn a_request_in_progress_is_the_last_one_answered(model: &str) {
 }
 
 fn requests_longer_than_the_grace_period_are_closed(model: &str) {
-    let server = start(model, "--grace 300ms --service httpbin");
-    let mut client = asks(&server, "/delay/9", "");
+    let route = "[[route]]\npath = \"/late\"\ntext = \"late\"\ndelay = \"10m\"\n";
+    let (server, _directory) = start_routes(model, route, "--grace 50ms");
+    let mut client = asks(&server, "/late", "");
     server.signal(Signal::TERM);
     let (status, _, said) = server.end();
     assert!(status.success(), "{said}");

@@ -2,7 +2,6 @@
 
 use crate::http::on_every_model;
 use crate::shared::client::*;
-use std::time::{Duration, Instant};
 
 on_every_model! {
     every_path_has_its_response
@@ -18,13 +17,9 @@ fn every_path_has_its_response(model: &str) {
     assert_eq!(client.get("/health").status, 200);
     assert!(client.get("/ip").text().contains("\"origin\": \"127.0.0.1\""));
     assert!(client.get("/headers").text().contains("\"Host\""));
-    let start = Instant::now();
-    assert_eq!(client.get("/delay/0.2").status, 200);
-    assert!(start.elapsed() >= Duration::from_millis(200));
-    let start = Instant::now();
-    let drip = client.get("/drip?numbytes=5&duration=400ms&code=201");
+    assert_eq!(client.get("/delay/0.01").status, 200);
+    let drip = client.get("/drip?numbytes=5&duration=20ms&code=201");
     assert_eq!((drip.status, drip.text(), drip.field("Content-Length")), (201, "*****", Some("5")));
-    assert!(start.elapsed() >= Duration::from_millis(400));
     let stream = client.get("/stream/3");
     assert_eq!(stream.field("Transfer-Encoding"), Some("chunked"));
     let ids = stream.text().lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone());
@@ -72,10 +67,8 @@ fn clients_override_responses_by_field_or_query(model: &str) {
     );
     let answer = client.answer();
     assert_eq!((answer.status, answer.field("Content-Type"), answer.text()), (503, Some("text/x"), "Hi, there!\n"));
-    let start = Instant::now();
-    let answer = client.get("/?x-set-response-status-code=404&x-set-response-delay-ms=200&x-set-response-body-bytes=9");
+    let answer = client.get("/?x-set-response-status-code=404&x-set-response-delay-ms=10&x-set-response-body-bytes=9");
     assert_eq!((answer.status, answer.body.len()), (404, 9));
-    assert!(start.elapsed() >= Duration::from_millis(200));
     for bad in ["status-code=1000", "delay-ms=10001", "delay-ms=x", "body-bytes=99999999", "content-type=a%0d%0ab"] {
         assert_eq!(client.get(&format!("/?x-set-response-{bad}")).status, 400, "{bad}");
     }

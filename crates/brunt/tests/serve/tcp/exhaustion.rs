@@ -2,6 +2,7 @@
 //! CPU.
 
 use crate::shared::server::*;
+use brunt_testkit::until;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::thread;
@@ -44,18 +45,11 @@ fn without_descriptors_open_connections_are_served() {
                 Client { stream, served: false }
             })
             .collect();
-        // Until no further client has been served for a while.
-        let (mut count, start) = (0, Instant::now());
-        let mut since = start;
-        while since.elapsed() < Duration::from_millis(300) || count < 30 && start.elapsed() < PATIENCE {
-            let now = served(&mut clients);
-            if now > count {
-                (count, since) = (now, Instant::now());
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        assert!((30..64).contains(&count), "{model}: {count} clients are served with 64 descriptors");
+        // Until no further client is served.
+        until(&format!("{model} serves as many as it can"), || served(&mut clients) >= 30);
         server.until_rested(model);
+        let count = served(&mut clients);
+        assert!((30..64).contains(&count), "{model}: {count} clients are served with 64 descriptors");
         assert!(server.is_alive());
         // Served clients stay served; as they leave, all waiting clients are served.
         let start = Instant::now();

@@ -124,3 +124,35 @@ fn datagrams_are_lost_duplicated_and_reordered_by_seed() {
     assert!((50..150).contains(&(got.len() - distinct.len())), "duplicates");
     assert!(!got.is_sorted());
 }
+
+/// A dropped stream lets a send in flight finish, unless closing is a reset: then the peer, which does not read, is reset at once.
+#[test]
+fn a_reset_does_not_wait_for_a_peer_that_does_not_read() {
+    for (resets, left) in [(false, 2), (true, 1)] {
+        World::new(1)
+            .run(async move {
+                let (mut client, mut server) = pair().await;
+                let mut sent = 0;
+                while let Ok(result) = timeout(MS, server.write(&[7; 16 << 10])).await {
+                    sent += result.unwrap();
+                }
+                if resets {
+                    server.set_linger_zero().unwrap();
+                }
+                drop(server);
+                sleep(MS).await;
+                assert_eq!(crate::metrics().connections, left);
+                let mut got = 0;
+                let end = loop {
+                    match client.recv().await {
+                        Ok(bytes) if bytes.is_empty() => break Ok(()),
+                        Ok(bytes) => got += bytes.len(),
+                        Err(error) => break Err(error.kind()),
+                    }
+                };
+                assert_eq!(end, if resets { Err(ErrorKind::ConnectionReset) } else { Ok(()) });
+                assert_eq!(got == sent, !resets, "{got} of {sent}");
+            })
+            .unwrap();
+    }
+}
