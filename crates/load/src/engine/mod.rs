@@ -18,6 +18,7 @@ pub(crate) mod shared;
 pub(crate) mod slices;
 mod staged;
 pub(crate) mod thread;
+pub(crate) mod trace;
 pub(crate) mod transport;
 pub(crate) mod tunnel;
 mod warmup;
