@@ -20,7 +20,7 @@ mod staged;
 pub(crate) mod thread;
 pub(crate) mod trace;
 pub(crate) mod transport;
-pub(crate) mod tunnel;
+mod tunnel;
 mod warmup;
 pub(crate) mod worker;
 pub(crate) mod wrong_reply;
