@@ -25,7 +25,7 @@ impl Serialize for LoadSpec {
         if !self.urls.is_empty() {
             map.serialize_entry(URLS, &self.urls)?;
         }
-        for setting in table().filter(|setting| setting.is_set(self)) {
+        for setting in self.settings() {
             let mut texts = setting.texts(self);
             let value = match setting.kind {
                 Kind::Switch => Texts::Switch(true),

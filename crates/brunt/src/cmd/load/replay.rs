@@ -1,7 +1,7 @@
 //! `--replay`: the requests of an access log at its own times, or faster or slower.
 
 use super::resolve::Beside;
-use super::{first_given, http::Flags, requests, usage};
+use super::{first_given, http::Flags, requests, target, usage};
 use brunt_inputs::replay::{self, Replay};
 use brunt_results::{Error, Span};
 use brunt_spec::LoadSpec;
@@ -21,9 +21,10 @@ pub(super) fn of(spec: &LoadSpec, beside: Beside<'_>) -> Result<Option<Replay>, 
         ("--steady", spec.steady),
         ("--compare", beside.compare),
         ("--script", beside.script),
-        ("--vary", Flags(spec).has_variants()),
+        ("--vary", spec.vary.is_some()),
     ];
-    if let Some(flag) = first_given(&conflicts).or_else(|| Flags(spec).described()) {
+    let given = first_given(&conflicts).map(str::to_owned);
+    if let Some(flag) = given.or_else(|| spec.first_set(&target::OF_REQUESTS)) {
         return usage(format!(
             "{flag} and --replay {}: the log says what is sent and when; leave {flag} out",
             path.display()

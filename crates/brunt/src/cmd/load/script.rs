@@ -37,8 +37,7 @@ impl Scripting {
         let protocol = options.target.protocol();
         let no_http = format!("--script {name} means nothing with {protocol}://: load an http:// URL");
         let Target::Http(http) = &mut options.target else { return usage(no_http) };
-        let flags = Flags(&args.spec);
-        if let Some(flag) = flags.shaping().or_else(|| flags.limiting()) {
+        if let Some(flag) = Flags(&args.spec).shaping() {
             return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
         }
         let [url] = &args.spec.urls[..] else {
@@ -50,7 +49,7 @@ impl Scripting {
         let Some(address) = host.address.tcp() else {
             return usage(format!("--script {name} and --connect-to unix:...: a script knows only IP addresses"));
         };
-        let (method, headers, body) = flags.typed()?;
+        let (method, headers, body) = Flags(&args.spec).typed()?;
         let facts = Facts {
             url: url.clone(),
             scheme: if tls { "https" } else { "http" }.to_owned(),

@@ -11,6 +11,10 @@ use brunt_spec::LoadSpec;
 
 const MESSAGE: Size = Size(100);
 const LARGEST_MESSAGE: Size = Size(1 << 30);
+/// Settings of tcp:// and unix:// targets.
+const OF_ECHO: [&str; 2] = ["size", "no_verify"];
+/// Settings that say what a file of requests says.
+pub(super) const OF_REQUESTS: [&str; 3] = ["method", "weight", "names"];
 
 /// What the requests follow from beside the settings of their protocol.
 #[derive(Debug, Clone, Copy)]
@@ -38,14 +42,13 @@ pub(super) fn of(
     if let Some(other) = urls.iter().find(|url| !matches!(url.protocol, Protocol::Http { .. })) {
         return usage(format!("{flag} means nothing with {}://: load an http:// URL", other.scheme()));
     }
-    let of_echo = [("--size", spec.size.is_some()), ("--no-verify", spec.direct.no_verify)];
-    if let Some(other) = first_given(&of_echo).or_else(|| Flags(spec).described()) {
+    if let Some(other) = spec.first_set(&OF_ECHO).or_else(|| spec.first_set(&OF_REQUESTS)) {
         return usage(format!("{other} and {flag}: requests come from the file; leave {other} out"));
     }
     let file = match (recorded, path, urls) {
         (Some(file), ..) => file,
         (None, Some(path), [] | [_]) => {
-            let given = [("--body", Flags(spec).has_body()), ("--script", script)];
+            let given = [("--body", spec.body.is_some()), ("--script", script)];
             if let Some(other) = first_given(&given) {
                 return usage(format!("{other} and --requests: requests come from the file; leave {other} out"));
             }
@@ -60,12 +63,10 @@ pub(super) fn of(
 fn of_urls(spec: &LoadSpec, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, Error> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
-        [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
-            match first_given(&[("--size", spec.size.is_some()), ("--no-verify", spec.direct.no_verify)]) {
-                Some(flag) => usage(format!("{flag} means nothing with http://: leave it out")),
-                None => Flags(spec).target(urls, is_open, seed),
-            }
-        }
+        [Url { protocol: Protocol::Http { .. }, .. }, ..] => match spec.first_set(&OF_ECHO) {
+            Some(flag) => usage(format!("{flag} means nothing with http://: leave it out")),
+            None => Flags(spec).target(urls, is_open, seed),
+        },
         [url, others @ ..] => {
             let scheme = url.scheme();
             if !others.is_empty() {
