@@ -1,14 +1,13 @@
 //! Local addresses that connections take in turn. One address has 28,232 ports by default for each target address, which
 //! limits its connections. Pure: whether the addresses belong to this machine shows when they are bound.
 
-use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Upper bound of the count: no machine has more addresses, and a wide IPv6 network counts as this many.
 const MAX_COUNT: u64 = 1 << 32;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalAddrs {
     /// First address and length of each range.
     ranges: Vec<(IpAddr, u64)>,

@@ -2,12 +2,11 @@
 
 use crate::measure::counter::Counting;
 use crate::schedule::{Profile, Schedule, Share, Stage, Step};
-use crate::{http::Http, http::Tunnel, local_addrs::LocalAddrs};
+use crate::{http::Http, http::Requests, http::Tunnel, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
 pub use brunt_spec::Backend;
 use brunt_spec::{Arrival, Direct};
-use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 
 pub(crate) fn kind_of(backend: Backend) -> BackendKind {
@@ -24,13 +23,12 @@ pub(crate) fn backend_of(kind: BackendKind) -> Backend {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// Messages of `size` bytes, at least 1, which come back as they were sent. With `reuse`, at least 1, a connection is
     /// closed and replaced after as many.
     Echo { address: Address, size: usize, reuse: Option<u64> },
-    /// HTTP/1 requests, from a single process.
-    #[serde(skip)]
+    /// HTTP/1 requests.
     Http(Http),
 }
 
@@ -59,12 +57,10 @@ impl Target {
         }
     }
 
-    /// Whether several processes can make the load.
+    /// Whether several processes can make the load: a script is not in its description.
     pub(crate) fn is_distributable(&self) -> bool {
-        match self {
-            Self::Echo { .. } => true,
-            Self::Http(_) => false,
-        }
+        let is_scripted = |http: &Http| http.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)));
+        !self.http().is_some_and(is_scripted)
     }
 
     /// Names of parts of the load, by their number.
@@ -122,7 +118,7 @@ impl Target {
 }
 
 /// All options of a run. Equal options make equal schedules.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The target as typed, for the result.
     pub url: String,
@@ -152,7 +148,6 @@ pub struct Options {
     pub stages: Vec<Stage>,
     /// When each request of the load is due, in nanoseconds since it began, in order, instead of times that follow from the
     /// rate. Needs `rate`, arrivals at constant gaps, and requests of [`crate::http::Sequence::replay`].
-    #[serde(skip)]
     pub replay: Option<Arc<[u64]>>,
     pub arrival: Arrival,
     /// Time within which a request must have a complete reply.

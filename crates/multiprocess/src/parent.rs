@@ -72,6 +72,14 @@ impl Workers {
         Ok(all)
     }
 
+    /// Waits for the next message of one worker, before [`Self::listen`]; `None` if it has ended.
+    ///
+    /// # Errors
+    /// It sent something that is not an `M`.
+    pub fn recv<M: DeserializeOwned>(&self, worker: usize) -> io::Result<Option<M>> {
+        Ok(frame::read(&self.workers[worker].socket)?.map(|(message, _)| message))
+    }
+
     /// Receives from each worker on a thread of its own, with the handler that `handler` makes for its number.
     pub fn listen<M, H>(&self, mut handler: impl FnMut(usize) -> H) -> io::Result<()>
     where

@@ -152,6 +152,12 @@ impl Setting {
         }
     }
 
+    /// The flag as messages name it: that of a switch is a word.
+    pub fn named(&self) -> String {
+        let word = self.long.filter(|_| self.kind == Kind::Switch);
+        word.map_or_else(|| self.flag(), |word| format!("--{word}"))
+    }
+
     pub fn is_set(&self, spec: &LoadSpec) -> bool {
         !self.texts(spec).is_empty()
     }

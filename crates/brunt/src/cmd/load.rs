@@ -22,6 +22,7 @@ mod output;
 mod progress;
 mod replay;
 mod requests;
+mod resolve;
 mod run;
 mod script;
 pub(super) mod session;
@@ -32,6 +33,7 @@ mod tls;
 mod ui;
 mod words;
 
+pub(super) use resolve::resolved;
 pub(super) use words::{check, measure, metered};
 
 use super::ci;

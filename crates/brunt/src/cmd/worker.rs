@@ -1,5 +1,6 @@
 //! `brunt worker` (hidden; formerly `mate`): one of the processes of a server or load that needs several.
 
+use super::load;
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::ExitCode;
 use clap::ValueEnum;
@@ -32,7 +33,7 @@ impl Args {
         let signals = on_first(&[SIGINT, SIGTERM], Repeated::Ignore, || ());
         let result = signals.and_then(|()| match self.work {
             Work::Serve => brunt_serve::processes::run_worker(parent),
-            Work::Load => brunt_load::processes::run_worker(parent),
+            Work::Load => brunt_load::processes::run_worker(parent, load::resolved),
         });
         // An error means that the parent is gone: there is nothing to report to.
         if result.is_ok() { ExitCode::Good } else { ExitCode::Failed }

@@ -1,11 +1,18 @@
 //! `--once`, `--percentiles` and figures by name, as typed.
 
 use crate::shared::target::{Target, json, load, number};
-use brunt_testkit::{assert_code, listener, text};
-use std::process::Output;
+use crate::usage::nodelay;
+use brunt_testkit::{Running, assert_code, listener, read_head, text};
+use std::io::{BufReader, Write as _};
+use std::process::{Output, Stdio};
 
 fn once(url: &str, flags: &str) -> Output {
     load(url, &format!("--once {flags}")).output().unwrap()
+}
+
+/// The same in the background, for a server in the test.
+fn start(url: &str, flags: &str) -> Running {
+    Running::start(load(url, &format!("--once -T 1h {flags}")).stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 fn page(output: &Output) -> String {
@@ -47,6 +54,71 @@ fn the_flags_of_a_load_apply_to_one_request() {
     let echo = Target::start();
     let page = page(&once(&echo.url(), "--size 1KiB"));
     assert!(page.contains("first byte") && page.contains("1.00 KiB of body") && !page.contains('>'), "{page}");
+}
+
+/// A server in the test looks at the connection before it answers, once directly and once as the proxy to itself.
+#[test]
+fn the_connection_of_one_request_is_that_of_a_load() {
+    for (more, is_proxied, is_on) in
+        [("", false, true), ("--nodelay off", false, false), ("--nodelay off", true, false)]
+    {
+        let listener = listener();
+        let address = listener.local_addr().unwrap();
+        let url = if is_proxied { "http://app.invalid/".to_owned() } else { format!("http://{address}/") };
+        let proxy = if is_proxied { format!("--proxy http://{address}") } else { String::new() };
+        let running = start(&url, &format!("{more} {proxy}"));
+        let mut stream = listener.accept().unwrap().0;
+        let mut input = BufReader::new(stream.try_clone().unwrap());
+        let mut head = read_head(&mut input).unwrap();
+        if is_proxied {
+            assert!(head.starts_with("CONNECT app.invalid:80 "), "{head}");
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+            head = read_head(&mut input).unwrap();
+        }
+        assert!(head.starts_with("GET / "), "{head}");
+        assert_eq!(nodelay(running.pid(), address.port()), [is_on], "{more} {proxy}");
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi").unwrap();
+        let output = running.output();
+        assert_code(&output, &[0]);
+        assert_eq!(page(&output).contains("  tunnel "), is_proxied, "{}", text(&output));
+    }
+}
+
+/// Each is shown as far as it came.
+#[test]
+fn replies_in_pieces_are_shown_and_excess_bytes_are_an_error() {
+    let chunked = "HTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                   2\r\nhi\r\n0\r\nT: u\r\n\r\n";
+    let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhi";
+    let excess = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi there";
+    let switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n";
+    let short = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi";
+    let shown_chunked = "< HTTP/1.1 103 Early\n< A: b\n<\n< HTTP/1.1 200 OK\n< Transfer-Encoding: chunked\n<\nhi\n\n";
+    for (reply, shown, error) in [
+        (chunked, shown_chunked, ""),
+        (closing, "<\nhi\n\n", ""),
+        (excess, "< Content-Length: 2\n", "the target sent more than the reply"),
+        (switching, "< Upgrade: x\n<\n", "another protocol"),
+        (short, "<\nhi\n\n", "the target closed the connection before its reply was complete"),
+    ] {
+        // Excess bytes in pieces may come after the end of the reply, when nobody reads them.
+        for piece in [reply.len(), if reply == excess { reply.len() } else { 1 }] {
+            let listener = listener();
+            let address = listener.local_addr().unwrap();
+            let running = start(&format!("http://{address}/"), "");
+            let mut stream = listener.accept().unwrap().0;
+            stream.set_nodelay(true).unwrap();
+            read_head(&mut BufReader::new(&mut stream)).unwrap();
+            for piece in reply.as_bytes().chunks(piece) {
+                // It may end before the last pieces.
+                let _ = stream.write_all(piece);
+            }
+            drop(stream);
+            let output = running.output();
+            assert_code(&output, &[if error.is_empty() { 0 } else { 1 }]);
+            assert!(page(&output).contains(shown) && text(&output).contains(error), "{shown}: {}", text(&output));
+        }
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn golden_sessions() {
 }
 
 /// TCP_NODELAY of the connections of a process to a port.
-fn nodelay(pid: u32, port: u16) -> Vec<bool> {
+pub fn nodelay(pid: u32, port: u16) -> Vec<bool> {
     let process = pidfd_open(Pid::from_raw(pid as i32).unwrap(), PidfdFlags::empty()).unwrap();
     let numbers = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();

@@ -154,7 +154,7 @@ pub(super) async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Res
 
 /// Makes one attempt to open connection `index` of this thread, without a timeout. The caller counts an error.
 pub async fn dial<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
-    let link = P::open(worker, index).await?;
+    let link = P::open(worker, index, &mut ()).await?;
     worker.opened(index);
     Ok(link)
 }

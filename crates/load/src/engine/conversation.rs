@@ -8,10 +8,12 @@
 //! - An idle connection is watched for its end and for data that was not requested.
 //! - Writing and reading alternate, or a message larger than the socket buffers would block both ends.
 
+use super::trace::Trace;
 use super::transport;
 use super::worker::{Core, Worker};
 use crate::measure::recorder::{Failure, Recorder};
 use brunt_tls::Transport;
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 pub enum Step<E> {
@@ -25,6 +27,7 @@ pub enum Step<E> {
 pub trait Conversation<P, T: Transport> {
     /// Why [`poll`] ends.
     type End: From<Failure>;
+    type Trace: Trace;
     /// Whether an idle connection, which the target may close at any time, is checked before it takes a request. Costs a
     /// receive for each request of an open loop.
     const CHECKS_IDLE_FIRST: bool;
@@ -61,7 +64,12 @@ pub trait Conversation<P, T: Transport> {
 
     /// The target has closed an idle connection.
     fn closed_idle() -> Self::End;
+
+    fn trace(&mut self) -> &mut Self::Trace;
 }
+
+/// The end of the stream where a reply was awaited, for [`Trace::failed`].
+pub const CLOSED_EARLY: &str = "the target closed the connection before its reply was complete";
 
 /// Drives the conversation on connection `index` until the connection ends or pauses.
 #[inline(always)]
@@ -99,7 +107,10 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
             };
             let bytes = match received {
                 Ok(bytes) => bytes,
-                Err(error) => return Poll::Ready(transport::failure(&error).into()),
+                Err(error) => {
+                    conversation.trace().failed(&error);
+                    return Poll::Ready(transport::failure(&error).into());
+                }
             };
             let now = core.turn_now(worker.clock).max(conversation.not_before());
             core.scheduler.recorder.advance(now);
@@ -107,6 +118,7 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
                 0 => conversation.end_of_stream(core, now),
                 len => {
                     core.scheduler.recorder.bytes().received += len as u64;
+                    conversation.trace().received();
                     conversation.receive(core, stream, cx, bytes, now)
                 }
             };
@@ -127,6 +139,20 @@ fn watch<P, T: Transport, C: Conversation<P, T>>(stream: &mut T, cx: &mut Contex
     })
 }
 
+/// Drives a conversation that takes no further requests until all are answered; false if the connection ends before.
+pub async fn finish<P, T: Transport, C: Conversation<P, T>>(
+    conversation: &mut C,
+    worker: &Worker<P>,
+    index: u32,
+    stream: &mut T,
+) -> bool {
+    poll_fn(|cx| {
+        let ended = poll(conversation, worker, index, stream, cx);
+        if conversation.is_idle() { Poll::Ready(true) } else { ended.map(|_| false) }
+    })
+    .await
+}
+
 /// Writes as much of `bytes` from `written` on as the kernel takes now; false if the connection is lost.
 #[inline]
 pub fn write(
@@ -134,6 +160,7 @@ pub fn write(
     written: &mut usize,
     stream: &mut impl Transport,
     recorder: &mut Recorder,
+    trace: &mut impl Trace,
     cx: &mut Context<'_>,
 ) -> bool {
     while *written < bytes.len() {
@@ -142,9 +169,13 @@ pub fn write(
                 *written += len;
                 recorder.bytes().sent += len as u64;
             }
-            Poll::Ready(Err(_)) => return false,
-            Poll::Pending => break,
+            Poll::Ready(Err(error)) => {
+                trace.failed(&error);
+                return false;
+            }
+            Poll::Pending => return true,
         }
     }
+    trace.sent();
     true
 }

@@ -384,7 +384,7 @@ impl<'s> Coordinator<'s> {
         };
         let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());
         let http = shared.options.target.http();
-        result.handshakes = http.is_some_and(uses_tls).then(|| shared.handshakes().summary());
+        result.handshakes = http.is_some_and(uses_tls).then(|| shared.handshakes().take());
         Report {
             result,
             hlog: totals.hlog,

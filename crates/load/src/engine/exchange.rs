@@ -4,6 +4,7 @@
 //! the protocol, its reply is checked in the runtime's buffer.
 
 use super::conversation::{self, Conversation, Step};
+use super::trace::Trace;
 use super::transport::Socket;
 use super::worker::{Core, Protocol, Worker};
 use super::{connect, scheduler::Action, wrong_reply};
@@ -59,21 +60,26 @@ pub trait Exchange: Sized + 'static {
 impl<X: Exchange> Protocol for X {
     type Link = Socket;
 
-    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Socket>> {
-        Socket::connect(worker, index)
+    fn open(worker: &Worker<Self>, index: u32, trace: &mut impl Trace) -> impl Future<Output = io::Result<Socket>> {
+        Socket::connect(worker, index, trace)
     }
 
     fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<Socket>) -> impl Future<Output = ()> + 'static {
         run(worker, index, link)
+    }
+
+    async fn once(worker: &Worker<Self>, index: u32, trace: impl Trace) -> io::Result<bool> {
+        let mut session = Session::new(worker, index, trace);
+        session.open();
+        let mut socket = Socket::connect(worker, index, &mut session.trace).await?;
+        Ok(conversation::finish(&mut session, worker, index, &mut socket).await)
     }
 }
 
 async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut next: Option<Socket>) {
     worker.set_waker(index).await;
     let mut failures = 0;
-    let state = worker.core.borrow().protocol.state(worker.share.global(index as usize) as u32);
-    let mut session =
-        Session { worker: &worker, index, state, written: 0, busy: false, answered: false, has_asked: false };
+    let mut session = Session::new(&worker, index, ());
     loop {
         let mut stream = match next.take() {
             Some(stream) => stream,
@@ -113,7 +119,7 @@ async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut next: Option<So
     }
 }
 
-struct Session<'w, X: Exchange> {
+struct Session<'w, X: Exchange, T> {
     worker: &'w Worker<X>,
     index: u32,
     state: X::State,
@@ -122,9 +128,15 @@ struct Session<'w, X: Exchange> {
     answered: bool,
     /// Has asked for its next request, which it sends or waits for.
     has_asked: bool,
+    trace: T,
 }
 
-impl<X: Exchange> Session<'_, X> {
+impl<'w, X: Exchange, T: Trace> Session<'w, X, T> {
+    fn new(worker: &'w Worker<X>, index: u32, trace: T) -> Self {
+        let state = worker.core.borrow().protocol.state(worker.share.global(index as usize) as u32);
+        Self { worker, index, state, written: 0, busy: false, answered: false, has_asked: false, trace }
+    }
+
     /// Asks for a request on a new connection, unless that was done on the one before.
     fn open(&mut self) {
         self.written = 0;
@@ -156,10 +168,13 @@ impl<X: Exchange> Session<'_, X> {
     }
 
     #[inline(always)]
-    fn begin(&mut self, core: &Core<X>) {
+    fn begin(&mut self, core: &mut Core<X>) {
         core.protocol.next(&mut self.state);
         self.written = 0;
         self.busy = true;
+        if T::KEEPS {
+            self.trace.request(&core.protocol.request(&self.state));
+        }
     }
 
     /// Sends the next request from the buffer of the last reply; false if it must be written instead.
@@ -175,9 +190,10 @@ impl<X: Exchange> Session<'_, X> {
     }
 }
 
-impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
+impl<X: Exchange, T: Trace> Conversation<X, Socket> for Session<'_, X, T> {
     /// `None`: the connection has carried its last request, or has no place.
     type End = Option<Failure>;
+    type Trace = T;
     const CHECKS_IDLE_FIRST: bool = false;
 
     #[inline(always)]
@@ -208,7 +224,12 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
     #[inline(never)]
     fn write(&mut self, core: &mut Core<X>, stream: &mut Socket, cx: &mut Context<'_>) -> bool {
         let bytes = core.protocol.request(&self.state);
-        conversation::write(&bytes, &mut self.written, stream, &mut core.scheduler.recorder, cx)
+        let recorder = &mut core.scheduler.recorder;
+        let is_open = conversation::write(&bytes, &mut self.written, stream, recorder, &mut self.trace, cx);
+        if T::KEEPS && self.written == bytes.len() {
+            self.trace.headless();
+        }
+        is_open
     }
 
     #[inline(always)]
@@ -220,16 +241,19 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
         bytes: RecvBuf,
         now: u64,
     ) -> Step<Option<Failure>> {
+        self.trace.body(&bytes);
         let reply = match core.protocol.check(&mut self.state, &bytes) {
             Reply::Incomplete => return Step::Receive,
             // A reply before the end of its request is wrong, even if it matches.
             Reply::Complete(reply) if self.written == core.protocol.request_len(&self.state) => reply,
             Reply::Complete(_) | Reply::Wrong => {
                 wrong_reply::note_protocol(&self.worker.shared, "the bytes that were sent", &bytes);
+                self.trace.failed(&"the reply is not what was sent");
                 return Step::End(Some(Failure::Protocol));
             }
         };
         self.answered = true;
+        self.trace.answered(reply.is_ok(), true, false);
         if !core.scheduler.record_reply(self.index, now, reply, None, |_| ()) {
             return Step::End(Some(Failure::Timeout));
         }
@@ -259,10 +283,16 @@ impl<X: Exchange> Conversation<X, Socket> for Session<'_, X> {
     #[cold]
     fn end_of_stream(&mut self, core: &mut Core<X>, _: u64) -> Step<Option<Failure>> {
         let is_truncated = core.protocol.has_begun(&self.state);
+        self.trace.failed(&conversation::CLOSED_EARLY);
         Step::End(Some(if is_truncated { Failure::Truncated } else { Failure::Reset }))
     }
 
     fn closed_idle() -> Option<Failure> {
         Some(Failure::Reset)
+    }
+
+    #[inline(always)]
+    fn trace(&mut self) -> &mut T {
+        &mut self.trace
     }
 }

@@ -49,7 +49,8 @@ pub fn run(
     runtime.block_on(work())
 }
 
-fn set_up(core: Option<usize>, backend: Option<Backend>) -> io::Result<Runtime> {
+/// The runtime of a load thread, which is pinned.
+pub fn set_up(core: Option<usize>, backend: Option<Backend>) -> io::Result<Runtime> {
     if let Some(core) = core {
         brunt_runtime::group::pin_to_core(core)?;
     }

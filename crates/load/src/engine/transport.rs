@@ -1,6 +1,6 @@
 //! The socket of a connection of the load, and the kinds of transport errors.
 
-use super::{tunnel, worker::Worker};
+use super::{trace::Trace, tunnel, worker::Worker};
 use crate::measure::recorder::Failure;
 use brunt_runtime::net::{Any, RecvBuf, Stream};
 use brunt_spec::OnOff;
@@ -17,7 +17,7 @@ const RESET_ABOVE: usize = 10_000;
 
 impl Socket {
     /// Opens connection `index` of the worker, through a proxy if its host has one. Calls [`Worker::accepted`] once the target has accepted it.
-    pub async fn connect<P>(worker: &Worker<P>, index: u32) -> io::Result<Self> {
+    pub async fn connect<P>(worker: &Worker<P>, index: u32, trace: &mut impl Trace) -> io::Result<Self> {
         let stream = Stream::<Any>::connect_from(worker.address(index), worker.source()).await?;
         if worker.share.connections > RESET_ABOVE {
             stream.set_linger_zero()?;
@@ -25,10 +25,12 @@ impl Socket {
         if worker.shared.options.direct.nodelay == Some(OnOff::Off) {
             stream.set_nodelay(false)?;
         }
+        trace.connected();
         let mut socket = Self(stream);
         if let Some(tunnel) = worker.shared.options.target.tunnel(worker.host(index)) {
             // Boxed, to keep connecting without a proxy small.
             Box::pin(tunnel::open(&mut socket, tunnel)).await?;
+            trace.tunnelled(tunnel.authority());
         }
         worker.accepted(index);
         Ok(socket)

@@ -5,6 +5,7 @@ use super::connect_pacer::Pace;
 use super::places::Places;
 use super::scheduler::Scheduler;
 use super::shared::Shared;
+use super::trace::Trace;
 use crate::measure::breakdown::Breakdown;
 use crate::measure::links::Links;
 use crate::measure::recorder::{Failure, Recorder};
@@ -21,11 +22,15 @@ pub trait Protocol: Sized + 'static {
 
     /// Opens connection `index` of this thread, handshakes included. Calls [`Worker::accepted`] once the target has accepted
     /// it.
-    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Self::Link>>;
+    fn open(worker: &Worker<Self>, index: u32, trace: &mut impl Trace) -> impl Future<Output = io::Result<Self::Link>>;
 
     /// Sends requests on connection `index` of this thread, and replaces it when it ends, until the window is over. `link`
     /// is the first connection, if it could be opened. Begins with [`Worker::set_waker`].
     fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<Self::Link>) -> impl Future<Output = ()> + 'static;
+
+    /// Takes the first requests, which are one write, opens connection `index` for them, and returns once they are answered;
+    /// false if the connection was lost before. Needs a load of one request that has begun.
+    fn once(worker: &Worker<Self>, index: u32, trace: impl Trace) -> impl Future<Output = io::Result<bool>>;
 }
 
 pub struct Core<P> {

@@ -4,6 +4,7 @@
 //!   numbers and requests their times. All clocks are CLOCK_MONOTONIC.
 //! - The parent coordinates and collects as it does for its own threads, and sends no requests. Workers send it their
 //!   histograms cell by cell, so percentiles are those of all requests.
+//! - Each process resolves the description of the load itself: addresses are looked up and files are read where the load runs.
 //! - If a process is lost, the run ends and keeps what was measured.
 //! - Parent and workers are the same executable, so messages between them have no version.
 
@@ -14,8 +15,10 @@ pub use parent::run;
 pub use worker::run_worker;
 
 use crate::engine::{message::Message, shared::Progress};
+use crate::measure::{counter::Counting, handshakes::Handshakes};
 use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
+use brunt_spec::LoadSpec;
 use serde::{Deserialize, Serialize};
 
 /// Arguments with which this executable starts its workers; the command line must call [`run_worker`] for them.
@@ -26,7 +29,7 @@ pub const WORKER_ARGS: [&str; 2] = ["worker", "load"];
 /// # Errors
 /// No number of processes suffices.
 pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
-    // HTTP requests and their scripts stay in one process, which reports if it is too small.
+    // A script stays in one process, which reports if it is too small.
     if !options.target.is_distributable() {
         return Ok(vec![options.threads.clone()]);
     }
@@ -43,14 +46,23 @@ pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
     })
 }
 
-/// The parent's first message: a worker's part.
+/// The parent's first message: a worker's part. The answer is a `Result<(), String>`: whether the description is resolved.
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
-    /// Options of the whole load, with the threads of all processes.
-    options: Options,
+    /// The whole load, with its seed.
+    spec: LoadSpec,
+    counts: Option<Counting>,
+    /// Those of all processes, and how many form a group.
+    threads: Vec<Option<usize>>,
+    group: Option<usize>,
     /// The worker's threads are `first..end`.
     first: usize,
     end: usize,
+}
+
+/// The parent's second message, once all workers have resolved the description.
+#[derive(Debug, Serialize, Deserialize)]
+struct Start {
     /// Zero of the run's clock, in nanoseconds of CLOCK_MONOTONIC.
     zero_ns: u64,
 }
@@ -66,8 +78,10 @@ enum Report {
     /// Progress of connecting, or connections lost and replaced.
     Connecting(Progress),
     Failed(String),
-    /// The work is done. With an open loop, the requests that each thread took from its schedule.
+    /// The work is done.
     Done {
+        /// With an open loop, the requests that each thread took from its schedule.
         taken: Vec<Option<u64>>,
+        handshakes: Handshakes,
     },
 }

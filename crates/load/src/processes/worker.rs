@@ -1,12 +1,13 @@
 //! A worker process: runs its load threads as the parent orders and reports what they measure. It decides nothing.
 
-use super::{Report, Task};
+use super::{Report, Start, Task};
 use crate::engine::clock::Clock;
 use crate::engine::inbox::{Inbox, blocking, channel};
 use crate::engine::shared::{Progress, Shared};
 use crate::run::{ReleaseOnDrop, Threads, make_room, start_threads};
-use crate::{engine::coordinator::Order, engine::message::Message, error::LoadError};
+use crate::{engine::coordinator::Order, engine::message::Message, error::LoadError, options::Options};
 use brunt_multiprocess::Parent;
+use brunt_spec::LoadSpec;
 use rustix::io::Errno;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
@@ -14,25 +15,31 @@ use std::{io, sync::Arc, thread};
 
 const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Does what the parent orders until the work is done. The process exits as soon as the parent does.
+/// Does what the parent orders until the work is done, with the options that `resolve` makes of the description; its error is one
+/// line. The process exits as soon as the parent does.
 ///
 /// # Errors
 /// The parent is gone, or sends something that is not an order.
-pub fn run_worker(parent: Parent) -> io::Result<()> {
-    let Some((task, _)) = parent.recv::<Task>()? else { return Ok(()) };
-    match work(&parent, task) {
-        Ok(taken) => parent.send(&Report::Done { taken }),
+pub fn run_worker(parent: Parent, resolve: impl FnOnce(&LoadSpec) -> Result<Options, String>) -> io::Result<()> {
+    let Some((Task { spec, counts, threads, group, first, end }, _)) = parent.recv()? else { return Ok(()) };
+    let resolved = resolve(&spec);
+    parent.send(&resolved.as_ref().map(|_| ()))?;
+    let Ok(options) = resolved else { return Ok(()) };
+    let options = Options { counts, threads, group, ..options };
+    let Some((Start { zero_ns }, _)) = parent.recv()? else { return Ok(()) };
+    let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
+    match work(&parent, &shared, first, end) {
+        Ok(taken) => parent.send(&Report::Done { taken, handshakes: std::mem::take(&mut shared.handshakes()) }),
         Err(error) => parent.send(&Report::Failed(error.to_string())),
     }
 }
 
-fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
-    let Task { options, first, end, zero_ns } = task;
+fn work(parent: &Parent, shared: &Arc<Shared>, first: usize, end: usize) -> Result<Vec<Option<u64>>, LoadError> {
+    let options = &shared.options;
     let connections = |end| -> usize { (0..end).map(|thread| options.share(thread).own()).sum() };
     let replaces = options.target.replaces_connections();
     make_room(connections(end) - connections(first), end - first, replaces)?;
-    let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
-    let ordered = Arc::clone(&shared);
+    let ordered = Arc::clone(shared);
     let obey = move |order| match order {
         Order::Connect { threads } if threads > first => ordered.connect.cancel(),
         Order::Connect { .. } => (),
@@ -45,10 +52,10 @@ fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
         .handle_messages(obey)
         .map_err(|error| LoadError::Process(format!("no thread could be started to receive orders: {error}")))?;
     thread::scope(|scope| {
-        let _release = ReleaseOnDrop(&shared);
+        let _release = ReleaseOnDrop(shared);
         let (out, messages) = channel();
-        let threads = start_threads(scope, &shared, first..end, out)?;
-        report(parent, &shared, first, &messages, &threads)?;
+        let threads = start_threads(scope, shared, first..end, out)?;
+        report(parent, shared, first, &messages, &threads)?;
         Ok(threads.join().into_iter().map(|schedule| Some(schedule?.taken)).collect())
     })
 }

@@ -5,11 +5,10 @@
 //! this rate (time rescaling; Cinlar 1975). The inverse of the integral is a closed form in each stage. Recorded times are
 //! those of requests 0, 1, 2, ...
 
-use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 
 /// A part of the window.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stage {
     /// Requests per second, or connections, at its start and at its end; above 0.
     pub from: f64,

@@ -1,6 +1,6 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::{Args, listeners, options, session::Sessions, usage};
+use super::{Args, listeners, options, requests, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::stdout;
 use brunt_lab::compare;
@@ -12,6 +12,7 @@ use brunt_lab::slices::rounds::{Participant, Rounds};
 use brunt_lab::slices::{Slice, record, text};
 use brunt_meter::slice::ServerCpu;
 use brunt_results::{Error, ExitCode, Span, directory::Directory};
+use brunt_spec::LoadSpec;
 use brunt_view::status_line::StatusLine;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -44,7 +45,7 @@ const HEADING: &str = "Comparison";
 /// Flags that mean nothing in a comparison.
 fn unused(args: &Args) -> Option<&'static str> {
     super::first_given(&[
-        ("-n", args.count().is_ok_and(|count| count.is_some())),
+        ("-n", requests::count(&args.spec).is_ok_and(|count| count.is_some())),
         ("--steady", args.spec.steady),
         ("--server-pid", args.server_pid.is_some()),
         ("--latency", args.latency),
@@ -73,7 +74,8 @@ impl Args {
         let mut participants = Vec::new();
         let (mut seed, mut is_open) = (1, false);
         for url in &self.spec.urls {
-            let (options, _) = options::options_of(self, std::slice::from_ref(url), allowed.as_deref())?;
+            let spec = LoadSpec { urls: vec![url.clone()], ..self.spec.clone() };
+            let (options, _) = options::options_of(self, &spec, allowed.as_deref())?;
             (seed, is_open) = (self.spec.seed.unwrap_or(options.seed), options.rate.is_some());
             let server = (!self.no_meter).then(|| server(&options.target)).flatten();
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);

@@ -4,7 +4,7 @@ mod recorded;
 
 pub(super) use recorded::Context;
 
-use super::{first_given, flags::parsed, names, tls, usage};
+use super::{flags::parsed, names, tls, usage};
 use brunt_inputs::address::{self, ConnectTo, Protocol, Url};
 use brunt_inputs::{credentials, proxy::Proxy};
 use brunt_load::Target;
@@ -12,7 +12,7 @@ use brunt_load::http::{
     Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Tunnel, Vary,
 };
 use brunt_results::{Count, Error, Size};
-use brunt_spec::LoadSpec;
+use brunt_spec::{Heading, LoadSpec, Setting};
 use std::{fs, ops::Deref, sync::Arc};
 
 /// Largest request body; each pipeline slot holds its own copy.
@@ -52,36 +52,15 @@ struct Prepared {
 }
 
 impl Flags<'_> {
-    pub(super) fn given(&self) -> Option<&'static str> {
-        let given = first_given(&[
-            ("-X", self.method.is_some()),
-            ("-H", !self.header.is_empty()),
-            ("--body", self.body.is_some()),
-            ("--connect-to", self.connect_to.is_some()),
-            ("--proxy", self.proxy.is_some()),
-            ("--basic-auth", self.basic_auth.is_some()),
-            ("--bearer", self.bearer.is_some()),
-            ("--expect-status", self.expect_status.is_some()),
-            ("--expect-length", self.expect_length.is_some()),
-            ("--expect-body", self.expect_body.is_some()),
-        ]);
-        given.or_else(|| self.shaping())
+    /// The first given setting of HTTP. A number of requests is one of every protocol.
+    pub(super) fn given(&self) -> Option<String> {
+        let of_http = |setting: &&Setting| setting.heading == Heading::Http && setting.name != "requests_or_file";
+        self.settings().find(of_http).map(Setting::named)
     }
 
-    /// The first given flag that a script makes meaningless.
-    pub(super) fn shaping(&self) -> Option<&'static str> {
-        first_given(&[
-            ("--weight", !self.weight.is_empty()),
-            ("--names", !self.names.is_empty()),
-            ("--pipeline", self.pipeline.is_some()),
-            ("--vary", self.vary.is_some()),
-            ("--http1.0", self.http10),
-        ])
-    }
-
-    /// The first given flag that limits the requests on a connection.
-    pub(super) fn limiting(&self) -> Option<&'static str> {
-        first_given(&[("--no-keepalive", self.no_keepalive), ("--reuse", self.reuse.is_some())])
+    /// The first given setting that a script makes meaningless, or that limits the requests on a connection.
+    pub(super) fn shaping(&self) -> Option<String> {
+        self.first_set(&["weight", "names", "pipeline", "vary", "http10", "no_keepalive", "reuse"])
     }
 
     /// Requests on a connection; `None` without a limit.

@@ -1,6 +1,6 @@
 //! `--once`: sends one request and prints heads, body, time of each step.
 
-use super::{Args, options};
+use super::{Args, http::Flags, options};
 use crate::cmd::stdout;
 use brunt_inputs::address;
 use brunt_load::once::{Exchange, Reply};
@@ -15,7 +15,7 @@ const SHOWN: usize = 1024;
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let mut options = options::options(args, brunt_meter::environment::cpus_allowed().as_deref())?;
-    let looked_up = args.http().proxy_url().or_else(|| args.spec.urls.first().cloned());
+    let looked_up = Flags(&args.spec).proxy_url().or_else(|| args.spec.urls.first().cloned());
     let lookup = looked_up.map_or(Ok(Duration::ZERO), |url| address::lookup_time(&url))?;
     args.script.install(args, &mut options)?;
     let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;

@@ -1,97 +1,31 @@
-//! Translates flags into generator options and rejects invalid combinations.
-//!
-//! Each error is one line that names the flags, their values and the remedy. Typed values are never adjusted; only
-//! defaults depend on other flags.
+//! The options of the generator for a command line: those of its description, and what the other flags add.
 
-use super::replay;
-use super::stages::{self, Stages};
-use super::{Args, flags, names, target, usage};
-use brunt_inputs::{address, replay::Replay};
-use brunt_load::{Arrival, Options, Stage};
+use super::resolve::{Beside, resolve};
+use super::{Args, names, usage};
+use brunt_load::Options;
 use brunt_meter::doctor::{self, Facts};
-use brunt_results::stages::{ConnectionRange, Range, RateRange};
-use brunt_results::{Cores, Count, Error, Rate, Span, drift};
+use brunt_results::{Cores, Count, Error};
 use brunt_runtime::net::Address;
+use brunt_spec::LoadSpec;
 use brunt_view::format::plural;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Default number of connections, as in wrk.
-const CONNECTIONS: u64 = 10;
-/// Default measured window, as in wrk.
-const DURATION: Duration = Duration::from_secs(10);
-/// Time limit of runs that end by request count.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
-const MOST_THREADS: u64 = 1024;
-const MOST_CONNECTIONS: u64 = 100_000_000;
-/// No machine sends or connects faster.
-const MOST_RATE: Rate = Rate(10e6);
-/// Longest warm-up with --steady.
-const STEADY_LIMIT: Duration = Duration::from_secs(60);
 
 /// Builds the options; `allowed` is the process's CPU list as printed by the kernel.
 pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Error> {
-    options_of(args, &args.spec.urls, allowed).map(|(options, _)| options)
+    options_of(args, &args.spec, allowed).map(|(options, _)| options)
 }
 
-/// The same for some of the URLs, and notes for the user.
-pub(super) fn options_of(args: &Args, urls: &[String], allowed: Option<&str>) -> Result<(Options, Vec<String>), Error> {
-    let url = urls.join(" ");
-    let urls = urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
-    let threads = threads(args, allowed)?;
-    let (fewest, connections) = connections(args, threads.len() as u64)?;
-    let requests = args.count()?;
-    let replay = replay::of(args)?;
-    let (duration, warmup) = times(args, requests, replay.as_ref())?;
-    let Stages { rate: stages, connections: connection_stages } = stages::of(args, duration)?;
-    let rate = match &replay {
-        Some(replay) => Some(replay.rate(duration, warmup)?),
-        None if stages.is_empty() => rate(args, threads.len() as f64)?,
-        None => rate(args, threads.len() as f64)?.or_else(|| Some(Stage::mean(&stages))),
-    };
+/// The same for another description than that of the flags, and notes for the user.
+pub(super) fn options_of(args: &Args, spec: &LoadSpec, allowed: Option<&str>) -> Result<(Options, Vec<String>), Error> {
     if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
         return usage(format!("--server-pid {pid} and --no-meter: give one of them"));
     }
-    if requests == Some(Count(0)) {
-        return usage("-n 0: at least 1 request is needed");
-    }
-    // The default differs from run to run so that repeats draw different arrivals; it is recorded in the result.
-    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
-    let seed = args.spec.seed.unwrap_or_else(clock);
-    let (times, recorded) = replay.map(|replay| (replay.times, replay.requests)).unzip();
-    let (target, notes) = target::of(args, &urls, recorded, rate.is_some(), seed)?;
-    let url = if url.is_empty() { target::hosts(&target) } else { url };
-    let hosts = target.addresses().len() as u64;
+    let script = args.script.is_given();
+    let (options, notes) = resolve(spec, Beside { allowed, compare: args.comparison.compare, script })?;
     // A script gives its names during the load.
-    if !args.script.is_given() {
-        names::check(&args.fail_if, target.names())?;
+    if !script {
+        names::check(&args.fail_if, options.target.names())?;
     }
-    if fewest < hosts {
-        return usage(format!("-c {fewest} is less than the {hosts} hosts: each needs a connection; raise -c"));
-    }
-    let options = Options {
-        url,
-        target,
-        connections: connections as usize,
-        connection_stages,
-        threads,
-        backend: args.spec.backend,
-        group: None,
-        duration,
-        warmup,
-        steady: args.spec.steady,
-        requests: requests.map(|count| count.0),
-        rate,
-        stages,
-        replay: times,
-        arrival: args.spec.arrival.unwrap_or(Arrival::Constant),
-        timeout: args.spec.timeout(),
-        connect_rate: args.spec.connect_rate.map(|rate| rate.0),
-        sources: flags::parsed("--source", args.spec.source.as_ref())?,
-        direct: args.spec.direct.clone(),
-        seed,
-        counts: args.counting.options()?,
-        percentiles: args.stored_percentiles(),
-    };
+    let options = Options { counts: args.counting.options()?, percentiles: args.stored_percentiles(), ..options };
     Ok((options, notes))
 }
 
@@ -136,113 +70,14 @@ pub(super) fn too_many_threads(threads: usize, allowed: Option<&str>) -> Option<
     })
 }
 
-fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Error> {
-    match (args.spec.threads, &args.spec.cores) {
-        (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
-        (Some(count), _) if count.0 > MOST_THREADS => usage(format!("-t {count}: at most {MOST_THREADS} threads")),
-        (Some(count), Some(cores)) if !count.0.is_multiple_of(cores.count() as u64) => usage(format!(
-            "-t {count} and --cores {cores}, which names {}: each core gets as many threads; leave -t out for one",
-            cores.count()
-        )),
-        (count, Some(cores)) => {
-            let each = count.map_or(1, |count| count.0 as usize / cores.count());
-            let allowed: Option<Cores> = allowed.and_then(|list| list.parse().ok());
-            match allowed.filter(|allowed| cores.0.iter().any(|core| !allowed.0.contains(core))) {
-                Some(allowed) => usage(format!("--cores {cores}: this process may run on {allowed} only")),
-                None => Ok(cores.0.iter().copied().map(Some).collect::<Vec<_>>().repeat(each)),
-            }
-        }
-        (Some(count), None) => Ok(vec![None; count.0 as usize]),
-        (None, None) => Ok(vec![None]),
-    }
-}
-
-/// The fewest and the most connections.
-fn connections(args: &Args, threads: u64) -> Result<(u64, u64), Error> {
-    let of = |range: ConnectionRange, flag| (range.lowest().0, range.highest().0, flag);
-    let staged = stages::connections(&args.spec.stages).map(|(range, _)| of(range, "--stages".to_owned()));
-    let staged = staged.reduce(|(least, most, flag), (low, high, _)| (least.min(low), most.max(high), flag));
-    let (least, most, flag) = match (args.spec.connections, args.spec.connections_per_core) {
-        (Some(all), Some(each)) => {
-            return usage(format!("-c {all} and --connections-per-core {each}: give one of them"));
-        }
-        (Some(all), None) => of(all, format!("-c {all}")),
-        (None, Some(each)) => {
-            let all = Count(each.0.saturating_mul(threads));
-            of(Range { from: all, to: all }, format!("--connections-per-core {each}"))
-        }
-        (None, None) => staged.unwrap_or_else(|| (CONNECTIONS.max(threads), CONNECTIONS.max(threads), String::new())),
-    };
-    match most {
-        _ if least == 0 => usage(format!("{flag}: at least 1 connection is needed")),
-        n if n > MOST_CONNECTIONS => usage(format!("{flag}: at most {} connections", Count(MOST_CONNECTIONS))),
-        n if n < threads => usage(format!(
-            "{flag} is less than the {threads} threads: each thread needs a connection; raise -c or lower -t"
-        )),
-        n => Ok((least, n)),
-    }
-}
-
-fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
-    for (flag, rate, times) in [
-        ("-R", args.spec.rate.map(RateRange::highest), 1.0),
-        ("--stages", stages::highest(&args.spec.stages), 1.0),
-        ("--rate-per-core", args.spec.rate_per_core, threads),
-        ("--connect-rate", args.spec.connect_rate, 1.0),
-    ] {
-        if let Some(rate) = rate.filter(|rate| rate.0 * times > MOST_RATE.0) {
-            return usage(format!("{flag} {rate}: at most {MOST_RATE} per second"));
-        }
-    }
-    match (args.spec.rate, args.spec.rate_per_core) {
-        (Some(all), Some(each)) => usage(format!("--rate {all} and --rate-per-core {each}: give one of them")),
-        (None, None) if args.spec.arrival.is_some() && stages::highest(&args.spec.stages).is_none() => {
-            usage("--arrival needs a rate: add -R or --rate-per-core, for a closed loop has no schedule")
-        }
-        (Some(all), None) => Ok(Some((all.from.0 + all.to.0) / 2.0)),
-        (None, Some(Rate(each))) => Ok(Some(each * threads)),
-        (None, None) => Ok(None),
-    }
-}
-
-fn times(args: &Args, requests: Option<Count>, replay: Option<&Replay>) -> Result<(Duration, Duration), Error> {
-    let recorded = replay.map(|replay| replay::times(replay, args, LONGEST)).transpose()?;
-    let duration = match (stages::length(&args.spec.stages), args.spec.duration, requests) {
-        _ if recorded.is_some() => recorded.unwrap_or_default().0,
-        (Some(length), ..) => length,
-        (None, Some(duration), _) => duration.0,
-        (None, None, Some(_)) => LONGEST,
-        (None, None, None) => DURATION,
-    };
-    let warmup = match args.spec.warmup {
-        _ if recorded.is_some() => recorded.unwrap_or_default().1,
-        Some(warmup) => warmup.0,
-        None if args.spec.steady => STEADY_LIMIT,
-        None => (duration / 5).min(Duration::from_secs(1)),
-    };
-    let (warmup_flag, least_warmup) =
-        if args.spec.steady { ("--steady --warmup", drift::MIN_STEADY) } else { ("--warmup", Duration::ZERO) };
-    let ms = Duration::from_millis;
-    for (flag, time, least) in
-        [("-d", duration, ms(10)), ("-T", args.spec.timeout(), ms(1)), (warmup_flag, warmup, least_warmup)]
-    {
-        let (time, least, most) = (Span(time), Span(least), Span(LONGEST));
-        if time < least {
-            return usage(format!("{flag} {time}: it must be at least {least}"));
-        }
-        if time > most {
-            return usage(format!("{flag} {time}: it can be at most {most}"));
-        }
-    }
-    Ok((duration, warmup))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::resolve::{DURATION, LONGEST};
     use super::{super::words::Line, *};
     use brunt_load::Target;
     use brunt_load::http::Http;
     use clap::Parser;
+    use std::time::Duration;
 
     fn parsed(flags: &str) -> Result<Options, Error> {
         parsed_line(&format!("tcp://127.0.0.1:7100 {flags}"))

@@ -103,7 +103,7 @@ impl Args {
     /// Runs the load and writes the requested files; prints only progress.
     pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
-        let (mut options, mut notes) = options::options_of(self, &self.spec.urls, env.cpus_allowed.as_deref())?;
+        let (mut options, mut notes) = options::options_of(self, &self.spec, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
         notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
         for note in notes.iter().filter(|_| !self.quiet) {
@@ -133,7 +133,7 @@ impl Args {
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
-            _ => brunt_load::processes::run(&options, &layout, &mut observer),
+            _ => brunt_load::processes::run(&self.spec, &options, &layout, &mut observer),
         };
         drop(view);
         let report = report.map_err(|error| Error::Failed(error.to_string()))?;

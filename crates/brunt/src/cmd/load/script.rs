@@ -1,6 +1,6 @@
 //! `brunt load --script`: requests made by a wrk Lua script.
 
-use super::{Args, usage};
+use super::{Args, http::Flags, usage};
 use brunt_inputs::address::{self, Protocol};
 use brunt_load::http::Requests;
 use brunt_load::script::{Facts, Numbers, Wrk};
@@ -37,7 +37,7 @@ impl Scripting {
         let protocol = options.target.protocol();
         let no_http = format!("--script {name} means nothing with {protocol}://: load an http:// URL");
         let Target::Http(http) = &mut options.target else { return usage(no_http) };
-        if let Some(flag) = args.http().shaping().or_else(|| args.http().limiting()) {
+        if let Some(flag) = Flags(&args.spec).shaping() {
             return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
         }
         let [url] = &args.spec.urls[..] else {
@@ -49,7 +49,7 @@ impl Scripting {
         let Some(address) = host.address.tcp() else {
             return usage(format!("--script {name} and --connect-to unix:...: a script knows only IP addresses"));
         };
-        let (method, headers, body) = args.http().typed()?;
+        let (method, headers, body) = Flags(&args.spec).typed()?;
         let facts = Facts {
             url: url.clone(),
             scheme: if tls { "https" } else { "http" }.to_owned(),

@@ -1,9 +1,10 @@
 //! Rates and connections that change: `-R 1k:50k`, `-c 10:200` and `--stages`.
 
-use super::{Args, first_given, usage};
+use super::{first_given, requests, usage};
 use brunt_load::Stage;
 use brunt_results::stages::{ConnectionRange, Quantity, Range, TimedStage};
 use brunt_results::{Error, Rate};
+use brunt_spec::LoadSpec;
 use std::time::Duration;
 
 /// The stages of a window: of the rate of an open loop, or of the connections of a closed one.
@@ -14,26 +15,26 @@ pub(super) struct Stages {
 }
 
 /// The stages of the window; none of a load that does not change. `duration` is that of the window without `--stages`.
-pub(super) fn of(args: &Args, duration: Duration) -> Result<Stages, Error> {
-    let rising = args.spec.connections.filter(|range| !range.is_constant());
+pub(super) fn of(spec: &LoadSpec, duration: Duration, is_compared: bool) -> Result<Stages, Error> {
+    let rising = spec.connections.filter(|range| !range.is_constant());
     let stages = Stages {
-        rate: match args.spec.rate.filter(|rate| !rate.is_constant()) {
+        rate: match spec.rate.filter(|rate| !rate.is_constant()) {
             Some(ramp) => vec![over((ramp, duration))],
-            None => args.spec.stages.iter().filter_map(TimedStage::rate).map(over).collect(),
+            None => spec.stages.iter().filter_map(TimedStage::rate).map(over).collect(),
         },
         connections: match rising {
             Some(ramp) => vec![over((ramp, duration))],
-            None => connections(&args.spec.stages).map(over).collect(),
+            None => connections(&spec.stages).map(over).collect(),
         },
     };
     if stages.rate.is_empty() && stages.connections.is_empty() {
         return Ok(stages);
     }
     let with_rate = [
-        ("-R", args.spec.rate.is_some()),
-        ("--rate-per-core", args.spec.rate_per_core.is_some()),
+        ("-R", spec.rate.is_some()),
+        ("--rate-per-core", spec.rate_per_core.is_some()),
         ("stages of a rate", !stages.rate.is_empty()),
-        ("--arrival", args.spec.arrival.is_some()),
+        ("--arrival", spec.arrival.is_some()),
     ];
     if !stages.connections.is_empty()
         && let Some(other) = first_given(&with_rate)
@@ -43,22 +44,21 @@ pub(super) fn of(args: &Args, duration: Duration) -> Result<Stages, Error> {
             "{what} and {other}: connections change in a closed loop, which has no rate; leave one of them out"
         ));
     }
-    let conflicts =
-        [("--steady", args.spec.steady), ("-n", args.count()?.is_some()), ("--compare", args.comparison.compare)];
+    let conflicts = [("--steady", spec.steady), ("-n", requests::count(spec)?.is_some()), ("--compare", is_compared)];
     let of_stages = [
-        ("-R", args.spec.rate.is_some()),
-        ("--rate-per-core", args.spec.rate_per_core.is_some()),
-        ("-d", args.spec.duration.is_some()),
+        ("-R", spec.rate.is_some()),
+        ("--rate-per-core", spec.rate_per_core.is_some()),
+        ("-d", spec.duration.is_some()),
     ];
     let of_connections =
-        [("-c", args.spec.connections.is_some()), ("--connections-per-core", args.spec.connections_per_core.is_some())];
-    let flag = match (args.spec.stages.is_empty(), rising.is_some()) {
+        [("-c", spec.connections.is_some()), ("--connections-per-core", spec.connections_per_core.is_some())];
+    let flag = match (spec.stages.is_empty(), rising.is_some()) {
         (false, _) => "--stages",
         (true, true) => "connections that change (-c A:B)",
         (true, false) => "a rate that changes (-R A:B)",
     };
-    let others = if args.spec.stages.is_empty() { &of_stages[..0] } else { &of_stages };
-    let has_staged_connections = connections(&args.spec.stages).next().is_some();
+    let others = if spec.stages.is_empty() { &of_stages[..0] } else { &of_stages };
+    let has_staged_connections = connections(&spec.stages).next().is_some();
     let both = if has_staged_connections { &of_connections[..] } else { &of_connections[..0] };
     match first_given(&[others, both, &conflicts].concat()) {
         Some(other) => usage(format!("{flag} and {other}: give one of them")),

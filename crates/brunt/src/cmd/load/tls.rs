@@ -1,19 +1,13 @@
 //! Flags for https:// targets: trust and client certificates.
 
-use super::{first_given, usage};
+use super::usage;
 use brunt_results::Error;
-use brunt_spec::LoadSpec;
+use brunt_spec::{Heading, LoadSpec, Setting};
 use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
 
 /// The first given setting of https:// targets.
-pub(super) fn given(spec: &LoadSpec) -> Option<&'static str> {
-    first_given(&[
-        ("--insecure", spec.insecure),
-        ("--cacert", spec.cacert.is_some()),
-        ("--cert", spec.cert.is_some()),
-        ("--no-resumption", spec.no_resumption),
-        ("--tls-version", spec.tls_version.is_some()),
-    ])
+pub(super) fn given(spec: &LoadSpec) -> Option<String> {
+    spec.settings().find(|setting| setting.heading == Heading::Tls).map(Setting::named)
 }
 
 /// TLS client configuration, if any URL needs it.

@@ -33,11 +33,28 @@ fn a_load_larger_than_the_machine_or_its_ports_names_the_limit() {
 fn flags_for_one_process_are_errors_with_several() {
     refused("load tcp://127.0.0.1:7100 -c 400 -n 1000", 2, &["-n: ", "-c 400 takes ", "use -d"]);
     refused("load tcp://127.0.0.1:7100 -c 400 --calibrate", 2, &["--calibrate: "]);
+    let home = brunt_testkit::home();
+    let script = home.path().join("script.lua");
+    std::fs::write(&script, "wrk.method = 'PUT'\n").unwrap();
     refused(
-        "load http://127.0.0.1:7100/ -c 400 --quiet",
+        &format!("load http://127.0.0.1:7100/ -c 400 --quiet --script {}", script.display()),
         1,
         &["400 connections do not fit", "limit of 200 open files"],
     );
+}
+
+#[test]
+fn a_description_that_a_process_cannot_resolve_ends_the_load() {
+    let home = brunt_testkit::home();
+    let password = home.path().join("password");
+    std::fs::write(&password, "me:secret").unwrap();
+    // Standard input of the other processes is a socket.
+    let mut command = brunt("load http://127.0.0.1:7100/ -c 400 --quiet --basic-auth /dev/stdin");
+    let output = command.stdin(std::fs::File::open(&password).unwrap()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("process 1: --basic-auth /dev/stdin: "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
 #[test]

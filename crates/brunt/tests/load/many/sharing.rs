@@ -2,6 +2,7 @@
 
 use crate::shared::band::{Load, brunt, children, json, number};
 use crate::shared::server::{Server, cores, free_port, with_descriptors};
+use crate::shared::target::Target;
 use brunt_testkit::{Role, Signal, text, until};
 use std::process::Command;
 use std::time::Duration;
@@ -87,4 +88,41 @@ fn processes_share_connections_that_change() {
     server.signal(Signal::TERM);
     let (_, _, said) = server.end();
     assert!(said.contains("stopped; 300 connections served, 0 failed"), "{said}");
+}
+
+#[test]
+fn each_process_reads_what_an_http_load_names() {
+    let target = Target::start_web();
+    let home = brunt_testkit::home();
+    let body = home.path().join("body");
+    std::fs::write(&body, "content").unwrap();
+    let requests = format!("--names a,b -H X-Say:said --body @{} --expect-body POST --pipeline 2", body.display());
+    let usual = "-c 300 -d 1s --warmup 200ms -T 30s --json - --quiet --allow-untrusted";
+    for more in ["", "-R 2k"] {
+        let urls = format!("{} {}", target.http("/a"), target.http("/b"));
+        let output = Load::start(&format!("{urls} {requests} {usual} {more}")).end();
+        let result = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        assert_eq!((number(&result, "connections.peak"), number(&result, "requests.failed")), (300.0, 0.0));
+        let parts = result["names"].as_array().unwrap();
+        let completed: Vec<f64> = parts.iter().map(|part| number(part, "completed")).collect();
+        assert!(completed.len() == 2 && completed.iter().all(|completed| *completed > 0.0), "{completed:?}");
+        assert_eq!(completed.iter().sum::<f64>(), number(&result, "requests.completed"));
+        // Bodies of "POST /a saidcontent".
+        let bytes = number(&result, "responses.body_bytes");
+        assert_eq!(bytes, 19.0 * number(&result, "requests.completed"), "{}", result["responses"]);
+    }
+}
+
+#[test]
+fn handshakes_of_all_processes_are_counted() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.args("serve http --listen 127.0.0.1:0 --service hello --tls".split(' '));
+    let server = Server::start(command);
+    let flags = "-k -c 300 -d 1s --warmup 200ms -T 30s --json - --quiet --allow-untrusted";
+    let output = Load::start(&format!("https://{}/ {flags}", server.address())).end();
+    let result = json(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let of = |name: &str| number(&result, &format!("handshakes.{name}"));
+    assert_eq!((of("full") + of("resumed"), of("failed"), of("time.count")), (300.0, 0.0, 300.0));
 }

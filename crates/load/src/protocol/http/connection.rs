@@ -4,10 +4,11 @@
 //! response time includes connecting. Requests lost with a connection are errors, never sent again.
 
 use super::{End, HttpProtocol, conversation::HttpConversation, link::Link};
-use crate::{engine::connect, engine::conversation::poll, engine::worker::Worker, measure::recorder::Failure};
+use crate::engine::conversation::{finish, poll};
+use crate::{engine::connect, engine::trace::Trace, engine::worker::Worker, measure::recorder::Failure};
 use brunt_runtime::time;
 use std::task::{Context, Poll};
-use std::{future::poll_fn, pin::pin, rc::Rc, time::Duration};
+use std::{future::poll_fn, io, pin::pin, rc::Rc, time::Duration};
 
 /// Time for a target that was asked to close a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
@@ -17,7 +18,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: Option<Link>) {
     worker.set_waker(index).await;
     let mut failures = 0;
-    let mut conversation = HttpConversation::new(&worker, index);
+    let mut conversation = HttpConversation::new(&worker, index, ());
     if !proceed(&worker, &mut conversation, index, &mut link) {
         return;
     }
@@ -77,10 +78,24 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
     }
 }
 
+/// Takes the first requests, opens connection `index` for them, and returns once they are answered; false if it was lost before.
+pub(super) async fn once(worker: &Worker<HttpProtocol>, index: u32, trace: impl Trace) -> io::Result<bool> {
+    let mut conversation = HttpConversation::new(worker, index, trace);
+    conversation.request();
+    if worker.shared.is_broken() {
+        return Ok(false);
+    }
+    let mut link = Link::open(worker, index, &mut conversation.trace).await?;
+    Ok(match &mut link {
+        Link::Plain(stream) => finish(&mut conversation, worker, index, stream).await,
+        Link::Tls(stream) => finish(&mut conversation, worker, index, &mut **stream).await,
+    })
+}
+
 /// Takes requests; without a place in the load, closes the connection instead and returns false: its task ends.
 fn proceed(
     worker: &Worker<HttpProtocol>,
-    conversation: &mut HttpConversation<'_>,
+    conversation: &mut HttpConversation<'_, ()>,
     index: u32,
     link: &mut Option<Link>,
 ) -> bool {
@@ -96,7 +111,7 @@ fn proceed(
 
 #[inline(always)]
 fn poll_open(
-    conversation: &mut HttpConversation<'_>,
+    conversation: &mut HttpConversation<'_, ()>,
     worker: &Worker<HttpProtocol>,
     index: u32,
     open: &mut Link,
@@ -111,7 +126,7 @@ fn poll_open(
 /// Pauses after a failure, then takes requests again; false if the window is over, or there is no place for the connection.
 async fn recovered(
     worker: &Worker<HttpProtocol>,
-    conversation: &mut HttpConversation<'_>,
+    conversation: &mut HttpConversation<'_, ()>,
     index: u32,
     failures: &mut u32,
 ) -> bool {
@@ -125,7 +140,7 @@ async fn recovered(
 
 async fn open_for(
     worker: &Worker<HttpProtocol>,
-    conversation: &mut HttpConversation<'_>,
+    conversation: &mut HttpConversation<'_, ()>,
     index: u32,
 ) -> Result<Link, Failure> {
     poll_fn(|_| match conversation.has_request() {

@@ -3,19 +3,20 @@
 //! No allocation, no lock and one clock reading for replies that come together, as long as requests are rendered and
 //! replies come whole. Other replies are parsed event by event; their bodies are counted, and kept only if needed.
 
+mod driven;
+
 use super::{End, HttpProtocol, Outgoing, Partial, Reply, ReplyFields, Taken};
-use crate::engine::conversation::{self, Conversation, Step};
+use crate::engine::conversation::Step;
+use crate::engine::trace::Trace;
 use crate::engine::worker::{Core, Worker};
 use crate::engine::wrong_reply;
 use crate::measure::{interval::Counters, recorder::Failure};
 use crate::{engine::scheduler::Action, http::Flow};
-use brunt_tls::Transport;
 use brunt_wire::http1::client::{Connection, Event, SentRequest, WholeResponse};
 use brunt_wire::http1::{Limits, Persistence};
-use std::task::Context;
 
 /// The requests and replies of one connection and of those that replace it.
-pub(super) struct HttpConversation<'w> {
+pub(super) struct HttpConversation<'w, W> {
     worker: &'w Worker<HttpProtocol>,
     index: u32,
     host: u32,
@@ -38,10 +39,11 @@ pub(super) struct HttpConversation<'w> {
     partial: Option<Box<Partial>>,
     /// When the first byte came of a reply that is not whole yet.
     first_ns: Option<u64>,
+    pub trace: W,
 }
 
-impl<'w> HttpConversation<'w> {
-    pub fn new(worker: &'w Worker<HttpProtocol>, index: u32) -> Self {
+impl<'w, W: Trace> HttpConversation<'w, W> {
+    pub fn new(worker: &'w Worker<HttpProtocol>, index: u32, trace: W) -> Self {
         Self {
             worker,
             index,
@@ -57,6 +59,7 @@ impl<'w> HttpConversation<'w> {
             buffer: Vec::new(),
             partial: None,
             first_ns: None,
+            trace,
         }
     }
 
@@ -143,6 +146,9 @@ impl<'w> HttpConversation<'w> {
             self.worker.shared.break_off(reason);
             self.outgoing = Outgoing::default();
         }
+        if W::KEEPS {
+            self.trace.request(core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone()));
+        }
         let batch = self.outgoing.batch;
         let requests = batch.requests();
         self.outstanding += requests;
@@ -169,10 +175,18 @@ impl<'w> HttpConversation<'w> {
         if !input.is_empty() {
             self.first_ns.get_or_insert(now);
         }
-        Some(match self.replies.next(input, &Limits::CLIENT)? {
+        let before = *input;
+        let event = self.replies.next(input, &Limits::CLIENT);
+        if W::KEEPS {
+            driven::note(&mut self.trace, event.as_ref(), &before[..before.len() - input.len()]);
+        }
+        Some(match event? {
             Event::Interim(_) | Event::Trailers(_) => Taken::Part,
             // No request asks for another protocol.
-            Event::Head(head) if head.status == 101 => Taken::End(End::Lost(Failure::Protocol)),
+            Event::Head(head) if head.status == 101 => {
+                self.trace.failed(&"the target switched to another protocol");
+                Taken::End(End::Lost(Failure::Protocol))
+            }
             Event::Head(head) => {
                 let partial = self.partial.get_or_insert_default();
                 (partial.status, partial.length) = (head.status, 0);
@@ -222,6 +236,8 @@ impl<'w> HttpConversation<'w> {
         let is_last = self.outstanding == 1;
         if is_last && !is_all {
             // More bytes than were requested.
+            self.trace.answered(false, reply.persistence == Persistence::Keep, false);
+            self.trace.failed(&"the target sent more than the reply");
             return Taken::End(End::Lost(Failure::Protocol));
         }
         let checked = core.protocol.expect.check(reply.status, reply.length, reply.body);
@@ -242,11 +258,15 @@ impl<'w> HttpConversation<'w> {
             self.worker.shared.close_at(now);
         }
         let closes = reply.persistence == Persistence::Close;
+        self.trace.answered(checked.is_ok(), !closes, !is_last);
         if !is_last {
             core.scheduler.remove_oldest(self.index);
             return match closes {
                 // It is unknown whether the target has read the requests behind this one.
-                true => Taken::End(End::Lost(Failure::Reset)),
+                true => {
+                    self.trace.failed(&"the target closed the connection with requests unanswered");
+                    Taken::End(End::Lost(Failure::Reset))
+                }
                 false if self.in_batch || self.sent >= core.protocol.reuse => Taken::Part,
                 false => Taken::Capacity,
             };
@@ -294,8 +314,12 @@ impl<'w> HttpConversation<'w> {
         let mut input = bytes;
         let mut capacity = 0;
         loop {
-            let taken = match self.replies.next_cached(&mut input, core.protocol.head_cache(self.host), &Limits::CLIENT)
-            {
+            // A trace has the bytes of each part, which whole replies do not tell.
+            let whole = match W::KEEPS {
+                true => None,
+                false => self.replies.next_cached(&mut input, core.protocol.head_cache(self.host), &Limits::CLIENT),
+            };
+            let taken = match whole {
                 Some(WholeResponse { head, body }) => {
                     let length = body.len() as u64;
                     let (status, persistence, fields) =
@@ -323,75 +347,5 @@ impl<'w> HttpConversation<'w> {
             _ if self.sent > sent => Taken::Next,
             _ => Taken::Part,
         }
-    }
-}
-
-impl<T: Transport> Conversation<HttpProtocol, T> for HttpConversation<'_> {
-    type End = End;
-    /// A request sent on a connection that the target has closed would be lost.
-    const CHECKS_IDLE_FIRST: bool = true;
-
-    #[inline(always)]
-    fn is_idle(&self) -> bool {
-        !self.in_batch && self.outstanding == 0
-    }
-
-    #[inline(always)]
-    fn has_capacity(&self) -> bool {
-        !self.in_batch
-    }
-
-    #[inline(always)]
-    fn take_assigned(&mut self, core: &mut Core<HttpProtocol>) {
-        Self::take_assigned(self, core);
-    }
-
-    /// A target that answers early may have done so before the request was begun, in the same turn.
-    #[inline(always)]
-    fn not_before(&self) -> u64 {
-        self.begun_ns
-    }
-
-    #[inline(always)]
-    fn has_unwritten(&self, _: &Core<HttpProtocol>) -> bool {
-        self.written < self.outgoing.range.len()
-    }
-
-    #[inline(never)]
-    fn write(&mut self, core: &mut Core<HttpProtocol>, stream: &mut T, cx: &mut Context<'_>) -> bool {
-        let bytes = core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone());
-        conversation::write(bytes, &mut self.written, stream, &mut core.scheduler.recorder, cx)
-    }
-
-    #[inline(always)]
-    fn receive(
-        &mut self,
-        core: &mut Core<HttpProtocol>,
-        stream: &mut T,
-        _: &mut Context<'_>,
-        bytes: T::RecvBuf,
-        now: u64,
-    ) -> Step<End> {
-        *core.scheduler.recorder.bytes().read.get_or_insert(0) += stream.read_since(bytes.len());
-        let taken = self.take(core, &bytes, now);
-        if matches!(taken, Taken::End(End::Lost(Failure::Protocol))) {
-            wrong_reply::note_http(&self.worker.shared, &bytes);
-        }
-        self.step(taken)
-    }
-
-    /// The end of the stream completes some replies, and truncates others.
-    #[cold]
-    fn end_of_stream(&mut self, core: &mut Core<HttpProtocol>, now: u64) -> Step<End> {
-        let taken = match self.replies.eof() {
-            Some(Event::End(persistence)) => self.finish(core, now, persistence, true),
-            _ if self.first_ns.is_some() => Taken::End(End::Lost(Failure::Truncated)),
-            _ => Taken::End(End::Lost(Failure::Reset)),
-        };
-        self.step(taken)
-    }
-
-    fn closed_idle() -> End {
-        End::Closed
     }
 }

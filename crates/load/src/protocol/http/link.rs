@@ -1,7 +1,7 @@
 //! An open connection of the load, with or without TLS. The handshake is part of connecting, and is measured.
 
 use super::HttpProtocol;
-use crate::engine::{shared::Shared, transport::Socket, worker::Worker};
+use crate::engine::{shared::Shared, trace::Trace, transport::Socket, worker::Worker};
 use brunt_runtime::{net, time};
 use brunt_tls::{Connector, Stream, Transport};
 use std::{future::poll_fn, io, task::Poll, time::Duration};
@@ -17,12 +17,16 @@ pub enum Link {
 
 impl Link {
     /// Opens connection `index` and completes its TLS handshake, if there is one.
-    pub(super) async fn open(worker: &Worker<HttpProtocol>, index: u32) -> io::Result<Self> {
-        let socket = Socket::connect(worker, index).await?;
+    pub(super) async fn open(worker: &Worker<HttpProtocol>, index: u32, trace: &mut impl Trace) -> io::Result<Self> {
+        let socket = Socket::connect(worker, index, trace).await?;
         let connector = worker.core.borrow().protocol.tls(worker.host(index) as u32);
         match connector {
             None => Ok(Self::Plain(socket)),
-            Some(connector) => Box::pin(handshake(socket, &connector, worker)).await.map(Box::new).map(Self::Tls),
+            Some(connector) => {
+                let stream = Box::pin(handshake(socket, &connector, worker)).await?;
+                trace.secured(stream.handshake_info());
+                Ok(Self::Tls(Box::new(stream)))
+            }
         }
     }
 

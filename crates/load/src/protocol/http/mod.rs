@@ -4,6 +4,7 @@ mod connection;
 mod conversation;
 mod link;
 
+use crate::engine::trace::Trace;
 use crate::engine::worker::{Protocol, Worker};
 use crate::http::{Batch, Expect, Filler, Flow, Host, Http, Rendered, Requests, Source};
 use crate::measure::recorder::Failure;
@@ -265,11 +266,15 @@ impl HttpProtocol {
 impl Protocol for HttpProtocol {
     type Link = Link;
 
-    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Link>> {
-        Link::open(worker, index)
+    fn open(worker: &Worker<Self>, index: u32, trace: &mut impl Trace) -> impl Future<Output = io::Result<Link>> {
+        Link::open(worker, index, trace)
     }
 
     fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<Link>) -> impl Future<Output = ()> + 'static {
         connection::run(worker, index, link)
+    }
+
+    fn once(worker: &Worker<Self>, index: u32, trace: impl Trace) -> impl Future<Output = io::Result<bool>> {
+        connection::once(worker, index, trace)
     }
 }

@@ -1,7 +1,7 @@
 //! Requests of a file as a target: each has a method, a URL, headers and a body of its own.
 
 use super::{Flags, HostName, Prepared, body};
-use crate::cmd::load::{first_given, names, usage};
+use crate::cmd::load::{names, usage};
 use brunt_inputs::address::{self, Protocol, Url};
 use brunt_inputs::requests::{Recorded, RequestFile};
 use brunt_load::Target;
@@ -28,23 +28,6 @@ struct HostSequence {
 }
 
 impl Flags<'_> {
-    /// The first given flag that says what a file of requests says.
-    pub(in crate::cmd::load) fn described(&self) -> Option<&'static str> {
-        first_given(&[
-            ("-X", self.method.is_some()),
-            ("--weight", !self.weight.is_empty()),
-            ("--names", !self.names.is_empty()),
-        ])
-    }
-
-    pub(in crate::cmd::load) fn has_body(&self) -> bool {
-        self.body.is_some()
-    }
-
-    pub(in crate::cmd::load) fn has_variants(&self) -> bool {
-        self.vary.is_some()
-    }
-
     /// The body of --body, for requests that have none and may have one.
     pub(in crate::cmd::load) fn typed_body(&self) -> Result<Option<Vec<u8>>, Error> {
         self.body.as_deref().map(body).transpose()
