@@ -3,9 +3,15 @@
 mod echo;
 mod faults;
 mod http;
+mod metrics;
 mod properties;
+mod replay;
+mod script;
 mod seeds;
 mod sleeper;
+mod stall;
 mod targets;
+mod told;
+mod verdicts;
 mod wire;
 mod worlds;
