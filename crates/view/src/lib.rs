@@ -4,6 +4,7 @@
 //! directory of a load --> live ------> a screen in the terminal
 //!                            `-------> ui: pages in the browser
 //! seconds of a load ----> progress --> lines on stderr
+//!                    |--> course ----> the page so far, doubts
 //!                    `--> metrics ---> Prometheus, OpenTelemetry
 //! result ---------------> summary, short, percentiles
 //! directory of results -> page
@@ -15,7 +16,8 @@
 #![allow(missing_docs, reason = "not published")]
 
 mod cores;
-pub mod doubts;
+pub mod course;
+mod doubts;
 pub mod format;
 pub mod live;
 pub mod metrics;

@@ -3,6 +3,7 @@
 //! It reads files only, so a view costs the load nothing wherever it runs; `brunt load --live` has it on a thread of its own.
 
 mod line;
+mod lines;
 mod model;
 mod plot;
 mod points;
@@ -13,6 +14,7 @@ mod source;
 mod terminal;
 
 pub use line::Line;
+pub use lines::Lines;
 pub use model::Model;
 pub use rows::{clock, page};
 pub use snapshot::snapshot;

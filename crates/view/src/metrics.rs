@@ -24,11 +24,8 @@ use hdrhistogram::Histogram;
 use interval::{Clock, Interval};
 use push::Push;
 use scrape::Scrape;
-use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
-
-/// After the load, the time for its last interval to be fetched or pushed.
-const LAST: Duration = Duration::from_secs(2);
 
 /// Where the seconds of a load go besides its files.
 #[derive(Debug, Default)]
@@ -39,21 +36,16 @@ pub struct Sinks {
 }
 
 impl Sinks {
-    /// Listens, and starts the threads, on no core of `cores`. `url` names the load in its figures. Says where they are, unless
-    /// `quiet`.
-    pub fn open(
-        metrics: Option<&Listen>,
-        push: Option<&Collector>,
-        url: &str,
-        cores: &[usize],
-        quiet: bool,
-    ) -> Result<Self, Error> {
+    /// Listens, and starts the threads, on no core of `cores`. `url` names the load in its figures.
+    pub fn open(metrics: Option<&Listen>, push: Option<&Collector>, url: &str, cores: &[usize]) -> Result<Self, Error> {
         let scrape = metrics.map(|listen| Scrape::start(listen, url, cores)).transpose()?;
-        if let Some(scrape) = scrape.as_ref().filter(|_| !quiet) {
-            let _ = writeln!(io::stderr(), "metrics at http://{}/metrics", scrape.address());
-        }
         let push = push.map(|collector| Push::start(collector, url, cores)).transpose()?;
         Ok(Self { scrape, push, clock: Clock::default() })
+    }
+
+    /// Where scrapers find the page.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.scrape.as_ref().map(Scrape::address)
     }
 
     /// The load begins.
@@ -71,9 +63,9 @@ impl Sinks {
         self.push.iter_mut().for_each(|push| push.add(interval.clone()));
     }
 
-    /// Waits, for a bounded time, until the last interval is fetched and pushed. Returns what went wrong, in a line.
-    pub fn end(self) -> Option<String> {
-        let until = Instant::now() + LAST;
+    /// Waits until the last interval is fetched and pushed, for this time at most. Returns what went wrong, in a line.
+    pub fn end(self, most: Duration) -> Option<String> {
+        let until = Instant::now() + most;
         let pushed = self.push.and_then(|push| push.end(until));
         self.scrape.into_iter().for_each(|scrape| scrape.end(until));
         pushed

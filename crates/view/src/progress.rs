@@ -22,13 +22,7 @@ impl Progress {
     pub fn new(announcement: &str, total: Option<Duration>, warmup: Duration, quiet: bool) -> Self {
         let line = StatusLine::new(quiet);
         line.print(announcement);
-        let total_s = total.map(|total| total.as_secs_f64());
-        Self {
-            line,
-            describer: Describer { total_s, warmup_s: Some(warmup.as_secs_f64()), ..Describer::default() },
-            started: Instant::now(),
-            next_line_s: PLAIN_EVERY,
-        }
+        Self { line, describer: Describer::new(total, warmup), started: Instant::now(), next_line_s: PLAIN_EVERY }
     }
 
     pub fn connecting(&mut self, opened: u64, of: u64) {
@@ -85,6 +79,12 @@ pub struct Describer {
 }
 
 impl Describer {
+    /// Describes a load from its start on; `total` and `warmup` as in [`Progress::new`].
+    pub fn new(total: Option<Duration>, warmup: Duration) -> Self {
+        let [total_s, warmup_s] = [total, Some(warmup)].map(|time| time.map(|time| time.as_secs_f64()));
+        Self { total_s, warmup_s, ..Self::default() }
+    }
+
     /// Describes a load from `last_s` on, with failures until then.
     pub fn from(total_s: Option<f64>, (last_s, failed): (f64, u64)) -> Self {
         Self { total_s, last_s, failed, ..Self::default() }

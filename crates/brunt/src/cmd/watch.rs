@@ -3,8 +3,7 @@
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::stdout;
 use brunt_results::{Error, ExitCode};
-use brunt_view::live::{self, Model, Source, Stream};
-use brunt_view::progress::Describer;
+use brunt_view::live::{self, Lines, Source, Stream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -50,10 +49,10 @@ impl Args {
 
     /// One line for each second, and the page at the end.
     fn lines(&self, mut source: Source, stop: &AtomicBool) -> Result<ExitCode, Error> {
-        let mut printer = Printer::default();
+        let mut lines = Lines::default();
         while !stop.load(Ordering::SeqCst) {
             source.poll()?;
-            printer.print(source.model())?;
+            stdout::print(&lines.told(source.model()))?;
             if source.is_over() {
                 break;
             }
@@ -64,26 +63,5 @@ impl Args {
             true => Err(Error::Failed(format!("{}: the load ended without a result", self.directory.display()))),
             false => Ok(ExitCode::Good),
         }
-    }
-}
-
-/// What was printed last.
-#[derive(Debug, Default)]
-struct Printer {
-    name: Option<String>,
-    at_s: f64,
-}
-
-impl Printer {
-    fn print(&mut self, model: &Model) -> Result<(), Error> {
-        if model.name() != self.name.as_deref() {
-            (self.name, self.at_s) = (model.name().map(str::to_owned), 0.0);
-            stdout::print(&format!("{}\n", model.name().unwrap_or_default()))?;
-        }
-        if let Some(line) = model.last().filter(|line| line.at_s != self.at_s) {
-            self.at_s = line.at_s;
-            stdout::print(&format!("{}\n", Describer::from(model.end_s(), model.before()).describe(line)))?;
-        }
-        Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! `brunt as` as called by scripts: the tools' flags, output channels, and exact request counts.
 
-use brunt_testkit::{listener, told, until};
+use brunt_testkit::{Running, Signal, listener, told, until};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, thread};
@@ -66,8 +66,14 @@ fn serve(mut connection: TcpStream, requests: &AtomicU64) -> Option<()> {
     }
 }
 
+fn command(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.arg("as").args(words.split_whitespace());
+    command
+}
+
 fn run(words: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_brunt")).arg("as").args(words.split_whitespace()).output().unwrap()
+    command(words).output().unwrap()
 }
 
 #[track_caller]
@@ -86,9 +92,14 @@ fn number(text: &str, start: &str) -> f64 {
 #[test]
 fn wrk_prints_its_page_to_stdout_and_the_verdict_to_stderr() {
     let web = Web::start();
-    let (stdout, stderr) = good(&format!("wrk -t1 -c4 -d1 --latency {}", web.url()));
+    let mut command = command(&format!("wrk -t1 -c4 -d600 --latency {}", web.url()));
+    let running = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    // More than one on each connection: some have been answered.
+    until("replies on all connections", || web.counts().0 == 4 && web.counts().1 >= 100);
+    running.signal(Signal::INT);
+    let (stdout, stderr) = told(&running.output(), 0);
     assert!(
-        stdout.starts_with(&format!("Running 1s test @ {}\n  1 threads and 4 connections\n", web.url())),
+        stdout.starts_with(&format!("Running 10m test @ {}\n  1 threads and 4 connections\n", web.url())),
         "{stdout}"
     );
     assert!(stdout.contains("  Latency Distribution\n     50%"), "{stdout}");
@@ -96,11 +107,10 @@ fn wrk_prints_its_page_to_stdout_and_the_verdict_to_stderr() {
     let line = stdout.lines().find(|line| line.contains(" requests in ")).unwrap();
     let answered: u64 = line.split_whitespace().next().unwrap().parse().unwrap();
     assert!(answered > 0 && answered <= web.counts().1, "{line}, {:?}", web.counts());
-    let rate = number(&stdout, "Requests/sec:");
-    assert!((0.5..2.0).contains(&(rate / answered as f64)), "{rate}: {line}");
+    assert!(number(&stdout, "Requests/sec:") > 0.0, "{stdout}");
     assert_eq!(web.connections(4), 4);
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.starts_with("brunt: verdict "), "{stderr}");
+    assert!(stderr.starts_with("brunt: verdict ") && stderr.contains(" (interrupted)"), "{stderr}");
 }
 
 #[test]
@@ -131,9 +141,8 @@ fn fortio_keeps_stdout_for_json() {
     assert_eq!(page["SocketCount"], 2);
     assert!(stderr.contains("All done 100 calls (plus 0 warmup)") && stderr.contains("# target 99.9% "), "{stderr}");
     assert_eq!(stderr.lines().filter(|line| line.starts_with("brunt: verdict")).count(), 1);
-    let (stdout, stderr) = good(&format!("fortio load -c 2 -t 1s -qps 50 {}", web.url()));
-    // 50, less the requests that are answered after the window.
-    assert!(stdout.is_empty() && number(&stderr, "All done") >= 10.0, "{stderr}");
+    let (stdout, stderr) = good(&format!("fortio load -c 2 -n 20 -qps 100 {}", web.url()));
+    assert!(stdout.is_empty() && number(&stderr, "All done") == 20.0, "{stderr}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod as_pages;
 mod ci;
 mod colocate_queue;
 mod colocate_simulate;
+mod colocate_source;
 mod compare;
 mod doctor;
 mod exports;

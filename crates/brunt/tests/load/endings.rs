@@ -2,7 +2,8 @@
 
 use crate::shared::target::{PATIENCE, Run, Target, json, load, number, pass};
 use brunt_testkit::{Signal, assert_code, judge, listener, text};
-use std::{os::unix::process::ExitStatusExt, time::Duration};
+use std::os::unix::process::ExitStatusExt;
+use std::{fs, path::Path, time::Duration};
 
 #[test]
 fn a_refused_target_is_one_line_and_exit_1() {
@@ -92,11 +93,14 @@ fn more_threads_than_cores_are_noted() {
 
 #[test]
 fn ctrl_c_ends_early_and_keeps_what_was_measured() {
-    for name in [Signal::INT, Signal::TERM] {
+    let home = brunt_testkit::home();
+    for (trial, name, rate) in [(1, Signal::INT, ""), (2, Signal::TERM, "-R 2k")] {
         let mut target = Target::start();
-        let run = Run::start(load(&target.url(), "-d 600s --warmup 200ms -c 4 --json - --quiet"));
-        target.until_asked();
-        pass(Duration::from_millis(1500), "the window is open");
+        let out = home.path().join(trial.to_string());
+        let mut command = load(&target.url(), &format!("{rate} -d 600s --warmup 0s -c 4 --json - --quiet --out"));
+        command.arg(&out);
+        let run = Run::start(command);
+        target.until_answered();
         run.signal(name);
         let began = run.began;
         let output = run.end();
@@ -105,45 +109,24 @@ fn ctrl_c_ends_early_and_keeps_what_was_measured() {
         assert_code(&output, &[0, 3]);
         let result = json(&output);
         assert_eq!(result["interrupted"], true);
-        assert!(number(&result, "requests.completed") > 0.0, "{}", text(&output));
-        let measured = number(&result, "load.measured_s");
-        assert!(measured > 0.0 && measured < took.as_secs_f64(), "{measured} of {took:?}");
+        let (measured, completed) = (number(&result, "load.measured_s"), number(&result, "requests.completed"));
+        assert!(completed > 0.0 && measured > 0.0 && measured < took.as_secs_f64(), "{measured} of {took:?}");
+        let answered = number(&result, "requests.rate") * measured;
+        assert!((answered - completed).abs() < 1.0, "{answered}: {}", text(&output));
+        ends_no_earlier_than_its_last_reply(&out, completed);
     }
 }
 
-/// Every second of the series has no more replies than requests were due by its end, the last one included.
-#[test]
-fn ctrl_c_ends_the_window_no_earlier_than_its_last_reply() {
-    let home = brunt_testkit::home();
-    for (part, wait) in [70, 340, 610].into_iter().enumerate() {
-        let mut target = Target::start();
-        let out = home.path().join(part.to_string());
-        let mut command = load(&target.url(), "-R 2k -d 60s --warmup 300ms -c 10 --json - --quiet");
-        let run = Run::start({
-            command.arg("--out").arg(&out);
-            command
-        });
-        target.until_asked();
-        pass(Duration::from_millis(300 + wait), "some part of the window");
-        run.signal(Signal::INT);
-        let output = run.end();
-        let result = json(&output);
-        assert_eq!(result["interrupted"], true);
-        let series = std::fs::read_to_string(out.join("series.jsonl")).unwrap();
-        let seconds: Vec<serde_json::Value> = series.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let (mut due, mut answered) = (0, 0);
-        for second in &seconds {
-            due += second["offered"].as_u64().unwrap();
-            answered += second["completed"].as_u64().unwrap();
-            assert!(answered <= due, "{answered} of {due} due: {series}");
-        }
-        let (length, completed) = (number(&result, "load.measured_s"), number(&result, "requests.completed"));
-        let rate = number(&result, "requests.rate");
-        assert!((rate * length - completed).abs() < 1.0, "{rate} in {length} s: {}", text(&output));
-        let window: u64 =
-            seconds.iter().filter(|second| second["warmup"] == false).filter_map(|s| s["completed"].as_u64()).sum();
-        assert_eq!(window as f64, completed, "{series}");
+/// The seconds add up, and none has more replies than requests were due by its end, the last one included.
+fn ends_no_earlier_than_its_last_reply(out: &Path, completed: f64) {
+    let series = fs::read_to_string(out.join("series.jsonl")).unwrap();
+    let (mut due, mut answered) = (0, 0);
+    for second in series.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()) {
+        answered += second["completed"].as_u64().unwrap();
+        due += second["offered"].as_u64().unwrap_or(answered);
+        assert!(answered <= due, "{answered} of {due} due: {series}");
     }
+    assert_eq!(answered as f64, completed, "{series}");
 }
 
 #[test]
@@ -176,4 +159,31 @@ fn a_second_ctrl_c_does_not_wait_for_a_stopped_target() {
     };
     // The run waits up to a second for its last replies; a busy machine may delay the second signal longer.
     judge("a second signal ends it", || if killed() { Ok(()) } else { Err("it ended by the first one".to_owned()) });
+}
+
+#[test]
+fn the_end_of_the_target_is_the_error_and_the_load_goes_on() {
+    let mut target = Target::start();
+    let flags = "-R 500 -d 600s --warmup 0s -c 8 --json - --allow-untrusted";
+    let mut run = Run::start(load(&target.url(), flags));
+    target.until_answered();
+    target.signal(Signal::KILL);
+    run.line_after(" s: errors: ");
+    assert!(!run.is_over());
+    run.signal(Signal::INT);
+    let began = run.began;
+    let output = run.end();
+    assert_code(&output, &[1]);
+    let result = json(&output);
+    assert_eq!(result["verdict"]["kind"], "errors", "{result:#}");
+    let why: Vec<&str> = result["verdict"]["why"].as_array().unwrap().iter().filter_map(|why| why.as_str()).collect();
+    let after =
+        why[0].strip_prefix(&format!("server pid {} exited after ", target.pid())).unwrap_or_else(|| panic!("{why:?}"));
+    let after: f64 = after.strip_suffix(" s").unwrap().parse().unwrap();
+    assert!(after <= began.elapsed().as_secs_f64() + 0.05, "{after}");
+    assert!(why[1].contains(" unanswered)") && why.iter().all(|why| !why.contains("offered")), "{why:?}");
+    let lost = number(&result, "errors.reset") + number(&result, "errors.connect");
+    assert!(lost > 0.0 && number(&result, "requests.completed") > 0.0, "{result:#}");
+    // A server that has exited has no cost.
+    assert_eq!(result["server"]["cpu_us_per_request"], serde_json::Value::Null);
 }

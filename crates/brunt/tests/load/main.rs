@@ -4,18 +4,23 @@
 mod calibration;
 mod ci;
 mod compare;
+mod counts;
 mod endings;
 mod http;
+mod live;
 mod many;
 mod memory;
 mod once;
 mod proxy;
+mod replay;
 mod requests;
 mod results;
 mod script;
 mod secrets;
+mod stages;
 mod tls;
 mod usage;
+mod verdicts;
 
 #[path = "../shared"]
 #[allow(dead_code, reason = "each test program uses a part of it")]

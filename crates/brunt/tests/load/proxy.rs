@@ -2,8 +2,8 @@
 
 use crate::shared::proxy::{AUTHORIZATION, Answer, Proxy};
 use crate::shared::server::Server;
-use crate::shared::target::{PATIENCE, Target, json, load, number};
-use brunt_testkit::{assert_code, text};
+use crate::shared::target::{PATIENCE, Run, Target, json, load, number};
+use brunt_testkit::{Signal, assert_code, text, until};
 use std::fs;
 use std::net::TcpListener;
 use std::process::Command;
@@ -36,7 +36,7 @@ fn tls_is_with_the_target_and_its_handshakes_are_counted() {
     let target = Server::start(command);
     let proxy = Proxy::start(Answer::Tunnel, target.address().port());
     // A number of requests could be done by the connections that are ready first.
-    let flags = format!("-k -d 2s -c 3 {USUAL} --proxy {}", proxy.url());
+    let flags = format!("-k -d 1s -c 3 {USUAL} --proxy {}", proxy.url());
     let output = load("https://localhost/", &flags).output().unwrap();
     assert_code(&output, &[0]);
     let result = json(&output);
@@ -75,10 +75,10 @@ fn a_proxy_that_refuses_ends_the_load_with_a_line_that_says_why() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let start = |answer| Proxy::start(answer, 1).url();
     for (url, timeout, why) in [
-        (start(Answer::TunnelKnown), "10s", "the proxy answered 407 Proxy Authentication Required"),
-        (start(Answer::Close), "10s", "the proxy closed the connection without an answer"),
+        (start(Answer::TunnelKnown), "2m", "the proxy answered 407 Proxy Authentication Required"),
+        (start(Answer::Close), "2m", "the proxy closed the connection without an answer"),
         (start(Answer::Nothing), "300ms", "did not answer one attempt to connect within 300ms"),
-        (format!("http://{closed}"), "10s", "efused"),
+        (format!("http://{closed}"), "2m", "efused"),
     ] {
         let begun = Instant::now();
         let flags = format!("-T {timeout} -c 2 -d 600s --quiet --proxy {url}");
@@ -96,8 +96,12 @@ fn a_proxy_that_refuses_ends_the_load_with_a_line_that_says_why() {
 fn refusals_within_the_load_are_connect_errors_with_the_status() {
     let target = Target::start_web();
     let proxy = Proxy::start(Answer::TunnelFirst(5), target.port());
-    let flags = format!("-c 1 -d 2s --no-keepalive {USUAL} --accept-any-result --proxy {}", proxy.url());
-    let output = load("http://app.invalid/", &flags).output().unwrap();
+    let flags = format!("-c 1 -d 600s --no-keepalive {USUAL} --accept-any-result --proxy {}", proxy.url());
+    let run = Run::start(load("http://app.invalid/", &flags));
+    // The sixth is the first that is refused, and the seventh is asked for once its error is counted.
+    until("a second refusal", || proxy.heads().len() >= 7);
+    run.signal(Signal::INT);
+    let output = run.end();
     assert_code(&output, &[0]);
     let result = json(&output);
     assert_eq!(number(&result, "requests.completed"), 5.0);

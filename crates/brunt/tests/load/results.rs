@@ -166,7 +166,7 @@ fn calibrations_that_cannot_be_made_or_stored_are_errors_before_the_load() {
 fn a_page_of_the_load_is_written_and_can_be_read_again() {
     let (target, home) = (Target::start(), brunt_testkit::home());
     let page = home.path().join("today.html").display().to_string();
-    let flags = format!("-n 200 -c 1 --no-meter --allow-untrusted --quiet --html {page}");
+    let flags = format!("-n 200 -c 1 --warmup 0s --no-meter --allow-untrusted --quiet --html {page}");
     let output = load(&target.url(), &flags).output().unwrap();
     assert_code(&output, &[0]);
     assert_eq!(String::from_utf8_lossy(&output.stderr), format!("page: {page}\n"));
@@ -185,7 +185,7 @@ fn a_page_of_the_load_is_written_and_can_be_read_again() {
 fn a_number_of_requests_ends_a_load_that_fails() {
     let target = Target::start_web();
     // Not what was sent.
-    let output = load(&target.url(), "-n 20 -c 2 -T 200ms --no-meter --json - --quiet").output().unwrap();
+    let output = load(&target.url(), "-n 20 -c 2 -T 200ms --warmup 0s --no-meter --json - --quiet").output().unwrap();
     assert_code(&output, &[1]);
     let result = json(&output);
     assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (0.0, 20.0));
@@ -194,7 +194,7 @@ fn a_number_of_requests_ends_a_load_that_fails() {
 #[test]
 fn a_number_of_requests_ends_a_load_whose_target_is_gone() {
     let mut target = Target::start();
-    let run = Run::start(load(&target.url(), "-n 100M -c 2 --json -"));
+    let run = Run::start(load(&target.url(), "-n 100M -c 2 --warmup 0s --json -"));
     target.until_asked();
     drop(target);
     let began = run.began;
@@ -204,4 +204,44 @@ fn a_number_of_requests_ends_a_load_whose_target_is_gone() {
     assert_eq!(json(&output)["interrupted"], true);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("\nno connection for 10 s: the rest of -n is not sent"), "{said}");
+}
+
+#[test]
+fn the_directory_holds_the_whole_trial() {
+    let target = Target::start();
+    let home = brunt_testkit::home();
+    let (out, file) = (home.path().join("a/trial"), home.path().join("r.json"));
+    let mut command = load(&target.url(), "-R 400 -d 1100ms --warmup 300ms -c 4 --allow-untrusted --quiet");
+    let output = command.arg("--out").arg(&out).arg("--json").arg(&file).output().unwrap();
+    assert_code(&output, &[0]);
+    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let result: Value = serde_json::from_str(&read("result.json")).unwrap();
+    assert_eq!(result, serde_json::from_str::<Value>(&fs::read_to_string(&file).unwrap()).unwrap());
+    assert_eq!(number(&result, "requests.offered_rate"), 400.0);
+    let env: Value = serde_json::from_str(&read("env.json")).unwrap();
+    assert!(env["command"].as_array().unwrap().iter().any(|word| word == "400"), "{env:#}");
+    assert!(env["binary_hash"].is_string() && env["kernel"].is_string(), "{env:#}");
+    let hashes = env["source_hashes"].as_object().unwrap();
+    let words: Vec<String> = hashes.iter().map(|(name, hash)| format!("{name}={}", hash.as_str().unwrap())).collect();
+    assert_eq!(words.join(" "), env!("BRUNT_SOURCE_HASHES"));
+    // Every null has a reason.
+    for part in ["server", "host", "generator"] {
+        for (figure, value) in result[part].as_object().unwrap() {
+            let reason = env["absent"].get(format!("{part}.{figure}"));
+            assert_eq!(value.is_null(), reason.is_some(), "{part}.{figure}: {value}, {reason:?}");
+        }
+    }
+    let series: Vec<Value> = read("series.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(series[0]["warmup"], true);
+    let in_window: Vec<&Value> = series.iter().filter(|second| second["warmup"] == false).collect();
+    let completed: f64 = in_window.iter().map(|second| second["completed"].as_f64().unwrap()).sum();
+    assert_eq!(completed, number(&result, "requests.completed"));
+    for figure in ["server_threads", "server_minor_faults_per_s", "host_cpu_percent", "host_loopback_bytes_per_s"] {
+        assert!(in_window[0][figure].is_number(), "{figure}: {:#}", in_window[0]);
+    }
+    assert!(in_window[0]["server_rss_bytes"].is_number() && in_window[0]["p99_us"].is_number(), "{:#}", in_window[0]);
+    assert!(read("latency.hlog").contains("Tag=response"));
+    let names = fs::read_dir(&out).unwrap().count();
+    assert_eq!(names, 5, "nothing else is left in the directory");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "nothing is left beside the file");
 }

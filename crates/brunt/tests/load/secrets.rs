@@ -13,6 +13,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// A way to give secrets, and what of them a server sees.
 struct Way {
@@ -100,16 +102,14 @@ impl Made {
     }
 }
 
-/// The page of metrics, once the load serves it.
-fn metrics(port: u16) -> String {
-    until_some(&format!("there are metrics at port {port}"), || {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-        stream.set_read_timeout(Some(LIMIT)).unwrap();
-        let mut page = String::new();
-        let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
-        asked.and_then(|()| stream.read_to_string(&mut page)).ok()?;
-        page.contains("brunt_").then_some(page)
-    })
+/// The page of metrics, if the load serves it and has a second.
+fn metrics(port: u16) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    let mut page = String::new();
+    let asked = stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    asked.and_then(|()| stream.read_to_string(&mut page)).ok()?;
+    page.contains("brunt_").then_some(page)
 }
 
 /// A load with every output, and all other commands that read its results.
@@ -122,15 +122,21 @@ fn load_and_read(home: &Path, way: &Way, made: &mut Made) {
         command
     };
     let mut command = brunt(&["load"]);
-    command.args("-R 200 -c 4 -d 2s --warmup 0s --live --fail-if p99>1ns".split(' '));
+    command.args("-R 200 -c 4 -d 10m --warmup 0s --live --fail-if p50>1ns".split(' '));
     command.args(["--out", "runs/load", "--json", "load.json", "--junit", "load.xml", "--metrics"]);
     command.args([&format!("127.0.0.1:{port}"), "--push", &format!("otlp={}", collector.url())]).args(&way.args);
     command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", home.join("summary.md"));
     let running = Run::start(command);
-    made.add("metrics", metrics(port));
+    made.add("metrics", until_some(&format!("there are metrics at port {port}"), || metrics(port)));
     running.signal(Signal::USR1);
     made.add_arguments(way.is_typed.then_some(running.pid()));
     made.add_files(home);
+    running.signal(Signal::INT);
+    // The load waits until its last page is fetched.
+    while !running.is_over() {
+        made.add("metrics", metrics(port).unwrap_or_default());
+        thread::sleep(Duration::from_millis(20));
+    }
     let output = running.end();
     assert_code(&output, &[99]);
     made.add("the load", text(&output));

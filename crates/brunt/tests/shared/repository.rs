@@ -95,7 +95,7 @@ impl Tree {
     }
 }
 
-/// Short, and of few slices: 5 ms and 200 ms are told apart by any machine.
+/// Short, and of few slices: 5 ms and 50 ms are told apart by any machine.
 const SHORT: [&str; 7] = ["--build", "true", "--repeat", "3", "--", "--budget", "3s"];
 
 pub fn args<'a>(first: &[&'a str]) -> Vec<&'a str> {

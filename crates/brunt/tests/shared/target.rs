@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time after which a load counts as hung.
-pub use brunt_testkit::LIMIT as PATIENCE;
+pub const PATIENCE: Duration = brunt_testkit::LIMIT;
 
 const ROLE: Role = Role("shared::target::role");
 
@@ -48,6 +48,12 @@ impl Target {
         self.running.line_after("ASKED");
     }
 
+    /// Waits until a load has received a reply: until a connection on which one request is in flight at a time has sent another one.
+    #[track_caller]
+    pub fn until_answered(&mut self) {
+        self.running.line_after("ANSWERED");
+    }
+
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         self.running.signal(signal);
@@ -79,17 +85,19 @@ fn role() {
     }
 }
 
-/// Notes the first message of all connections.
-fn asked() {
-    static ASKED: Once = Once::new();
-    ASKED.call_once(|| println!("ASKED"));
+/// Notes the first message of all connections, and the first one that is not the first of its connection.
+fn asked(number: u64) {
+    static NOTED: [Once; 2] = [const { Once::new() }; 2];
+    let (noted, word) = if number == 0 { (&NOTED[0], "ASKED") } else { (&NOTED[1], "ANSWERED") };
+    noted.call_once(|| println!("{word}"));
 }
 
 fn echo(mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut buffer = vec![0; 64 << 10];
-    while let Ok(count @ 1..) = stream.read(&mut buffer) {
-        asked();
+    for number in 0.. {
+        let Ok(count @ 1..) = stream.read(&mut buffer) else { return };
+        asked(number);
         if stream.write_all(&buffer[..count]).is_err() {
             return;
         }
@@ -100,8 +108,9 @@ fn web(stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut out = stream.try_clone().unwrap();
     let mut input = BufReader::new(stream);
-    while let Some(head) = read_head(&mut input) {
-        asked();
+    for number in 0.. {
+        let Some(head) = read_head(&mut input) else { return };
+        asked(number);
         let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         let mut body = vec![0; field("Content-Length").map_or(0, |length| length.parse().unwrap())];
         if input.read_exact(&mut body).is_err() {
@@ -154,6 +163,16 @@ impl Run {
     #[track_caller]
     pub fn signal(&self, signal: Signal) {
         self.running.signal(signal);
+    }
+    /// The next line of stderr; `None` at its end.
+    #[track_caller]
+    pub fn line(&mut self) -> Option<String> {
+        self.running.line()
+    }
+    /// The rest of the next line of stderr that has `text` in it.
+    #[track_caller]
+    pub fn line_after(&mut self, text: &str) -> String {
+        self.running.line_after(text)
     }
     /// True if it has exited.
     pub fn is_over(&self) -> bool {

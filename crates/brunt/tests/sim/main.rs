@@ -3,10 +3,16 @@
 mod echo;
 mod faults;
 mod http;
+mod metrics;
 mod properties;
+mod replay;
+mod script;
 mod seeds;
 mod sleeper;
+mod stall;
 mod targets;
 mod tls;
+mod told;
+mod verdicts;
 mod wire;
 mod worlds;

@@ -48,5 +48,10 @@ pub fn serve(answer: fn(u64) -> Response, workers: usize) -> (Serve, Arc<Seen>) 
         };
         Box::new(respond) as Box<dyn Handler>
     };
-    (Serve::http(Plan::handler("test", Factory::new(handler), vec![address()]), workers), seen)
+    (handled(Factory::new(handler), workers), seen)
+}
+
+/// A server with so many workers, each of which has a handler of its own.
+pub fn handled(handlers: Factory, workers: usize) -> Serve {
+    Serve::http(Plan::handler("test", handlers, vec![address()]), workers)
 }

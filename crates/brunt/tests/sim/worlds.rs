@@ -1,6 +1,6 @@
 //! Worlds for loads and servers, and the run of a load against a server in one.
 
-use brunt_load::{Arrival, Direct, Observer, Options, Report, Target, run_in_world};
+use brunt_load::{Arrival, Direct, LoadError, Observer, Options, Report, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::sim::{Costs, Settings, World};
 use brunt_runtime::{CancellationToken, time};
@@ -138,7 +138,19 @@ impl Observer for Responses {
 }
 
 /// Runs a load against a server, which is stopped after it.
-pub fn run(world: &World, options: &Options, serve: Serve) -> Result<Run, brunt_load::LoadError> {
+pub fn run(world: &World, options: &Options, serve: Serve) -> Result<Run, LoadError> {
+    let mut responses = Responses(new_histogram());
+    let (report, server) = observed(world, options, serve, &mut responses)?;
+    Ok(Run { report, responses: responses.0, server })
+}
+
+/// The same with an observer of the load; returns what the load reports and what the server counted.
+pub fn observed(
+    world: &World,
+    options: &Options,
+    serve: Serve,
+    observer: &mut dyn Observer,
+) -> Result<(Report, Counts), LoadError> {
     world
         .run(async {
             let (stop, (notices, heard)) = (CancellationToken::new(), mpsc::channel());
@@ -147,11 +159,10 @@ pub fn run(world: &World, options: &Options, serve: Serve) -> Result<Run, brunt_
             while !matches!(heard.try_recv(), Ok(Notice::Listening { .. }) | Err(TryRecvError::Disconnected)) {
                 time::sleep(US).await;
             }
-            let mut responses = Responses(new_histogram());
-            let report = run_in_world(options, &mut responses).await;
+            let report = run_in_world(options, observer).await;
             stop.cancel();
             let server = server.await.unwrap().unwrap();
-            report.map(|report| Run { report, responses: responses.0, server })
+            report.map(|report| (report, server))
         })
         .unwrap()
 }

@@ -48,6 +48,6 @@ fn a_knee_is_found_where_littles_law_puts_it() {
     command.args("serve http --service httpbin --listen 127.0.0.1:0 --model epoll".split(' '));
     let server = Server::start(command);
     let url = format!("http://{}/delay/0.01", server.address());
-    let flags = "--slo p50<50ms --from 100 --precision 10% --step 500ms --confirm 1s";
+    let flags = "--slo p50<50ms --from 180 --precision 40% --step 500ms --confirm 500ms";
     judge("a search finds the knee", || finds_capacity(&url, "4", flags));
 }

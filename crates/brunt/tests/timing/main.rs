@@ -4,7 +4,6 @@
 mod ci;
 mod colocate;
 mod dose;
-mod exports;
 mod find;
 mod load;
 mod serve;
@@ -14,14 +13,10 @@ mod truth;
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod shared {
     pub mod client;
-    pub mod consumers;
     pub mod example;
     pub mod find;
-    pub mod recorder;
     pub mod repository;
     pub mod runner;
-    pub mod screen;
     pub mod server;
     pub mod target;
-    pub mod web_load;
 }

@@ -1,8 +1,10 @@
 //! Numbers of connections that change during a closed loop: each step has exactly the requests of its connections.
 
 use crate::targets::{Seen, seen};
+use crate::web::{Answer, Request, get, ok, web};
 use crate::worlds::{Run, SIZE, WAY, address, exact, options, run};
 use brunt_load::{LoadError, Options, Silent, Stage, Target, run_in_world};
+use brunt_results::RunResult;
 use std::{rc::Rc, time::Duration};
 
 const SERVICE: Duration = Duration::from_millis(20);
@@ -86,20 +88,23 @@ fn expected(options: &Options, ends: &[f64], reuse: u64) -> (Vec<u64>, u64) {
     (steps, opened)
 }
 
-/// Runs the load, and compares its steps with what is expected.
+/// Runs the load of an echo, and compares its steps with what is expected.
 fn check(options: &Options, reuse: Option<u64>) {
     let saw = Rc::<Seen>::default();
     let target = Target::Echo { address: address().into(), size: SIZE, reuse };
     let options = Options { target, ..options.clone() };
     let Run { report, .. } = run(&exact(1), &options, seen(saw.clone(), SIZE as u64, SERVICE, u64::MAX));
-    let result = report.result;
+    compare(&report.result, &options, reuse);
+    assert_eq!(saw.most.get(), options.connections as u64);
+}
+
+fn compare(result: &RunResult, options: &Options, reuse: Option<u64>) {
     assert_eq!((result.failures(), result.errors.total()), (0, 0), "{:?}", result.errors);
     let ends: Vec<f64> = result.steps.iter().map(|step| step.end_s).collect();
-    let (steps, opened) = expected(&options, &ends, reuse.unwrap_or(u64::MAX));
+    let (steps, opened) = expected(options, &ends, reuse.unwrap_or(u64::MAX));
     assert_eq!(result.steps.iter().map(|step| step.figures.completed).collect::<Vec<_>>(), steps);
     assert_eq!((result.connections.opened, result.connections.peak), (opened, options.connections as u64));
     assert_eq!((result.connections.served_percent, result.load.connections), (None, options.connections as u64));
-    assert_eq!(saw.most.get(), options.connections as u64);
     for step in &result.steps {
         assert_eq!((step.offered_rate, step.figures.failed), (None, 0));
         let response = &step.figures.response;
@@ -121,6 +126,16 @@ fn a_line_rises_and_falls_and_connections_that_are_replaced_take_part() {
     for reuse in [None, Some(3)] {
         check(&staged(&[stage(4, 44, 1500), stage(44, 44, 300), stage(44, 4, 1500)], 2), reuse);
     }
+}
+
+#[test]
+fn connections_of_http_have_the_same_requests() {
+    let stages = [stage(4, 4, 600), stage(4, 24, 1000), stage(24, 24, 300), stage(8, 8, 600)];
+    let options = Options { target: Target::Http(get()), ..staged(&stages, 2) };
+    let answer = |_: &Request| Answer::default().wait(SERVICE).say(ok("late"));
+    let Run { report, .. } = run(&exact(1), &options, web(0, Default::default(), answer));
+    compare(&report.result, &options, None);
+    assert_eq!(report.result.steps.len(), 13);
 }
 
 #[test]

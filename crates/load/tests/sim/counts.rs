@@ -87,6 +87,8 @@ fn a_target_that_stops_answering_is_slow_and_not_idle() {
 fn lines_come_at_their_times_on_the_clock_of_the_machine() {
     let load = Options { rate: Some(20.0), warmup: 300 * MS, threads: vec![None; 2], connections: 2, ..options() };
     let (_, lines) = counted(load, echo_after(Duration::ZERO));
+    // The requests of the warm-up too.
+    assert_eq!((sum(&lines, |line| line.count), sum(&lines, |line| line.slow)), (26, 0));
     // Behind the thirteenth there are only those moments by which threads end apart.
     let (lines, rest) = lines.split_at(13);
     assert!(rest.iter().all(|line| line.seconds < 0.001), "{rest:?}");

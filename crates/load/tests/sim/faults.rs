@@ -1,13 +1,13 @@
 //! Targets that answer badly: each failure is counted, once and by its kind.
 
 use crate::targets::{Stream, ends_after, never_answers, serve};
-use crate::worlds::{MS, Run, SIZE, US, addresses, beside, exact, fails, on, options, run, times, values};
+use crate::worlds::{MS, Run, SECOND, SIZE, US, addresses, beside, exact, fails, on, options, run, times, values};
 use brunt_load::{Direct, LoadError, Options, Silent, run_in_world};
-use brunt_results::{LatencySummary, RunResult, verdict::Kind};
+use brunt_results::{LatencySummary, RunResult, Threshold, verdict::Kind};
 use brunt_runtime::net::{Address, Any, Listener, TcpStream};
 use brunt_runtime::{spawn, time};
 use std::future::pending;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Attempts of a connection that fails at once, in a second: it is opened again after 1, 2, 4 ... 256 ms, so the tenth attempt is
 /// half a second after the first, and the next would be another half second later.
@@ -266,5 +266,42 @@ fn a_target_that_exits_causes_resets_and_then_refused_connections() {
         assert_eq!((result.requests.completed, result.requests.failed, result.errors.reset), (100, 2, 2));
         // Each tries again after 1, 2, 4 ... ms, once less than it would fail: its first attempt has succeeded.
         assert_eq!((result.errors.connect, result.connections.opened), (2 * (ATTEMPTS - 1), 2));
+    }
+}
+
+/// Serves until `end`, then closes all connections and takes no other.
+async fn exits_at(address: Address, end: Instant) {
+    let listener = Listener::<Any>::bind(&address).unwrap();
+    while let Ok(Ok(mut stream)) = time::timeout(end - time::now(), listener.accept()).await {
+        spawn(async move {
+            while let Ok(Some(message)) = time::timeout(end - time::now(), read(&mut stream)).await {
+                write(&mut stream, &message).await;
+            }
+        });
+    }
+    drop(listener);
+    pending().await
+}
+
+#[test]
+fn requests_that_become_due_after_the_exit_of_a_target_are_errors_of_an_open_loop() {
+    for (options, address) in
+        loads(Options { connections: 8, rate: Some(500.0), duration: 3 * SECOND, ..options() }).zip(addresses())
+    {
+        let target = async move { exits_at(address, time::now() + 706 * MS).await };
+        let result = run(&exact(1), &options, target).report.result;
+        // One is due every two milliseconds of the load, which begins seven after the target, and over Unix sockets five.
+        let requests = &result.requests;
+        let answered = if options.url.starts_with("tcp://1") { 350 } else { 351 };
+        assert_eq!((requests.completed, requests.failed, requests.abandoned), (answered, 0, 1500 - answered));
+        // Each connection is lost, and tries again after 1, 2, 4 ... ms. These alone are few: a bound on errors counts what was
+        // never sent.
+        assert_eq!((result.errors.reset, result.connections.opened), (8, 8));
+        assert_eq!((result.errors.connect, result.errors.total()), (8 * 12, 8 * 13));
+        assert_eq!(result.failures(), 8 * 13 + 1500 - answered);
+        let crossed = |bound: &str| bound.parse::<Threshold>().unwrap().crossed(&result).is_some();
+        assert!(crossed("errors>70%") && !crossed("errors>80%"));
+        assert_eq!(result.verdict.kinds[0], Kind::Errors);
+        assert!(result.verdict.why[0].contains(&format!("{} unanswered", 1500 - answered)), "{:?}", result.verdict);
     }
 }

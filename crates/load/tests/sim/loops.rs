@@ -1,13 +1,11 @@
 //! Closed and open loops: counts, service times, lag.
 
 use crate::targets::echo_after;
-use crate::worlds::{LAG, MS, Run, US, WAY, exact, open, options, run, times, values};
+use crate::worlds::{LAG, MS, Run, SECOND, US, WAY, exact, open, options, run, times, values};
 use brunt_load::schedule::{Profile, Schedule, Share};
 use brunt_load::{Arrival, Options, Stage};
 use brunt_results::LatencySummary;
 use std::{iter, time::Duration};
-
-const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_closed_loop_makes_as_many_requests_as_there_is_time_for() {

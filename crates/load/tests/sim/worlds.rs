@@ -11,6 +11,7 @@ use std::time::Duration;
 
 pub const US: Duration = Duration::from_micros(1);
 pub const MS: Duration = Duration::from_millis(1);
+pub const SECOND: Duration = Duration::from_secs(1);
 /// From sending a request until its reply, in the world of [`exact`]: two ways of 10 us, and a turn at each end, which sends when
 /// it is over.
 pub const WAY: Duration = Duration::from_micros(22);

@@ -3,6 +3,11 @@
 use brunt_load::Options;
 use brunt_results::Error;
 use brunt_view::metrics::{Collector, Listen, Sinks};
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+/// After the load, the time for its last second to be fetched or pushed.
+pub(super) const LAST: Duration = Duration::from_secs(2);
 
 const HEADING: &str = "While it runs";
 
@@ -19,9 +24,13 @@ pub(super) struct MetricsFlags {
 }
 
 impl MetricsFlags {
-    /// Where the seconds of the load go.
+    /// Where the seconds of the load go. Says where they are served, unless `quiet`.
     pub(super) fn open(&self, options: &Options, quiet: bool) -> Result<Sinks, Error> {
         let cores: Vec<usize> = options.threads.iter().copied().flatten().collect();
-        Sinks::open(self.metrics.as_ref(), self.push.as_ref(), &options.url, &cores, quiet)
+        let sinks = Sinks::open(self.metrics.as_ref(), self.push.as_ref(), &options.url, &cores)?;
+        if let Some(address) = sinks.address().filter(|_| !quiet) {
+            let _ = writeln!(io::stderr(), "metrics at http://{address}/metrics");
+        }
+        Ok(sinks)
     }
 }

@@ -6,17 +6,11 @@ use brunt_meter::neighbours::{Neighbour, Snapshot};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, series::Second, start::LoadStart};
-use brunt_view::live::{self, Line, Model};
-use brunt_view::{doubts::Doubts, metrics::Sinks, progress::Progress};
+use brunt_view::{course::Course, live::Line, metrics::Sinks, progress::Progress};
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-    io,
-    sync::Arc,
-};
+use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
 
 /// Other processes that a verdict names, at most.
 const NAMED: usize = 3;
@@ -25,14 +19,12 @@ const NAMED: usize = 3;
 #[derive(Debug)]
 pub(super) struct Pages {
     asked: Arc<AtomicBool>,
-    model: RefCell<Model>,
+    course: Course,
 }
 
 impl Pages {
     pub(super) fn new(asked: Arc<AtomicBool>, start: LoadStart) -> Self {
-        let mut model = Model::default();
-        model.begin(start);
-        Self { asked, model: RefCell::new(model) }
+        Self { asked, course: Course::new(start) }
     }
 }
 
@@ -48,7 +40,6 @@ pub(super) struct LoadObserver {
     stop: Arc<AtomicBool>,
     progress: Progress,
     pages: Pages,
-    doubts: Doubts,
     gone: Gone,
     /// When the load began.
     started: Instant,
@@ -69,7 +60,7 @@ impl LoadObserver {
         progress: Progress,
         pages: Pages,
     ) -> Self {
-        let gone = Gone::new(pages.model.borrow().is_counted());
+        let gone = Gone::new(pages.course.is_counted());
         Self {
             server,
             generator: None,
@@ -81,7 +72,6 @@ impl LoadObserver {
             stop,
             progress,
             pages,
-            doubts: Doubts::default(),
             gone,
             started: Instant::now(),
             exited: Cell::new(None),
@@ -108,13 +98,12 @@ impl LoadObserver {
     }
 
     /// Tells of the doubts that the last second gives.
-    fn doubt(&mut self, at_s: f64) {
+    fn doubt(&mut self) {
         if self.progress.is_quiet() {
             return;
         }
-        let mut verdict = self.pages.model.get_mut().verdict().unwrap_or_default();
-        self.server_exit().iter().for_each(|exit| verdict.add(exit));
-        self.doubts.arising(at_s, &verdict).iter().for_each(|line| self.progress.line(line));
+        let exit = self.server_exit();
+        self.pages.course.doubts(exit.as_ref()).iter().for_each(|line| self.progress.line(line));
     }
 
     fn look_for_exit(&self) {
@@ -180,8 +169,8 @@ impl Observer for LoadObserver {
         self.host.sample(second);
         let line = Line::from(&*second);
         self.progress.second(&line);
-        self.pages.model.get_mut().push(line);
-        self.doubt(second.at_s);
+        self.pages.course.push(line);
+        self.doubt();
         self.gone.add(second).iter().for_each(|line| self.progress.line(line));
     }
 
@@ -213,7 +202,7 @@ impl Observer for LoadObserver {
     fn wants_stop(&self) -> bool {
         self.look_for_exit();
         if self.pages.asked.swap(false, Ordering::Relaxed) {
-            self.progress.print(&live::page(&self.pages.model.borrow()));
+            self.progress.print(&self.pages.course.page());
         }
         self.gone.is_gone() || self.stop.load(Ordering::Relaxed)
     }

@@ -1,6 +1,8 @@
 //! The sequence of `brunt load`: from the flags to the result on stdout, in files and as an exit status.
 
-use super::{Args, Measured, absent, calibration, conclude, listeners, names, observer, once, options, output};
+use super::{
+    Args, Measured, absent, calibration, conclude, listeners, metrics, names, observer, once, options, output,
+};
 use super::{progress, script, start, words};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
@@ -159,7 +161,7 @@ impl Args {
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
 
         output.write(&env, &report.hlog, &result)?;
-        for note in sinks.end().iter().filter(|_| !self.quiet) {
+        for note in sinks.end(metrics::LAST).iter().filter(|_| !self.quiet) {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
         Ok(Measured {

@@ -1,4 +1,4 @@
-//! `brunt export`, and `--push` of a running load: each format is read by a program made for it, if installed, and every
+//! `brunt export`, and `--metrics` and `--push` of a running load: each format is read by a program made for it, if installed, and every
 //! figure shown is compared with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,junitparser,k6,opentelemetry,promtool,vegeta,zod` names the
 //! programs that must be present; absent others are reported.
 
@@ -7,6 +7,7 @@ mod fortio;
 mod hyperfine;
 mod junit;
 mod k6;
+mod metrics;
 mod prometheus;
 mod push;
 mod scene;

@@ -2,7 +2,9 @@
 
 use crate::shared::consumers::{lacks, runs};
 use crate::shared::web_load::{Load, web};
-use brunt_testkit::{Running, read_head, told};
+use brunt_results::{latency::new_histogram, series::Second};
+use brunt_testkit::{LIMIT, Running, read_head, told, until};
+use brunt_view::metrics::Sinks;
 use serde_json::Value;
 use std::io::{BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -100,37 +102,66 @@ fn sum(intervals: &[Vec<Value>], name: &str, end: Option<&str>) -> u64 {
     points.map(|point| text(&point["asInt"])).sum()
 }
 
-const LOAD: &str = "-R 200 -c 4 -d 2s --warmup 1s --push";
+/// A second of the window, but for the first one.
+fn second(number: u64) -> Second {
+    Second {
+        at_s: number as f64,
+        warmup: number == 1,
+        offered: Some(200),
+        sent: 200,
+        completed: 190 + number,
+        failed: 2,
+        p99_us: Some(1500.0),
+        ..Second::default()
+    }
+}
+
+/// Pushes these seconds, waits for `heard` after each, and ends; returns what it says then.
+fn push(url: &str, seconds: u64, mut heard: impl FnMut(u64)) -> Option<String> {
+    let mut sinks = Sinks::open(None, Some(&url.parse().unwrap()), "http://a/", &[]).unwrap();
+    sinks.started();
+    for number in 1..=seconds {
+        let mut times = new_histogram();
+        times.record_n(1_500_000, 190 + number).unwrap();
+        sinks.take(&second(number), &times);
+        heard(number);
+    }
+    sinks.end(LIMIT)
+}
 
 #[test]
-fn deltas_add_up_to_the_result_in_the_encoding_of_otlp() {
-    let (web, collector) = (web("--service hello"), Collector::start(&[200]));
-    let ended = Load::start(web.address(), &format!("{LOAD} {}", collector.url)).end();
-    assert!(!ended.stderr.contains("not pushed"), "{}", ended.stderr);
+fn deltas_add_up_to_the_seconds_in_the_encoding_of_otlp() {
+    let collector = Collector::start(&[200]);
+    let received = |number: u64| {
+        until("the second is pushed", || collector.requests.lock().unwrap().len() as u64 == number);
+    };
+    assert_eq!(push(&collector.url, 4, received), None);
     for (head, body) in collector.requests.lock().unwrap().iter() {
         assert!(head.starts_with("POST /v1/metrics HTTP/1.1\r\n"), "{head}");
         assert!(head.contains("Content-Type: application/json\r\n"), "{head}");
         let body: Value = serde_json::from_str(body).unwrap();
         assert_encoded("", &body);
         let resource = &body["resourceMetrics"][0]["resource"];
-        assert_eq!(attribute(resource, "service.name"), Some("brunt"));
-        assert_eq!(attribute(resource, "url"), Some(format!("http://{}/", web.address()).as_str()));
+        assert_eq!(
+            (attribute(resource, "service.name"), attribute(resource, "url")),
+            (Some("brunt"), Some("http://a/"))
+        );
     }
     let intervals = intervals(&collector);
-    assert!(intervals.len() >= 3, "{intervals:#?}");
-    assert_eq!(sum(&intervals, "brunt_requests_total", Some("completed")), ended.count("/requests/completed"));
-    assert_eq!(sum(&intervals, "brunt_requests_total", Some("failed")), ended.count("/requests/failed"));
-    assert_eq!(sum(&intervals, "brunt_offered_requests_total", None), 400);
+    assert_eq!(intervals.len(), 4, "{intervals:#?}");
+    assert_eq!(sum(&intervals, "brunt_requests_total", Some("completed")), 192 + 193 + 194);
+    assert_eq!(sum(&intervals, "brunt_requests_total", Some("failed")), 6);
+    assert_eq!(sum(&intervals, "brunt_offered_requests_total", None), 600);
     let mut end = None;
-    for interval in &intervals {
+    for (number, interval) in (1..).zip(&intervals) {
         let histogram = interval.iter().find(|metric| metric["name"] == "brunt_response_seconds").unwrap();
         assert_eq!(histogram["unit"], "s");
         let point = &histogram["histogram"]["dataPoints"][0];
         let counts: Vec<u64> = point["bucketCounts"].as_array().unwrap().iter().map(text).collect();
-        assert_eq!(counts.iter().sum::<u64>(), text(&point["count"]));
+        assert_eq!((counts.iter().sum::<u64>(), text(&point["count"])), (190 + number, 190 + number));
         assert_eq!(counts.len(), point["explicitBounds"].as_array().unwrap().len() + 1);
         let (start, stop) = (text(&point["startTimeUnixNano"]), text(&point["timeUnixNano"]));
-        assert!(start < stop && end.is_none_or(|end| end == start), "{point}");
+        assert!(stop == start + 1_000_000_000 && end.is_none_or(|end| end == start), "{point}");
         end = Some(stop);
     }
 }
@@ -141,8 +172,8 @@ fn the_messages_of_the_protocol_are_parsed_from_them() {
     if lacks("opentelemetry", runs("python3", &["-c", "import opentelemetry.proto.metrics.v1.metrics_pb2"])) {
         return;
     }
-    let (web, collector) = (web("--service hello"), Collector::start(&[200]));
-    let ended = Load::start(web.address(), &format!("{LOAD} {}", collector.url)).end();
+    let collector = Collector::start(&[200]);
+    assert_eq!(push(&collector.url, 4, |_| ()), None);
     let bodies: String = collector.requests.lock().unwrap().iter().map(|(_, body)| format!("{body}\n")).collect();
     assert!(bodies.lines().count() == collector.requests.lock().unwrap().len(), "a body is one line");
     let mut python = Command::new("python3");
@@ -150,45 +181,70 @@ fn the_messages_of_the_protocol_are_parsed_from_them() {
     let mut python = Running::start(&mut python);
     python.child().stdin.take().unwrap().write_all(bodies.as_bytes()).unwrap();
     let found: Value = serde_json::from_str(&told(&python.output(), 0).0).unwrap();
-    assert_eq!(found["brunt_requests_total completed"], ended.count("/requests/completed"), "{found:#}");
-    assert_eq!(found["brunt_offered_requests_total"], 400);
+    assert_eq!(found["brunt_requests_total completed"], 192 + 193 + 194, "{found:#}");
+    assert_eq!(found["brunt_offered_requests_total"], 600);
     assert!(found["brunt_response_seconds"].as_u64() > Some(0), "{found:#}");
     assert!(found["brunt_response_p99_seconds"].as_u64() >= Some(2), "{found:#}");
 }
 
 #[test]
 fn intervals_that_could_not_be_taken_are_sent_again_and_count_once() {
-    let (web, collector) = (web("--service hello"), Collector::start(&[503, 503, 200]));
-    let ended = Load::start(web.address(), &format!("{LOAD} {}/custom?key=1", collector.url)).end();
+    let collector = Collector::start(&[503, 503, 200]);
+    let refused_twice = |number: u64| {
+        if number == 3 {
+            until("two refusals", || collector.requests.lock().unwrap().len() >= 2);
+        }
+    };
+    assert_eq!(push(&format!("{}/custom?key=1", collector.url), 3, refused_twice), None);
     let mut requests = collector.requests.lock().unwrap();
     assert!(requests.len() >= 3 && requests[0].0.starts_with("POST /custom?key=1 "), "{requests:?}");
     requests.drain(..2);
     drop(requests);
-    assert_eq!(
-        sum(&intervals(&collector), "brunt_requests_total", Some("completed")),
-        ended.count("/requests/completed"),
-    );
-    assert!(!ended.stderr.contains("not pushed"), "{}", ended.stderr);
+    assert_eq!(sum(&intervals(&collector), "brunt_requests_total", Some("completed")), 192 + 193);
 }
 
 #[test]
-fn collectors_that_fail_lose_intervals_not_the_load() {
-    let web = web("--service hello");
+fn collectors_that_fail_lose_intervals() {
     let (refuses, silent) = (Collector::start(&[500]), Collector::start(&[NEVER]));
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    for (url, why) in [
-        (refuses.url.clone(), "the collector answered 500 Internal Server Error"),
-        (silent.url.clone(), "no answer within 2s"),
-        (format!("otlp=http://{closed}"), "refused"),
+    for (url, seconds, why) in [
+        (refuses.url, 3, "the collector answered 500 Internal Server Error"),
+        (silent.url, 1, "no answer within 2s"),
+        (format!("otlp=http://{closed}"), 3, "refused"),
     ] {
-        let ended = Load::start(web.address(), &format!("{LOAD} {url}")).end();
-        let note = ended.stderr.lines().find(|line| line.contains("not pushed")).unwrap_or(&ended.stderr);
-        let (lost, of) = note.strip_prefix("note: ").and_then(|rest| rest.split_once(" of ")).unwrap();
-        let of = of.split_once(" intervals were not pushed to http://").unwrap().0;
-        assert!(lost == of && of.parse::<u64>().unwrap() >= 3 && note.contains(why), "{note}");
-        assert_eq!(ended.count("/latency/response/count"), 400, "{:#}", ended.result);
+        let note = push(&url, seconds, |_| ()).unwrap();
+        let lost = format!("{seconds} of {seconds} intervals were not pushed to http://");
+        assert!(note.starts_with(&lost) && note.contains(why), "{note}");
     }
-    let quiet = Load::start(web.address(), &format!("-n 10 --quiet --push otlp=http://{closed}")).end();
+}
+
+#[test]
+fn a_load_is_pushed_second_by_second() {
+    let (web, collector) = (web("--service hello"), Collector::start(&[200]));
+    let flags = "-R 200 -c 4 -d 500ms --warmup 100ms --push";
+    let ended = Load::start(web.address(), &format!("{flags} {}", collector.url)).end();
+    let sum = |name: &str, end| sum(&intervals(&collector), name, end);
+    // The load waits two seconds for the last one to be pushed.
+    if !ended.stderr.contains("not pushed") {
+        assert_eq!(sum("brunt_requests_total", Some("completed")), ended.count("/requests/completed"));
+        assert_eq!(sum("brunt_offered_requests_total", None), 100);
+    }
+    let url = format!("http://{}/", web.address());
+    for (_, body) in collector.requests.lock().unwrap().iter() {
+        let body: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(attribute(&body["resourceMetrics"][0]["resource"], "url"), Some(url.as_str()));
+    }
+}
+
+#[test]
+fn a_load_goes_on_without_its_collector() {
+    let web = web("--service hello");
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let flags = format!("-n 10 --warmup 0s --push otlp=http://{closed}");
+    let ended = Load::start(web.address(), &flags).end();
+    assert!(ended.stderr.contains(" intervals were not pushed to http://"), "{}", ended.stderr);
+    assert_eq!(ended.count("/requests/completed"), 10);
+    let quiet = Load::start(web.address(), &format!("{flags} --quiet")).end();
     assert_eq!(quiet.stderr, "");
 }
 
@@ -204,7 +260,10 @@ fn a_collector_with_tls_is_pushed_to_if_its_certificate_is_trusted() {
     let port = secure.address().port();
     let run = |trusted: bool| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-        command.arg("load").arg(format!("http://{}/", web.address())).args("-n 100 --json - --push".split(' '));
+        command
+            .arg("load")
+            .arg(format!("http://{}/", web.address()))
+            .args("-n 100 --warmup 0s --json - --push".split(' '));
         command.arg(format!("otlp=https://localhost:{port}")).arg("--allow-untrusted");
         if trusted {
             command.env("SSL_CERT_FILE", &certificate);

@@ -76,18 +76,6 @@ fn a_load_is_read_while_it_runs_and_a_stalled_service_is_slow() {
 }
 
 #[test]
-fn a_load_that_cannot_be_made_says_why() {
-    let _alone = alone();
-    let nobody = format!("127.0.0.1:{}", free_port());
-    let objective = Objective { quantile: 0.5, limit_ms: 5.0 };
-    let arguments = vec![format!("tcp://{nobody}")];
-    let mut source = Source::start(&From::Load(arguments), objective, None, Path::new(BRUNT)).unwrap();
-    until("it has ended with its reason", || {
-        source.ended(Instant::now()).is_some_and(|why| why.contains("brunt load") && why.contains(&nobody))
-    });
-}
-
-#[test]
 fn a_load_waits_for_a_service_that_starts_slowly() {
     let _alone = alone();
     let Some(scene) = Scene::new() else { return };

@@ -1,10 +1,4 @@
-//! `brunt load`: what it measures.
+//! `brunt load`: what it measures of processes and of the scheduler.
 
-mod counts;
-mod endings;
-mod live;
-mod replay;
 mod results;
-mod stages;
-mod stall;
 mod verdicts;

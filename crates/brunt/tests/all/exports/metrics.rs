@@ -1,13 +1,15 @@
-//! `brunt load --metrics`: pages that are fetched while the load runs, and clients that do not behave.
+//! `brunt load --metrics`: a page that is fetched while the load runs, and clients that do not behave. What the pages of a load say,
+//! second by second, is shown in a simulated world: `tests/sim/metrics.rs`.
 
 use crate::shared::consumers::{check, lacks, runs, sample};
 use crate::shared::web_load::{Load, web};
-use brunt_testkit::{LIMIT, Signal, alone, until};
+use brunt_results::{latency::new_histogram, series::Second};
+use brunt_testkit::{LIMIT, Signal, until, until_some};
+use brunt_view::metrics::Sinks;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::time::Duration;
-use std::{fs, thread};
+use std::{fs, thread, time::Duration};
 
 /// The reply to these bytes, as much of it as comes.
 fn ask(address: &str, request: &[u8]) -> String {
@@ -34,43 +36,54 @@ fn address(load: &mut Load) -> String {
 }
 
 #[test]
-fn pages_grow_second_by_second_and_the_last_is_the_result() {
-    let _turn = alone();
+fn a_running_load_has_a_page() {
     let web = web("--service hello");
-    let mut load = Load::start(web.address(), "-R 300 -c 4 -d 3s --warmup 1s --metrics 127.0.0.1:0");
+    let mut load = Load::start(web.address(), "-R 300 -c 4 -d 10m --warmup 0s --metrics 127.0.0.1:0");
     let address = address(&mut load);
-    let mut pages = Vec::new();
-    while let Some(page) = page(&address) {
-        if pages.last() != Some(&page) {
-            pages.push(page);
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    let ended = load.end();
     let url = format!("url=\"http://{}/\"", web.address());
     let window = format!("{url},phase=\"window\"");
     let completed = format!("brunt_requests_total{{{window},end=\"completed\"}}");
-    let counts: Vec<f64> =
-        pages.iter().filter(|page| page.contains(&completed)).map(|page| sample(page, &completed)).collect();
-    assert!(pages.len() >= 4 && counts.len() >= 3 && counts.is_sorted(), "{counts:?}");
-    let last = pages.last().unwrap();
-    assert_eq!(sample(last, &completed) as u64, ended.count("/requests/completed"), "{}", ended.stderr);
-    assert_eq!(sample(last, &format!("brunt_offered_requests_total{{{window}}}")), 900.0);
-    let offered = sample(last, &format!("brunt_offered_requests_total{{{url},phase=\"warmup\"}}"));
-    assert_eq!(offered, 300.0);
-    let times = sample(last, &format!("brunt_response_seconds_count{{{window}}}"));
-    assert_eq!(sample(last, &format!("brunt_response_seconds_bucket{{{window},le=\"+Inf\"}}")), times);
-    assert!(times > 0.0 && times <= ended.count("/latency/response/count") as f64);
-    assert!(sample(last, &format!("brunt_response_p50_seconds{{{url}}}")) > 1e-6, "{last}");
-    assert!(sample(last, &format!("brunt_server_resident_memory_bytes{{{url}}}")) > 1e5, "{last}");
+    // The first second may have no reply where the machine pauses.
+    let page = until_some("a second with replies", || {
+        thread::sleep(Duration::from_millis(50));
+        page(&address).filter(|page| page.contains(&completed) && sample(page, &completed) > 0.0)
+    });
+    let times = sample(&page, &format!("brunt_response_seconds_count{{{window}}}"));
+    assert_eq!(sample(&page, &format!("brunt_response_seconds_bucket{{{window},le=\"+Inf\"}}")), times);
+    assert!(times > 0.0 && sample(&page, &format!("brunt_server_resident_memory_bytes{{{url}}}")) > 1e5, "{page}");
+    load.signal(Signal::INT);
+    let ended = load.end();
+    let counted = ended.count("/requests/completed") as f64;
+    assert!(sample(&page, &completed) <= counted, "{}", ended.stderr);
     if !lacks("promtool", runs("promtool", &["--version"])) {
-        pages.iter().for_each(|page| check(page));
+        check(&page);
     }
+}
+
+/// The load ends, with a scraper that has had a page, once the last one is fetched.
+#[test]
+fn the_last_page_is_waited_for() {
+    let sinks = || Sinks::open(Some(&"127.0.0.1:0".parse().unwrap()), None, "a load", &[]).unwrap();
+    let second = |at_s: f64| Second { at_s, completed: 7, ..Second::default() };
+    let times = new_histogram();
+    let mut fetched = sinks();
+    let address = fetched.address().unwrap().to_string();
+    fetched.take(&second(1.0), &times);
+    assert!(page(&address).unwrap().contains("end=\"completed\"} 7\n"));
+    fetched.take(&second(2.0), &times);
+    thread::scope(|scope| {
+        let end = scope.spawn(|| fetched.end(LIMIT));
+        assert!(page(&address).unwrap().contains("end=\"completed\"} 14\n"));
+        assert_eq!(end.join().unwrap(), None);
+    });
+    // Without a scraper nothing is waited for: the test would take this long.
+    let mut unseen = sinks();
+    unseen.take(&second(1.0), &times);
+    assert_eq!(unseen.end(LIMIT), None);
 }
 
 #[test]
 fn clients_that_misbehave_get_an_error_or_the_end_and_delay_nobody() {
-    let _turn = alone();
     let web = web("--service hello");
     let mut load = Load::start(web.address(), "-R 100 -c 2 -d 10m --warmup 0s --metrics 127.0.0.1:0");
     let address = address(&mut load);
@@ -100,7 +113,6 @@ fn clients_that_misbehave_get_an_error_or_the_end_and_delay_nobody() {
 
 #[test]
 fn a_port_in_use_and_an_address_of_no_form_are_errors_of_one_line() {
-    let _turn = alone();
     let web = web("--service hello");
     let port = web.address().port();
     for (value, code, needle) in [
@@ -118,7 +130,6 @@ fn a_port_in_use_and_an_address_of_no_form_are_errors_of_one_line() {
 
 #[test]
 fn its_threads_keep_off_the_cores_of_the_load() {
-    let _turn = alone();
     if brunt_meter::affinity::allowed().unwrap().len() < 2 {
         return println!("skipped: there is one core");
     }

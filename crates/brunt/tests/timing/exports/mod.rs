@@ -1,3 +1,0 @@
-//! Figures of a running load as other programs read them.
-
-mod metrics;
