@@ -212,3 +212,6 @@ pub fn page(model: &Model) -> String {
     }
     page
 }
+
+#[cfg(test)]
+mod tests;
