@@ -9,6 +9,7 @@ pub mod acceptance;
 pub mod buckets;
 pub mod calibration;
 pub mod colocation;
+pub mod comparison;
 pub mod connect_error;
 pub mod counts;
 pub mod directory;
