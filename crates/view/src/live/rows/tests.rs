@@ -1,8 +1,9 @@
 use super::*;
-use crate::live::{Line, snapshot};
-use brunt_results::series::SoFar;
+use crate::live::snapshot;
+use brunt_results::LatencySummary;
+use brunt_results::result::Server;
+use brunt_results::series::{Line, SoFar};
 use brunt_results::start::LoadStart;
-use brunt_results::{LatencySummary, RunResult};
 use std::{env, fs, path::Path};
 
 /// Compares text with a file of this folder. `BRUNT_GOLDEN=write` rewrites the file.

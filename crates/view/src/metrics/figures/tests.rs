@@ -10,7 +10,9 @@ fn every_figure_of_the_series_is_shown() {
     let values = |second: &Second| {
         let interval = Interval { second: second.clone(), end_ns: 1_000_000_000, ..Interval::default() };
         let counts = COUNTERS.iter().flat_map(|counter| (counter.values)(second)).map(|(_, count)| count as f64);
-        counts.chain(GAUGES.iter().flat_map(|gauge| (gauge.values)(&interval)).map(|(_, v)| v)).collect::<Vec<_>>()
+        counts
+            .chain(gauges(&interval).into_iter().flat_map(|gauge| gauge.values).map(|(_, value)| value))
+            .collect::<Vec<_>>()
     };
     let keys: &Map<String, Value> = zero.as_object().unwrap();
     for (key, value) in keys {
