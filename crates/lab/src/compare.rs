@@ -1,7 +1,7 @@
-//! Comparison of two sets of trials: effect, interval, p value and conclusion for each figure.
+//! Comparison of two sets of trials: effect, interval, p value and verdict for each figure.
 //!
-//! The conclusion "different" has a false positive rate of at most 5 % over all figures compared. "No difference"
-//! requires the whole interval within the margin; otherwise the conclusion is that more repeats are needed.
+//! The verdict "different" has a false positive rate of at most 5 % over all figures compared. "No difference"
+//! requires the whole interval within the margin; otherwise the verdict is that more repeats are needed.
 
 mod answers;
 mod bound;
@@ -14,7 +14,7 @@ pub(crate) mod text;
 pub use answers::answers;
 pub use bound::Bound;
 pub use by_trials::by_trials;
-pub use metric_comparison::{Conclusion, MARGIN, MetricComparison, compare_metric};
+pub use metric_comparison::{MARGIN, MetricComparison, compare_metric};
 pub use result_set::{Group, ResultSet};
 pub use sliced::{of_load, sliced};
 pub use text::{header, legend, rows, text, title};
@@ -50,7 +50,7 @@ pub struct Pair {
 impl Pair {
     /// Whether more than half of the trials of one set have a verdict other than `ok`, or slices could not be compared.
     pub fn is_untrusted(&self) -> bool {
-        if self.figures.iter().any(|figure| figure.conclusion.is_invalid()) {
+        if self.figures.iter().any(|figure| figure.verdict().is_invalid()) {
             return true;
         }
         let good = |verdicts: &BTreeMap<Kind, usize>| verdicts.get(&Kind::Ok).copied().unwrap_or(0);

@@ -57,33 +57,6 @@ pub fn mebibytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / (1024.0 * 1024.0)), 1)
 }
 
-/// A ratio to a baseline: `x1.20`, with more decimals for a closer interval.
-pub fn ratio(ratio: f64, interval: Option<(f64, f64)>) -> String {
-    let decimals = interval.map_or(2, |(low, high)| ratio_decimals(low, high));
-    let ends = interval.map_or(String::new(), |(low, high)| format!(" [{low:.decimals$} {high:.decimals$}]"));
-    format!("x{ratio:.decimals$}{ends}")
-}
-
-/// Decimals that tell the ends of an interval apart.
-fn ratio_decimals(low: f64, high: f64) -> usize {
-    match high {
-        high if high >= 99.5 => 0,
-        high if high >= 9.95 => 1,
-        high if high - low < 0.02 => 3,
-        _ => 2,
-    }
-}
-
-/// A share as percent without needless decimals: `3 %`, `1.5 %`.
-pub fn share(share: f64) -> String {
-    format!("{} %", trimmed((share * 1e5).round() / 1e3))
-}
-
-/// A number of up to four significant digits without trailing zeros.
-pub fn trimmed(value: f64) -> String {
-    format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// Unit of a column of times in microseconds, and its length: microseconds if all are below 100 ms.
 pub fn time_unit(us: impl IntoIterator<Item = f64>) -> (&'static str, f64) {
     if us.into_iter().all(|us| us < 99_950.0) { ("us", 1.0) } else { ("ms", 1e3) }
@@ -184,12 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_have_the_decimals_that_their_interval_supports() {
-        assert_eq!(ratio(1.2, Some((1.18, 1.234))), "x1.20 [1.18 1.23]");
-        assert_eq!(ratio(1.018, Some((1.014, 1.0221))), "x1.018 [1.014 1.022]");
-        assert_eq!(ratio(12.34, Some((11.9, 12.81))), "x12.3 [11.9 12.8]");
-        assert_eq!(ratio(0.5, None), "x0.50");
-        assert_eq!([0.03, 0.015, 0.1, 0.0123].map(share), ["3 %", "1.5 %", "10 %", "1.23 %"]);
+    fn figures_have_three_digits_or_the_unit_of_their_column() {
         assert_eq!(
             (throughput(Some(41_230.0)), throughput(Some(81.24)), throughput(None)),
             ("41.2 k/s".into(), "81.2 /s".into(), "-".into())

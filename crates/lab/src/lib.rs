@@ -25,7 +25,6 @@ pub mod run_directory;
 pub mod schedule;
 pub mod slices;
 pub mod slo_search;
-pub mod suggest;
 pub mod system;
 pub mod terminal;
 pub mod testers;

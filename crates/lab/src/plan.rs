@@ -3,7 +3,6 @@
 pub mod builtin;
 mod cli_overrides;
 pub mod colocation;
-mod diagnostic;
 mod filter;
 pub mod key;
 pub mod keys;
@@ -21,7 +20,7 @@ pub mod tester;
 mod validate;
 pub mod versions;
 
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use brunt_results::{Cores, Count, Size, Span};
 use colocation::{CoRunner, Colocation};
 use fnv::FnvHasher;
@@ -30,7 +29,7 @@ use settings::Settings;
 use slicing::{Order, Slicing};
 use std::{collections::BTreeMap, hash::Hasher, str::FromStr, time::Duration};
 
-pub use diagnostic::PlanError;
+pub use brunt_diagnostic::Diagnostic as PlanError;
 pub use filter::{Filter, Pattern};
 pub use parse::read;
 pub use phase::{Override, Phase};

@@ -30,9 +30,10 @@ use crate::group::distinct;
 use crate::plan::{Style, slicing::Slicing};
 use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
 use crate::schedule::{Cell, SkippedCell};
+use crate::slices::LoadComparison;
 use crate::slices::analysis::{self, Settings};
-use crate::slices::{Figure, LoadComparison};
 use brunt_results::env::Env;
+use brunt_results::figure::{COST, RATE};
 use compared::Compared;
 use differences::Differences;
 use std::io;
@@ -207,7 +208,7 @@ impl Report {
             return !self.rows.iter().any(Row::is_untrusted);
         }
         let ratios = self.comparisons.iter().flat_map(|load| &load.targets).flat_map(|target| &target.ratios);
-        let mut asked = ratios.filter(|ratio| matches!(ratio.figure, Figure::Rate | Figure::Cost));
+        let mut asked = ratios.filter(|ratio| [&RATE, &COST].contains(&ratio.figure));
         asked.all(|ratio| ratio.verdict.is_answer())
     }
 }

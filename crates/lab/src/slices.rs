@@ -17,7 +17,7 @@ pub mod text;
 
 pub use analysis::{Progress, Settings, SlicedLoad, compare, sentence};
 pub use brunt_results::slice::{Measured, SliceSpec};
-pub use comparison::{Alarm, Figure, LoadComparison, Merged, Ratio, StartSpread, TargetComparison, Verdict};
+pub use comparison::{Alarm, FIGURES, LoadComparison, Merged, TargetComparison};
 pub use generator::{ConnectionSet, Generator};
 pub use loader::{Loader, SliceError};
 pub use record::Slice;

@@ -236,7 +236,7 @@ fn conduct(
         let Request { budget, range, .. } = context.request;
         doubts.push(format!(
             "the time was over after {budget}, before the limit was known to {} % and confirmed: --budget gives more",
-            crate::format::trimmed(range.precision * 100.0)
+            brunt_results::units::trimmed(range.precision * 100.0)
         ));
     }
     if search.is_contradictory() {

@@ -1,5 +1,5 @@
 //! The figures of a trial: one entry for each, from which bounds, tables, charts, pages, the index of past results, comparisons,
-//! exports and `docs/reference/figures.md` take name, unit, words and value.
+//! exports, the live view, monitoring systems and `docs/reference/figures.md` take name, unit, words and value.
 //!
 //! A figure is added by one entry in a file of this folder: `load` (requests), `times` (latencies), `server` (CPU, memory),
 //! `connections`, `replies` (HTTP). Keys, columns of the index and names of metrics are contracts with scripts: they are added,
@@ -52,6 +52,8 @@ pub struct Figure {
     pub counts_failures: bool,
     /// Its column in the table with every figure.
     pub column: Option<Column>,
+    /// Where the summary and the live view tell it, if they have no sentence of their own for it.
+    pub told: Option<Told>,
     /// As titles of charts begin.
     pub title: &'static str,
     /// Words for it where no trial has it, as in `No server CPU here: ...`.
@@ -65,6 +67,8 @@ pub struct Figure {
     pub measure: &'static str,
     /// Its family in Prometheus' format.
     pub prometheus: Option<Family>,
+    /// Its gauge of the last second, while a load goes on.
+    pub gauge: Option<Gauge>,
     /// Computed from other keys of the result: written under `figures`, with this reason in `env.json` where it is absent.
     pub computed: Option<fn(&RunResult) -> &'static str>,
 }
@@ -85,6 +89,7 @@ const BASE: Figure = Figure {
     bound: None,
     counts_failures: false,
     column: None,
+    told: None,
     title: "",
     missing: "",
     indexed: None,
@@ -92,6 +97,7 @@ const BASE: Figure = Figure {
     is_exported: false,
     measure: "",
     prometheus: None,
+    gauge: None,
     computed: None,
 };
 
@@ -190,6 +196,14 @@ const fn column(over: &'static str, name: &'static str, weight: u8, shown: Shown
     Some(Column { header: [over, name], weight, is_default: weight == 0, shown })
 }
 
+/// The end of a row of the summary and of the live view.
+pub struct Told {
+    /// Name of the row: `requests`, `generator` or `server`; of the live view `rate`, `response` and `errors` too.
+    pub row: &'static str,
+    /// Before the value.
+    pub word: &'static str,
+}
+
 /// A column of the index of past results.
 pub struct Indexed {
     pub column: &'static str,
@@ -219,6 +233,21 @@ pub struct Family {
 
 const fn family(name: &'static str, divisor: f64) -> Option<Family> {
     Some(Family { name, divisor })
+}
+
+/// A gauge for monitoring systems.
+pub struct Gauge {
+    /// With the base unit that Prometheus asks for. Where the figure has a family of results too, the same.
+    pub name: &'static str,
+    /// As UCUM writes it.
+    pub unit: &'static str,
+    pub help: &'static str,
+    /// Units of the figure in the base unit of the gauge.
+    pub divisor: f64,
+}
+
+const fn gauge(name: &'static str, unit: &'static str, help: &'static str, divisor: f64) -> Option<Gauge> {
+    Some(Gauge { name, unit, help, divisor })
 }
 
 /// Defines a static for each entry, and their list.

@@ -109,6 +109,12 @@ impl RunResult {
         failures > 0 && (failures > self.abandoned_failures() || self.requests.completed == 0)
     }
 
+    /// CPU time of a completed request in microseconds, of a process that uses so many percent of a core.
+    pub fn us_per_request(&self, cpu_percent: Option<f64>) -> Option<f64> {
+        let completed = Some(self.requests.completed).filter(|completed| *completed > 0)?;
+        Some(cpu_percent? / 100.0 * self.load.measured_s * 1e6 / completed as f64)
+    }
+
     /// The failures by kind, as `3 timeout, 1 unanswered`; empty if there are none.
     pub fn failure_words(&self) -> String {
         let unanswered = Some(self.abandoned_failures()).filter(|count| *count > 0);

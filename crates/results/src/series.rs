@@ -1,5 +1,9 @@
 //! `series.jsonl`: one line per second of a run.
 
+mod line;
+
+pub use line::Line;
+
 use crate::{latency::LatencySummary, result::Errors};
 use serde::{Deserialize, Serialize};
 

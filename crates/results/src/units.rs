@@ -1,4 +1,4 @@
-//! Units as typed: `20k`, `1MiB`, `500us`, `0,2-3`.
+//! Units as typed: `20k`, `1MiB`, `500us`, `0,2-3`; and shares as printed.
 //!
 //! Each unit is a newtype that parses, prints and serializes in the same form, in flags, plans and results alike.
 
@@ -203,6 +203,16 @@ impl fmt::Display for Cores {
         }
         Ok(())
     }
+}
+
+/// A share as percent without needless decimals: `3 %`, `1.5 %`.
+pub fn share(share: f64) -> String {
+    format!("{} %", trimmed((share * 1e5).round() / 1e3))
+}
+
+/// A number of up to four decimals without trailing zeros.
+pub fn trimmed(value: f64) -> String {
+    format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

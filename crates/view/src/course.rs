@@ -1,7 +1,8 @@
 //! What the seconds of a load tell while it goes on: the page so far, and doubts as they arise. Has no clock and prints nothing.
 
 use crate::doubts::Doubts;
-use crate::live::{self, Line, Model};
+use crate::live::{self, Model};
+use brunt_results::series::Line;
 use brunt_results::start::LoadStart;
 use brunt_results::verdict::ValidityIssue;
 

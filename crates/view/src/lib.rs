@@ -28,6 +28,7 @@ pub mod progress;
 pub mod short;
 pub mod status_line;
 pub mod summary;
+mod told;
 pub mod trials;
 pub mod ui;
 mod web;

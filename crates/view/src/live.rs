@@ -2,7 +2,6 @@
 //!
 //! It reads files only, so a view costs the load nothing wherever it runs; `brunt load --live` has it on a thread of its own.
 
-mod line;
 mod lines;
 mod model;
 mod plot;
@@ -13,7 +12,6 @@ mod snapshot;
 mod source;
 mod terminal;
 
-pub use line::Line;
 pub use lines::Lines;
 pub use model::Model;
 pub use rows::{clock, page};

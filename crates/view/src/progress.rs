@@ -1,7 +1,8 @@
 //! Progress of a load on stderr: every second on a terminal, every five seconds elsewhere.
 
+use crate::format;
 use crate::status_line::StatusLine;
-use crate::{format, live::Line};
+use brunt_results::series::Line;
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
 

@@ -3,26 +3,28 @@
 use crate::format::{connections, or_dash, percent, rate, supported, time};
 use crate::summary::Facts;
 use brunt_results::RunResult;
+use brunt_results::figure::{COST, CPU, Figure, OFFERED_RATE, RATE};
 
 /// Load, rate, response times, cost and verdict, a line each.
 pub fn page(facts: &Facts) -> String {
-    let RunResult { load, requests, latency, server, generator, verdict, .. } = facts.result;
+    let RunResult { load, latency, generator, verdict, .. } = facts.result;
+    let of = |figure: &Figure| (figure.of)(facts.result);
     let interrupted = if facts.result.interrupted { ", INTERRUPTED" } else { "" };
-    let offered = requests.offered_rate.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
+    let offered = of(&OFFERED_RATE).map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
     let times = super::summary::columns(facts).into_iter().map(|column| {
         let figure = or_dash(supported(&latency.response, &column), time);
         format!("{column} {figure}")
     });
     let doubt = verdict.why.first().map_or(String::new(), |why| format!(": {why}"));
-    let cpu = or_dash(server.cpu_percent(), percent);
-    let cost = or_dash(server.cpu_us_per_request, time);
+    let cpu = or_dash(of(&CPU), percent);
+    let cost = or_dash(of(&COST), time);
     format!(
         "{}, {}, {:.2} s{interrupted}\n{} answered{offered}, {} failed\nresponse {}\n\
          server {cost} of CPU a request, {cpu} of a core; generator {}\nverdict {}{doubt}\n",
         load.url,
         connections(load.connections, facts.result.has_changing_connections()),
         load.measured_s,
-        rate(requests.rate),
+        or_dash(of(&RATE), rate),
         facts.result.failures(),
         times.collect::<Vec<_>>().join(", "),
         or_dash(generator.cpu_percent, percent),

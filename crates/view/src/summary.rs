@@ -9,6 +9,7 @@ mod steps;
 pub(crate) use server::cpu;
 
 use crate::format::{amount, bytes, connections, or_dash, percent, rate, supported, time};
+use crate::told;
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses};
 use brunt_results::{Cores, Percentile, RunResult};
@@ -145,7 +146,10 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     let waited = waited.map_or(String::new(), |waited| format!(", {waited} waited for a free connection"));
     rows.row(
         "requests",
-        &format!("{completed} completed, {failed} failed, {unanswered} unanswered at the end{waited}"),
+        &format!(
+            "{completed} completed, {failed} failed, {unanswered} unanswered at the end{waited}{}",
+            told::known(result, "requests")
+        ),
     );
     let errors = result.failure_words();
     rows.row("errors", if errors.is_empty() { "none" } else { &errors });
@@ -206,7 +210,8 @@ fn generator(rows: &mut Rows, result: &RunResult) {
         instructions.map(|count| format!("; {} user instructions/request", amount(count))),
         ceiling,
     ];
-    rows.row("generator", &parts.into_iter().flatten().collect::<String>());
+    let told = told::known(result, "generator");
+    rows.row("generator", &parts.into_iter().flatten().chain([told]).collect::<String>());
 }
 
 fn per_second(result: &RunResult, count: u64) -> String {

@@ -341,7 +341,7 @@ fn plan_file(path: &Path) -> Result<String, Error> {
         io::ErrorKind::NotFound => Error::Usage(format!(
             "there is no plan '{name}': no such file, and the built-in plans are {}{}",
             builtin::names().join(", "),
-            brunt_lab::suggest::closest(name, builtin::names())
+            brunt_diagnostic::suggest::closest(name, builtin::names())
                 .map_or(String::new(), |near| format!("; did you mean '{near}'?")),
         )),
         io::ErrorKind::InvalidData => Error::Usage(format!("{name} is not a plan: it is not text in UTF-8")),

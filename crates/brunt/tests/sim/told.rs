@@ -8,7 +8,7 @@ use brunt_load::{Observer, Options, Target};
 use brunt_results::directory::{Directory, SeriesWriter};
 use brunt_results::{series::Second, start::LoadStart};
 use brunt_serve::http::handler::Response;
-use brunt_view::live::{self, Line, Lines, Source};
+use brunt_view::live::{self, Lines, Source};
 use brunt_view::{course::Course, progress::Describer};
 use hdrhistogram::Histogram;
 use std::{fs, path::Path, time::Duration};

@@ -1,8 +1,7 @@
 //! What a comparison found, one sentence a cell.
 
-use super::text::signed;
-use super::{Comparison, Conclusion, MetricComparison, Pair};
-use crate::format;
+use super::{Comparison, MetricComparison, Pair};
+use brunt_results::comparison::{Ratio, Verdict, words::signed};
 
 /// One sentence for each cell, with its name if there are several.
 pub fn answers(comparison: &Comparison) -> Vec<String> {
@@ -16,21 +15,16 @@ pub fn answers(comparison: &Comparison) -> Vec<String> {
 
 fn sentence(pair: &Pair, comparison: &Comparison) -> String {
     let [a, b] = &comparison.sides;
-    let mut clauses: Vec<String> =
-        pair.figures.iter().filter(|found| found.conclusion == Conclusion::Different).map(change).collect();
-    let mut group = |is: fn(&Conclusion) -> bool, words: &str| {
-        let found = pair.figures.iter().filter(|found| is(&found.conclusion));
-        let names: Vec<&str> = found.map(|found| found.figure.label).collect();
-        if !names.is_empty() {
-            clauses.push(format!("{}: {words}", names.join(", ")));
-        }
-    };
-    let within = format!("no difference within {}", format::share(comparison.margin));
-    group(|conclusion| *conclusion == Conclusion::NoDifference, &within);
-    group(|conclusion| matches!(conclusion, Conclusion::CannotTell { .. }), "cannot tell");
-    group(|conclusion| matches!(conclusion, Conclusion::Imprecise { .. }), "imprecise");
-    group(|conclusion| *conclusion == Conclusion::ClientLimited, "the generator was full");
-    group(|conclusion| *conclusion == Conclusion::Errors, "requests failed");
+    let ratios = pair.figures.iter().filter_map(|found| found.ratio.as_ref());
+    let mut clauses: Vec<String> = ratios.filter(|ratio| ratio.verdict == Verdict::Different).map(change).collect();
+    // One clause for all figures of a verdict.
+    for key in ["no-difference", "cannot-tell", "imprecise", "client-limited", "errors"] {
+        let found: Vec<&MetricComparison> = pair.figures.iter().filter(|found| found.verdict().key() == key).collect();
+        let names: Vec<&str> = found.iter().map(|found| found.figure.label).collect();
+        clauses.extend(
+            found.first().map(|first| format!("{}: {}", names.join(", "), first.verdict().clause(comparison.margin))),
+        );
+    }
     if clauses.is_empty() {
         clauses.push("no figure is known of both".to_owned());
     }
@@ -38,11 +32,9 @@ fn sentence(pair: &Pair, comparison: &Comparison) -> String {
 }
 
 /// `response p50 is 15.2 % lower (95 % interval -17.1..-13.3 %)`.
-fn change(found: &MetricComparison) -> String {
-    let name = found.figure.label;
-    let (Some(change), Some([low, high])) = (found.change(), found.interval) else { return format!("{name} differs") };
-    let side = if change < 0.0 { "lower" } else { "higher" };
-    let size = signed(change.abs());
+fn change(ratio: &Ratio) -> String {
+    let side = if ratio.change() < 0.0 { "lower" } else { "higher" };
+    let size = signed(ratio.change().abs());
     let size = size.trim_start_matches('+');
-    format!("{name} is {size} % {side} (95 % interval {}..{} %)", signed(low - 1.0), signed(high - 1.0))
+    format!("{} is {size} % {side} (95 % interval {})", ratio.figure.label, ratio.change_range())
 }

@@ -6,6 +6,7 @@
 use super::metric_comparison::comparable;
 use super::text::value;
 use super::{Comparison, MetricComparison, Pair};
+use brunt_results::comparison::Ratio;
 use brunt_results::figure::{Figure, Unit};
 use brunt_results::{Rate, Span};
 use std::{fmt, str::FromStr};
@@ -81,9 +82,10 @@ impl Bound {
     fn judged(&self, pair: &Pair) -> Option<(bool, String)> {
         let place = if pair.cell.is_empty() { String::new() } else { format!(" in {}", pair.cell) };
         let found = pair.figures.iter().find(|found| found.figure == self.figure);
-        let Some(([change, low, high], a)) = found.and_then(|found| self.known(found)) else {
+        let Some((ratio, a)) = found.and_then(|found| self.known(found)) else {
             return Some((true, format!("{self}: the change{place} is not known")));
         };
+        let (change, low, high) = (ratio.change(), ratio.low - 1.0, ratio.high - 1.0);
         let is_beyond = |share: f64| {
             let percent = share * 100.0;
             let relative = if self.above { percent > self.percent } else { percent < self.percent };
@@ -97,7 +99,7 @@ impl Bound {
         if !is_beyond(far) {
             return None;
         }
-        let shares = format!("{:+.1} % ({:+.1}..{:+.1} %)", change * 100.0, low * 100.0, high * 100.0);
+        let shares = format!("{} ({})", ratio.change_text(), ratio.change_range());
         let amount = |share: f64| {
             let sign = if share < 0.0 { "-" } else { "+" };
             format!("{sign}{}", value(self.figure, Some(a * share.abs())))
@@ -109,11 +111,10 @@ impl Bound {
         Some((is_beyond(near), format!("{self}: it was {shares}{amounts}{place}")))
     }
 
-    /// The change and its interval as shares, and the figure of A, which matters for an amount only.
-    fn known(&self, found: &MetricComparison) -> Option<([f64; 3], f64)> {
-        let [low, high] = found.interval?;
+    /// The ratio, and the figure of A, which matters for an amount only.
+    fn known<'a>(&self, found: &'a MetricComparison) -> Option<(&'a Ratio, f64)> {
         let a = if self.amount.is_some() { found.a? } else { 0.0 };
-        Some(([found.change()?, low - 1.0, high - 1.0], a))
+        Some((found.ratio.as_ref()?, a))
     }
 }
 
@@ -125,8 +126,8 @@ impl fmt::Display for Bound {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Conclusion;
     use super::*;
+    use brunt_results::comparison::Verdict;
     use brunt_results::figure;
     use std::collections::BTreeMap;
 
@@ -154,12 +155,17 @@ mod tests {
             figure,
             a: Some(1000.0),
             b: Some(1000.0 * ratio),
-            ratio: Some(ratio),
-            interval: Some([ratio - 0.02, ratio + 0.02]),
-            p: Some(0.001),
-            p_adjusted: Some(0.001),
-            conclusion: Conclusion::Different,
-            repeats: 50,
+            ratio: Some(Ratio {
+                figure,
+                ratio,
+                low: ratio - 0.02,
+                high: ratio + 0.02,
+                p: 0.001,
+                p_adjusted: 0.001,
+                samples: 50,
+                starts: None,
+                verdict: Verdict::Different,
+            }),
         };
         let verdicts = [BTreeMap::new(), BTreeMap::new()];
         let pair = Pair {

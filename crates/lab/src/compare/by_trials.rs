@@ -1,8 +1,10 @@
 //! The targets of an experiment by trials against its baseline, as slices would be compared: for the answer in a sentence.
 
-use super::{Conclusion, Group, MetricComparison, Pair, metric_comparison, pair};
+use super::{Group, MetricComparison, Pair, metric_comparison, pair};
 use crate::group::grouped;
-use crate::slices::{Figure, LoadComparison, Ratio, TargetComparison, Verdict};
+use crate::slices::{LoadComparison, TargetComparison};
+use brunt_results::comparison::{Ratio, UNKNOWN};
+use brunt_results::figure;
 
 /// One comparison for each load in which repeats tell a target from the baseline, or that they do not differ; such targets only.
 pub fn by_trials(groups: &[Group], baseline: &str, margin: f64) -> Vec<LoadComparison> {
@@ -42,28 +44,16 @@ pub fn by_trials(groups: &[Group], baseline: &str, margin: f64) -> Vec<LoadCompa
 
 /// Whether one of the figures of the sentence has an answer.
 fn is_answered(target: &TargetComparison, open_loop: bool) -> bool {
-    let figures = [Figure::Cost, if open_loop { Figure::P50 } else { Figure::Rate }];
-    figures.iter().filter_map(|figure| target.ratio(*figure)).any(|ratio| ratio.verdict.is_answer())
+    let figures = [&figure::COST, if open_loop { &figure::P50 } else { &figure::RATE }];
+    figures.iter().filter_map(|figure| target.ratio(figure)).any(|ratio| ratio.verdict.is_answer())
 }
 
 fn target(name: &str, pair: &Pair) -> TargetComparison {
+    // Sentences name rounds, not repeats, as what would give an answer.
     let ratio = |found: &MetricComparison| {
-        let [low, high] = found.interval?;
-        Some(Ratio {
-            figure: Figure::of(found.figure)?,
-            ratio: found.ratio?,
-            low,
-            high,
-            p: found.p?,
-            p_adjusted: found.p_adjusted?,
-            rounds: found.repeats,
-            starts: None,
-            verdict: match found.conclusion {
-                Conclusion::NoDifference => Verdict::NoDifference,
-                Conclusion::Different => Verdict::Different,
-                _ => Verdict::CannotTell { rounds: None },
-            },
-        })
+        let ratio = found.ratio.clone()?;
+        let verdict = if ratio.verdict.is_answer() { ratio.verdict } else { UNKNOWN };
+        Some(Ratio { verdict, ..ratio })
     };
     TargetComparison {
         target: name.to_owned(),

@@ -1,14 +1,14 @@
-//! Comparison of one figure: effect, interval, p values, conclusion.
+//! Comparison of one figure of trials: both medians, their ratio, the verdict.
 
 use brunt_results::RunResult;
+use brunt_results::comparison::{CHANCE, Ratio, UNKNOWN, Verdict};
 use brunt_results::figure::{self, Compared, Figure};
-use brunt_statistics::ratio::{Effect, holm, paired, ratio};
+use brunt_statistics::ratio::{holm, paired, ratio};
 use brunt_statistics::{CONFIDENCE, median, percentile_median, permutation};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Default margin: smaller differences do not matter.
 pub const MARGIN: f64 = 0.03;
-const CHANCE: f64 = 0.05;
 /// Larger estimates of the repeats needed are not reported.
 const MOST_REPEATS: f64 = 1000.0;
 
@@ -27,51 +27,56 @@ fn value(figure: &Figure, result: &RunResult) -> Option<f64> {
     figure.supported(result).filter(|value| value.is_finite() && *value > 0.0)
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Conclusion {
-    /// The interval lies within the margin.
-    NoDifference,
-    Different,
-    /// Neither; with the estimated number of repeats that would decide, if it can be estimated.
-    CannotTell {
-        repeats: Option<u32>,
-    },
-    /// The interval of slices is wider than was asked for; with the number of rounds at which it would not be.
-    Imprecise {
-        repeats: Option<u32>,
-    },
-    /// The generator was full in the slices of the faster target.
-    ClientLimited,
-    /// Requests failed.
-    Errors,
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricComparison {
+    pub figure: &'static Figure,
+    /// Medians.
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    /// Absent where either side has too few values.
+    pub ratio: Option<Ratio>,
 }
 
-impl Conclusion {
-    /// Whether more repeats would not help.
-    pub fn is_invalid(&self) -> bool {
-        matches!(self, Self::ClientLimited | Self::Errors)
+/// The parts of the ratio beside the medians. The sample of any comparison is called a repeat, also where it is a round of slices.
+impl Serialize for MetricComparison {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            figure: &'static Figure,
+            a: Option<f64>,
+            b: Option<f64>,
+            ratio: Option<f64>,
+            interval: Option<[f64; 2]>,
+            p: Option<f64>,
+            p_all: Option<f64>,
+            #[serde(serialize_with = "repeats")]
+            answer: &'a Verdict,
+        }
+        fn repeats<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {
+            verdict.write("repeats", serializer)
+        }
+        let ratio = self.ratio.as_ref();
+        let written = Written {
+            figure: self.figure,
+            a: self.a,
+            b: self.b,
+            ratio: ratio.map(|ratio| ratio.ratio),
+            interval: ratio.map(|ratio| [ratio.low, ratio.high]),
+            p: ratio.map(|ratio| ratio.p),
+            p_all: ratio.map(|ratio| ratio.p_adjusted),
+            answer: self.verdict(),
+        };
+        written.serialize(serializer)
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct MetricComparison {
-    pub figure: &'static Figure,
-    pub a: Option<f64>,
-    pub b: Option<f64>,
-    pub ratio: Option<f64>,
-    pub interval: Option<[f64; 2]>,
-    pub p: Option<f64>,
-    /// p value of the t test, adjusted for multiple comparisons (Holm).
-    #[serde(rename = "p_all")]
-    pub p_adjusted: Option<f64>,
-    #[serde(rename = "answer")]
-    pub conclusion: Conclusion,
-    #[serde(skip)]
-    pub(super) repeats: usize,
+impl MetricComparison {
+    pub fn verdict(&self) -> &Verdict {
+        self.ratio.as_ref().map_or(&UNKNOWN, |ratio| &ratio.verdict)
+    }
 }
 
-/// `None` if no trial has the figure. With `in_pairs`, `a[i]` belongs to `b[i]`. `conclude` draws the conclusion later.
+/// `None` if no trial has the figure. With `in_pairs`, `a[i]` belongs to `b[i]`. `conclude` gives the verdict later.
 pub fn compare_metric(
     figure: &'static Figure,
     a: &[&RunResult],
@@ -89,60 +94,52 @@ pub fn compare_metric(
     let is_whole = a.len() == all_a.len() && b.len() == all_b.len();
     let effect = if in_pairs { paired(&a, &b, CONFIDENCE) } else { ratio(&a, &b, CONFIDENCE) };
     let effect = effect.filter(|_| is_whole);
-    let p = || if in_pairs { permutation::paired(&a, &b, 1) } else { permutation::p(&a, &b, 1) };
+    let ratio = effect.and_then(|effect| {
+        Some(Ratio {
+            figure,
+            ratio: effect.ratio,
+            low: effect.interval.low,
+            high: effect.interval.high,
+            p: if in_pairs { permutation::paired(&a, &b, 1) } else { permutation::p(&a, &b, 1) }?,
+            p_adjusted: effect.p,
+            samples: a.len().min(b.len()),
+            starts: None,
+            verdict: UNKNOWN,
+        })
+    });
     let middle = |values: &[Option<f64>]| match figure.quantile() {
         Some(_) => percentile_median(values.iter().copied()),
         None => median(values.iter().copied()),
     };
-    Some(MetricComparison {
-        figure,
-        a: middle(&all_a),
-        b: middle(&all_b),
-        ratio: effect.map(|effect| effect.ratio),
-        interval: effect.map(|Effect { interval, .. }| [interval.low, interval.high]),
-        p: effect.and_then(|_| p()),
-        p_adjusted: effect.map(|effect| effect.p),
-        conclusion: Conclusion::CannotTell { repeats: None },
-        repeats: a.len().min(b.len()),
-    })
+    Some(MetricComparison { figure, a: middle(&all_a), b: middle(&all_b), ratio })
 }
 
+/// Adjusts the p values of all ratios, and judges each.
 pub(super) fn conclude(findings: &mut [&mut MetricComparison], margin: f64) {
-    let raised = holm(&findings.iter().filter_map(|finding| finding.p_adjusted).collect::<Vec<_>>());
-    let compared = findings.iter_mut().filter(|finding| finding.p_adjusted.is_some());
-    for (finding, p_adjusted) in compared.zip(raised) {
-        finding.p_adjusted = Some(p_adjusted);
-        finding.conclusion = finding.follows(margin);
+    let mut ratios: Vec<&mut Ratio> = findings.iter_mut().filter_map(|finding| finding.ratio.as_mut()).collect();
+    let raised = holm(&ratios.iter().map(|ratio| ratio.p_adjusted).collect::<Vec<_>>());
+    for (ratio, p_adjusted) in ratios.iter_mut().zip(raised) {
+        ratio.p_adjusted = p_adjusted;
+        ratio.verdict = verdict(ratio, margin);
     }
 }
 
-impl MetricComparison {
-    fn follows(&self, margin: f64) -> Conclusion {
-        let (Some([low, high]), Some(p), Some(p_adjusted)) = (self.interval, self.p, self.p_adjusted) else {
-            return Conclusion::CannotTell { repeats: None };
-        };
-        // On a logarithmic scale half and double are equally far.
-        let (low, high, margin) = (low.ln(), high.ln(), margin.ln_1p());
-        if -margin <= low && high <= margin {
-            return Conclusion::NoDifference;
-        }
-        // The tests fail differently: the t test assumes normal logarithms, the permutation test lacks power for few
-        // values.
-        if p <= CHANCE && p_adjusted <= CHANCE {
-            return Conclusion::Different;
-        }
-        let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
-        // The interval must shrink to fit into the margin, or to exclude 1.
-        let room = (margin - middle.abs()).max(middle.abs());
-        let now = self.repeats as f64;
-        let repeats = (now * (half / room).powi(2)).max(now * 1.5).max(4.0).ceil();
-        Conclusion::CannotTell { repeats: (repeats <= MOST_REPEATS).then_some(repeats as u32) }
+fn verdict(ratio: &Ratio, margin: f64) -> Verdict {
+    if ratio.is_within(margin) {
+        return Verdict::NoDifference;
     }
-
-    /// Relative change from A to B: -0.05 is 5 % less.
-    pub fn change(&self) -> Option<f64> {
-        self.ratio.map(|ratio| ratio - 1.0)
+    // The tests fail differently: the t test assumes normal logarithms, the permutation test lacks power for few
+    // values.
+    if ratio.p <= CHANCE && ratio.p_adjusted <= CHANCE {
+        return Verdict::Different;
     }
+    let (low, high) = (ratio.low.ln(), ratio.high.ln());
+    let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
+    // The interval must shrink to fit into the margin, or to exclude 1.
+    let room = (margin.ln_1p() - middle.abs()).max(middle.abs());
+    let now = ratio.samples as f64;
+    let repeats = (now * (half / room).powi(2)).max(now * 1.5).max(4.0).ceil();
+    Verdict::CannotTell { needed: (repeats <= MOST_REPEATS).then_some(repeats as usize) }
 }
 
 #[cfg(test)]
@@ -168,12 +165,12 @@ mod tests {
     #[test]
     fn there_are_three_answers() {
         let times = |factor: f64| STEADY.map(|rate| rate * factor);
-        assert_eq!(compared(&STEADY, &times(1.002), false).conclusion, Conclusion::NoDifference);
+        assert_eq!(*compared(&STEADY, &times(1.002), false).verdict(), Verdict::NoDifference);
         let slower = compared(&STEADY, &times(0.95), false);
-        assert_eq!(slower.conclusion, Conclusion::Different);
-        assert!((slower.change().unwrap() + 0.05).abs() < 1e-9);
+        assert_eq!(*slower.verdict(), Verdict::Different);
+        assert!((slower.ratio.unwrap().change() + 0.05).abs() < 1e-9);
         let noisy = [900.0, 1100.0, 1000.0, 1200.0, 850.0, 1020.0];
-        let Conclusion::CannotTell { repeats: Some(repeats) } = compared(&STEADY, &noisy, false).conclusion else {
+        let Verdict::CannotTell { needed: Some(repeats) } = *compared(&STEADY, &noisy, false).verdict() else {
             panic!("noise is no answer");
         };
         assert!(repeats > 6, "{repeats}");
@@ -185,18 +182,18 @@ mod tests {
         let met = |factor: f64| std::iter::zip(STEADY, spells).map(move |(rate, spell)| rate * factor * spell);
         let a: Vec<f64> = met(1.0).collect();
         let b: Vec<f64> = met(0.9).zip(STEADY).map(|(rate, steady)| rate * steady / 1e3).collect();
-        let of = |in_pairs: bool| compared(&a, &b, in_pairs).conclusion;
-        assert_eq!(of(true), Conclusion::Different);
-        assert!(matches!(of(false), Conclusion::CannotTell { .. }));
+        let of = |in_pairs: bool| compared(&a, &b, in_pairs).verdict().clone();
+        assert_eq!(of(true), Verdict::Different);
+        assert!(matches!(of(false), Verdict::CannotTell { .. }));
     }
 
     #[test]
     fn three_repeats_cannot_show_a_difference_and_one_nothing() {
         let three = compared(&[100.0, 101.0, 102.0], &[50.0, 51.0, 52.0], false);
-        assert_eq!((three.p, three.conclusion), (Some(0.1), Conclusion::CannotTell { repeats: Some(5) }));
+        let three = three.ratio.unwrap();
+        assert_eq!((three.p, three.verdict), (0.1, Verdict::CannotTell { needed: Some(5) }));
         let one = compared(&[100.0], &[50.0], false);
-        assert_eq!((one.a, one.b, one.ratio), (Some(100.0), Some(50.0), None));
-        assert_eq!(one.conclusion, Conclusion::CannotTell { repeats: None });
+        assert_eq!((one.a, one.b, &one.ratio, one.verdict()), (Some(100.0), Some(50.0), &None, &UNKNOWN));
     }
 
     #[test]

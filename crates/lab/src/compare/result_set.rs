@@ -4,7 +4,7 @@
 use crate::fs_error::with_path;
 use crate::group::distinct;
 use crate::run_directory::{RunDirectory, embedded::Opened};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use brunt_results::{Error, RunResult, directory::Directory, verdict::Kind};
 use std::path::{Path, PathBuf};
 use std::{collections::BTreeMap, fs};

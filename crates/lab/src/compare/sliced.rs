@@ -1,10 +1,10 @@
 //! Two targets of a sliced experiment: compared by the slices of each load instead of by its starts.
 
-use super::metric_comparison::{Conclusion, MetricComparison, compared};
+use super::metric_comparison::{MetricComparison, compared};
 use super::{Comparison, Pair};
 use crate::run_directory::RunDirectory;
-use crate::slices::{self, LoadComparison, Ratio, Slice, SlicedLoad, analysis::Settings};
-use brunt_results::{Error, Figure};
+use crate::slices::{self, LoadComparison, Slice, SlicedLoad, analysis::Settings};
+use brunt_results::Error;
 use brunt_statistics::median;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,10 +44,14 @@ pub fn of_load(comparison: &LoadComparison, slices: &[Slice]) -> Comparison {
 
 /// Target `b` of a load against the load's baseline.
 fn pair(comparison: &LoadComparison, slices: &[Slice], b: &str, cell: String) -> Pair {
-    let ratios = comparison.targets.iter().find(|target| target.target == b).map_or(&[][..], |target| &target.ratios);
+    let target = comparison.targets.iter().find(|target| target.target == b);
     let figures = compared(&[]).filter_map(|figure| {
-        let ratio = ratios.iter().find(|ratio| ratio.figure.entry() == figure)?;
-        Some(converted(figure, ratio, slices, [&comparison.baseline, b]))
+        let middle = |name: &str| {
+            let own = slices.iter().filter(|slice| slice.target == name);
+            median(own.map(|slice| slice.value(figure)))
+        };
+        let ratio = target?.ratio(figure)?.clone();
+        Some(MetricComparison { figure, a: middle(&comparison.baseline), b: middle(b), ratio: Some(ratio) })
     });
     Pair {
         cell,
@@ -56,31 +60,5 @@ fn pair(comparison: &LoadComparison, slices: &[Slice], b: &str, cell: String) ->
         by_slices: true,
         verdicts: [BTreeMap::new(), BTreeMap::new()],
         figures: figures.collect(),
-    }
-}
-
-fn converted(figure: &'static Figure, ratio: &Ratio, slices: &[Slice], names: [&str; 2]) -> MetricComparison {
-    let middle = |name: &str| {
-        let own = slices.iter().filter(|slice| slice.target == name);
-        median(own.map(|slice| slice.value(ratio.figure)))
-    };
-    let repeats = |rounds: &Option<usize>| rounds.and_then(|rounds| u32::try_from(rounds).ok());
-    MetricComparison {
-        figure,
-        a: middle(names[0]),
-        b: middle(names[1]),
-        ratio: Some(ratio.ratio),
-        interval: Some([ratio.low, ratio.high]),
-        p: Some(ratio.p),
-        p_adjusted: Some(ratio.p_adjusted),
-        conclusion: match &ratio.verdict {
-            slices::Verdict::NoDifference => Conclusion::NoDifference,
-            slices::Verdict::Different => Conclusion::Different,
-            slices::Verdict::CannotTell { rounds } => Conclusion::CannotTell { repeats: repeats(rounds) },
-            slices::Verdict::Imprecise { rounds } => Conclusion::Imprecise { repeats: repeats(rounds) },
-            slices::Verdict::ClientLimited => Conclusion::ClientLimited,
-            slices::Verdict::Errors => Conclusion::Errors,
-        },
-        repeats: ratio.rounds,
     }
 }

@@ -1,8 +1,10 @@
 //! The comparison as text for a terminal.
 
-use super::{Comparison, Conclusion, MetricComparison, Pair};
+use super::{Comparison, MetricComparison, Pair};
 use crate::format::{self, ABSENT, plural, time};
+use brunt_results::comparison::Ratio;
 use brunt_results::figure::{Figure, Unit};
+use brunt_results::units::share;
 use std::fmt::Write;
 
 /// Heads of the columns; those of figures name the statistic.
@@ -49,25 +51,17 @@ pub fn rows(pair: &Pair, margin: f64) -> Vec<Vec<String>> {
 }
 
 pub(crate) fn row(finding: &MetricComparison, margin: f64, by_slices: bool) -> Vec<String> {
-    let change = finding.change().map_or(ABSENT.to_owned(), |change| format!("{} %", signed(change)));
-    let interval = finding
-        .interval
-        .map_or(ABSENT.to_owned(), |[low, high]| format!("{}..{} %", signed(low - 1.0), signed(high - 1.0)));
+    let of = |show: fn(&Ratio) -> String| finding.ratio.as_ref().map_or(ABSENT.to_owned(), show);
+    let p = |ratio: &Ratio| if ratio.p < 0.0001 { "<0.0001".to_owned() } else { format!("{:.4}", ratio.p) };
     vec![
         finding.figure.key.to_owned(),
         value(finding.figure, finding.a),
         value(finding.figure, finding.b),
-        change,
-        interval,
-        finding.p.map_or(ABSENT.to_owned(), |p| if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }),
-        words(finding, margin, if by_slices { "round" } else { "repeat" }),
+        of(Ratio::change_text),
+        of(Ratio::change_range),
+        of(p),
+        finding.verdict().words(margin, if by_slices { "round" } else { "repeat" }),
     ]
-}
-
-/// A share as signed percent; zero has no sign.
-pub(super) fn signed(share: f64) -> String {
-    let text = format!("{:+.1}", share * 100.0);
-    if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
 }
 
 /// A figure with its unit.
@@ -77,21 +71,6 @@ pub(super) fn value(figure: &Figure, value: Option<f64>) -> String {
         Unit::Us if figure.is_response() => time(value),
         Unit::Us => format::cost(value),
         _ => format::three_digits(value),
-    }
-}
-
-fn words(finding: &MetricComparison, margin: f64, unit: &str) -> String {
-    let would = |repeats: &Option<u32>| match repeats {
-        Some(repeats) => format!("about {} would", plural(*repeats as usize, unit)),
-        None => format!("more {unit}s"),
-    };
-    match &finding.conclusion {
-        Conclusion::NoDifference => format!("no difference within {}", format::share(margin)),
-        Conclusion::Different => "different".to_owned(),
-        Conclusion::CannotTell { repeats } => format!("cannot tell: {}", would(repeats)),
-        Conclusion::Imprecise { repeats } => format!("imprecise: {}", would(repeats)),
-        Conclusion::ClientLimited => "client-limited: the generator was full".to_owned(),
-        Conclusion::Errors => "requests failed".to_owned(),
     }
 }
 
@@ -111,7 +90,7 @@ pub fn legend(comparison: &Comparison) -> Vec<String> {
         ),
     };
     let mut lines = vec![
-        format!("{method} no difference: the whole interval lies within {}.", format::share(comparison.margin)),
+        format!("{method} no difference: the whole interval lies within {}.", share(comparison.margin)),
         "cost: CPU time of the server for a request.".to_owned(),
     ];
     if comparison.cells.iter().any(|pair| pair.in_pairs && !pair.by_slices) {

@@ -2,7 +2,7 @@
 
 use super::{Plan, phase::share, settings::per_core_counterpart};
 use crate::plan::settings::{NAMES, Settings};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 
 impl Plan {
     /// Gives every cell this value; an axis of that name is no longer swept.

@@ -4,7 +4,7 @@ use super::policy::POLICIES;
 use super::references::References;
 use super::source::{Source, Table, Value};
 use super::{Plan, PlanError, keys};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use brunt_results::latency::share_beyond;
 use brunt_results::{Cores, Rate, Threshold};
 use serde::{Deserialize, Serialize};

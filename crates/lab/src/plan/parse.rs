@@ -8,15 +8,15 @@ use super::source::{Source, Table, Value, entries, one_or_list};
 use super::{Axis, Plan, Style, Sweep, colocation, keys, slicing, target, tester, validate};
 use crate::plan::settings::{NO_AXES, Settings};
 use crate::plan::{PlanError, template};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::{Text, suggest::did_you_mean};
 use brunt_results::Threshold;
 use std::{collections::BTreeMap, ops::Range};
 use toml::de::{DeTable, DeValue};
 
 /// Parses and validates a plan; `file` is its name in messages.
 pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
-    let text = Source { file, source };
-    let document = DeTable::parse(source).map_err(|e| text.error(e.span().unwrap_or(0..0), e.message()))?;
+    let text = Source(Text { file, source });
+    let document = text.document()?;
     let document = text.keyed(document.get_ref(), "", keys::PLAN)?;
     let mut references = References::default();
     let name = document.read("name", Source::name)?;

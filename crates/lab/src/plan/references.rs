@@ -1,7 +1,7 @@
 //! References between parts of a plan, collected while parsing and validated when the whole plan is known.
 
 use super::{PlanError, source::Source, template};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use std::ops::Range;
 
 #[derive(Debug)]

@@ -3,30 +3,11 @@
 use super::{key::Key, keys};
 use crate::plan::PlanError;
 use crate::plan::settings::Settings;
-use crate::suggest::did_you_mean;
-use std::ops::{Range, RangeInclusive};
+use brunt_diagnostic::Text;
+pub(super) use brunt_diagnostic::{Entry, Value, entries, one_or_list};
+use std::ops::{Deref, Range, RangeInclusive};
 use std::{fmt::Display, str::FromStr};
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-pub(super) type Value<'a> = Spanned<DeValue<'a>>;
-
-pub(super) type Entry<'t, 'a> = (&'t str, Range<usize>, &'t Value<'a>);
-
-/// The entries of a table in the order of the source.
-pub(super) fn entries<'t, 'a>(table: &'t DeTable<'a>) -> Vec<Entry<'t, 'a>> {
-    let mut entries: Vec<Entry> = table.iter().map(|(key, value)| (&**key.get_ref(), key.span(), value)).collect();
-    entries.sort_by_key(|(_, place, _)| place.start);
-    entries
-}
-
-/// The values of a list; a single value counts as a list of one.
-pub(super) fn one_or_list<'t, 'a>(value: &'t Value<'a>) -> &'t [Value<'a>] {
-    match value.get_ref() {
-        DeValue::Array(list) => list,
-        _ => std::slice::from_ref(value),
-    }
-}
 
 /// A table with known keys only, in the order of the source.
 pub(super) struct Table<'t, 'a> {
@@ -57,16 +38,8 @@ impl<'t, 'a> Table<'t, 'a> {
     }
 
     pub(super) fn whole<T: TryFrom<u64>>(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<T>, PlanError> {
-        self.read(key, |text, value, key| {
-            let number = match value.get_ref() {
-                DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
-                _ => None,
-            };
-            number.filter(|n| range.contains(n)).and_then(|n| n.try_into().ok()).ok_or_else(|| {
-                let (low, high) = (range.start(), range.end());
-                text.error(value.span(), format!("{key} must be a whole number from {low} to {high}"))
-            })
-        })
+        let number = self.read(key, |text, value, key| text.whole(value, key, range))?;
+        Ok(number.and_then(|number| number.try_into().ok()))
     }
 
     /// The tables of `[[key]]`, with their places.
@@ -80,16 +53,18 @@ impl<'t, 'a> Table<'t, 'a> {
     }
 }
 
-pub(super) struct Source<'s> {
-    pub(super) file: &'s str,
-    pub(super) source: &'s str,
+/// The text of a plan, whose values are those of [`Text`] and more.
+pub(super) struct Source<'s>(pub(super) Text<'s>);
+
+impl<'s> Deref for Source<'s> {
+    type Target = Text<'s>;
+
+    fn deref(&self) -> &Text<'s> {
+        &self.0
+    }
 }
 
 impl Source<'_> {
-    pub(super) fn error(&self, place: Range<usize>, message: impl Into<String>) -> PlanError {
-        PlanError::new(self.file, self.source, place, message)
-    }
-
     /// A table that may have these keys; `name` is its own in messages.
     pub(super) fn keyed<'t, 'a>(
         &'t self,
@@ -100,11 +75,7 @@ impl Source<'_> {
         let entries = entries(table);
         let is_known = |name: &str| known.iter().any(|key| key.name == name || key.alias == Some(name));
         match entries.iter().find(|(key, ..)| !is_known(key)) {
-            Some((key, place, _)) => {
-                let within = if name.is_empty() { String::new() } else { format!(" in {name}") };
-                let remedy = did_you_mean(key, &keys::names(known));
-                Err(self.error(place.clone(), format!("unknown key '{key}'{within}{remedy}")))
-            }
+            Some(entry) => Err(self.unknown(entry, name, &keys::names(known))),
             None => self.exclusive(entries),
         }
     }
@@ -143,17 +114,11 @@ impl Source<'_> {
     }
 
     pub(super) fn boolean(&self, value: &Value, key: &str) -> Result<bool, PlanError> {
-        match value.get_ref() {
-            DeValue::Boolean(truth) => Ok(*truth),
-            _ => Err(self.error(value.span(), format!("{key} must be true or false"))),
-        }
+        self.0.boolean(value, key)
     }
 
     pub(super) fn string(&self, value: &Value, key: &str) -> Result<String, PlanError> {
-        match value.get_ref() {
-            DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.error(value.span(), format!("{key} must be a text in quotes"))),
-        }
+        self.0.string(value, key)
     }
 
     pub(super) fn strings<'t, 'a>(

@@ -5,7 +5,7 @@ use super::references::References;
 use super::source::{Source, Table, Value, entries};
 use super::{HOOK_TIMEOUT, Pin, Target, TargetKind, keys};
 use crate::plan::{Limits, PlanError};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, fmt::Display, str::FromStr, time::Duration};
 use toml::de::{DeTable, DeValue};

@@ -9,7 +9,7 @@ use crate::group::distinct;
 use crate::plan::PlanError;
 use crate::plan::settings::{NAMES, OF_HTTP, without_path};
 use crate::plan::slicing::Order;
-use crate::suggest::{closest, did_you_mean};
+use brunt_diagnostic::suggest::{closest, did_you_mean};
 use std::ops::Range;
 
 /// Maximum number of cells; catches errors such as an axis too many.

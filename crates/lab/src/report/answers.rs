@@ -3,9 +3,10 @@
 use super::tables::columns::varying;
 use super::{Report, Row, charts::load::phrases};
 use crate::format::{self, plural};
+use crate::slices::LoadComparison;
 use crate::slices::analysis::sentence;
-use crate::slices::{Figure, LoadComparison};
-use brunt_results::figure;
+use brunt_results::figure::{self, COST, Figure, RATE};
+use brunt_results::units::share;
 use std::collections::BTreeSet;
 
 /// One sentence for each load, with the load if there are several.
@@ -113,13 +114,13 @@ pub fn basis(report: &Report) -> Option<String> {
 
 /// How many comparisons have an answer: "answered: rate 19 of 20, CPU time a request 20 of 20"; `None` without slices.
 pub fn answered(report: &Report) -> Option<String> {
-    let of = |figure: Figure| {
+    let of = |figure: &Figure| {
         let targets = report.comparisons.iter().flat_map(|load| &load.targets);
         let verdicts: Vec<_> = targets.filter_map(|target| target.ratio(figure)).map(|ratio| &ratio.verdict).collect();
         let known = verdicts.iter().filter(|verdict| verdict.is_answer()).count();
-        (!verdicts.is_empty()).then(|| format!("{} {known} of {}", figure.name(), verdicts.len()))
+        (!verdicts.is_empty()).then(|| format!("{} {known} of {}", figure.label, verdicts.len()))
     };
-    let figures: Vec<String> = [Figure::Rate, Figure::Cost].into_iter().filter_map(of).collect();
+    let figures: Vec<String> = [&RATE, &COST].into_iter().filter_map(of).collect();
     (!figures.is_empty()).then(|| format!("answered: {}", figures.join(", ")))
 }
 
@@ -129,7 +130,7 @@ pub fn legend(report: &Report) -> Option<String> {
         return Some(format!(
             "The answer: ratios of the geometric means over the repeats, with the 95 % interval of a t test. Differences below {} \
              do not matter; targets that the repeats cannot tell from {} are left out.",
-            format::share(first.margin),
+            share(first.margin),
             first.baseline,
         ));
     }
@@ -141,7 +142,7 @@ pub fn legend(report: &Report) -> Option<String> {
          ratio: differences below {} do not matter, and a half width of {} is \
          asked for.",
         first.baseline,
-        format::share(first.margin),
-        format::share(first.precision),
+        share(first.margin),
+        share(first.precision),
     ))
 }

@@ -12,9 +12,9 @@ mod scale;
 mod select_charts;
 
 use super::{Report, knee_point::KNEE_FACTOR, notes, tables::selections};
-use crate::format;
 use crate::group::distinct;
 use brunt_results::judge::RATE_TOLERANCE;
+use brunt_results::units::{share, trimmed};
 use select_charts::ChartSelection;
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ fn knees(report: &Report, files: &mut BTreeSet<String>, footer: &str) -> Vec<Cha
             "{}; blue circle: it keeps up; orange square: it answers less than {} of what is offered, or p99 is above {} times that of \
              low rates; band: the knee",
             found.words(),
-            format::share(1.0 - RATE_TOLERANCE),
+            share(1.0 - RATE_TOLERANCE),
             KNEE_FACTOR
         );
         Some(Chart {
@@ -111,7 +111,7 @@ fn knees(report: &Report, files: &mut BTreeSet<String>, footer: &str) -> Vec<Cha
 fn colocated(report: &Report, footer: &str) -> Vec<Chart> {
     let objective = report.rows.iter().find_map(|row| Some(&row.colocated.as_ref()?.objective));
     let Some(objective) = objective else { return Vec::new() };
-    let (figure, limit) = (&objective.figure, format::trimmed(objective.limit_ms));
+    let (figure, limit) = (&objective.figure, trimmed(objective.limit_ms));
     let chart = |title: String, load: String, body: Body| Chart {
         table: 0,
         file: format!("{}.svg", slug(&title)),

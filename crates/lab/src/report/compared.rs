@@ -1,7 +1,9 @@
 //! What a sliced experiment says about one row of the report.
 
 use crate::format;
-use crate::slices::{Figure, LoadComparison, Merged, Ratio, StartSpread, TargetComparison};
+use crate::slices::{LoadComparison, Merged, TargetComparison};
+use brunt_results::comparison::{Ratio, StartSpread, words};
+use brunt_results::figure::{COST, Figure, MEAN, P50, RATE};
 
 /// A target of a load against the load's baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +29,7 @@ impl Compared {
         main_ratio(&self.ratios)
     }
 
-    pub fn of(&self, figure: Figure) -> Option<&Ratio> {
+    pub fn of(&self, figure: &Figure) -> Option<&Ratio> {
         self.ratios.iter().find(|ratio| ratio.figure == figure)
     }
 
@@ -36,8 +38,8 @@ impl Compared {
         match self.main() {
             _ if self.is_baseline => "x1".to_owned(),
             None => format::ABSENT.to_owned(),
-            Some(ratio) if ratio.figure == Figure::Rate => shown(ratio),
-            Some(ratio) => format!("{} {}", ratio.figure.short(), shown(ratio)),
+            Some(ratio) if *ratio.figure == RATE => ratio.text(),
+            Some(ratio) => format!("{} {}", ratio.figure.short(), ratio.text()),
         }
     }
 
@@ -51,12 +53,8 @@ impl Compared {
 }
 
 pub fn main_ratio(ratios: &[Ratio]) -> Option<&Ratio> {
-    let order = [Figure::Rate, Figure::P50, Figure::Mean, Figure::Cost];
-    order.iter().find_map(|figure| ratios.iter().find(|ratio| ratio.figure == *figure))
-}
-
-pub fn shown(ratio: &Ratio) -> String {
-    format::ratio(ratio.ratio, Some((ratio.low, ratio.high)))
+    let order = [&RATE, &P50, &MEAN, &COST];
+    order.into_iter().find_map(|figure| ratios.iter().find(|ratio| ratio.figure == figure))
 }
 
 /// Names of the merged quantiles.
@@ -64,7 +62,7 @@ pub const MERGED: [&str; 2] = ["p99", "p99.9"];
 
 /// `812 us, x1.10 [0.98 1.24], the machine's`.
 pub fn shown_merged(merged: &Merged) -> String {
-    let ratio = merged.ratio.map(|[ratio, low, high]| format!(", {}", format::ratio(ratio, Some((low, high)))));
+    let ratio = merged.ratio.map(|[ratio, low, high]| format!(", {}", words::ratio(ratio, Some((low, high)))));
     let machines = if merged.machines { ", the machine's" } else { "" };
     format!("{}{}{machines}", format::time(Some(merged.us)), ratio.unwrap_or_default())
 }

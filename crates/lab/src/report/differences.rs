@@ -1,8 +1,9 @@
 //! Ratios to the baseline by round, in the order of time: slow spells, drift and single rounds that weigh too much are seen.
 
+use crate::slices::Slice;
 use crate::slices::analysis::SlicedLoad;
 use crate::slices::analysis::rounds::Rounds;
-use crate::slices::{Figure, Slice};
+use brunt_results::figure::{COST, Figure, P50, RATE};
 
 /// The counted rounds of one load.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,7 +19,7 @@ pub struct Differences {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetSeries {
     pub target: String,
-    pub figure: Figure,
+    pub figure: &'static Figure,
     /// Target over baseline, by round; absent where either has no such figure.
     pub ratios: Vec<Option<f64>>,
 }
@@ -60,8 +61,8 @@ impl Differences {
 }
 
 /// The figures that lead the comparison.
-fn shown(open_loop: bool) -> [Figure; 2] {
-    if open_loop { [Figure::P50, Figure::Cost] } else { [Figure::Rate, Figure::Cost] }
+fn shown(open_loop: bool) -> [&'static Figure; 2] {
+    if open_loop { [&P50, &COST] } else { [&RATE, &COST] }
 }
 
 /// Begin of every slice in seconds, with the starts one after another.

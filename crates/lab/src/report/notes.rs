@@ -3,11 +3,11 @@
 use super::charts::load;
 use super::tables::columns::{names, spaced, varying};
 use super::{Figures, Report, Row, alarms, answers};
-use crate::format::{self, date, plural};
+use crate::format::{date, plural};
 use crate::run_directory::Experiment;
 use crate::schedule::skipped_lines;
 use brunt_results::figure::{self, Figure};
-use brunt_results::{env::Env, verdict::Kind};
+use brunt_results::{env::Env, units::trimmed, verdict::Kind};
 use brunt_statistics::{CONFIDENCE, permutation};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,7 +117,7 @@ fn colocated(report: &Report) -> Option<String> {
          or none came. BE rate: work of the jobs, of what they do on the same cores without load and without bounds. EMU: rate \
          of the service, of its peak, plus BE rate.",
         objective.figure,
-        format::trimmed(objective.limit_ms)
+        trimmed(objective.limit_ms)
     ))
 }
 

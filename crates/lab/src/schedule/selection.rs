@@ -4,7 +4,7 @@ use super::cells::{Cell, Cells, SkippedCell, value_in};
 use crate::group::distinct;
 use crate::plan::settings::{NAMES, Settings};
 use crate::plan::{PHASE, Plan};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use std::collections::BTreeMap;
 
 /// The values selected for each name; a name that is absent admits every value.

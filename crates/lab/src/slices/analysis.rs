@@ -22,10 +22,12 @@ mod within;
 pub use progress::{LEAST_ROUNDS, Progress, RunningRatio, TargetProgress};
 pub use sentence::sentence;
 
-use super::comparison::{Figure, LoadComparison, Ratio};
+use super::comparison::{FIGURES, LoadComparison};
 use super::record::Slice;
 use alarms::Strictness;
 use between::Between;
+use brunt_results::comparison::Ratio;
+use brunt_results::figure::{Figure, RATE};
 use brunt_statistics::ratio::benjamini_hochberg;
 use differences::{Readings, Series};
 use rounds::Rounds;
@@ -65,7 +67,7 @@ pub fn compare(
     let mut analyses: Vec<Analysis> =
         loads.iter().map(|load| Analysis::new(load, order_of_targets, baseline, settings)).collect();
     for analysis in &mut analyses {
-        for figure in Figure::ALL {
+        for figure in FIGURES {
             let mut own: Vec<&mut Compared> = analysis.compared.iter_mut().filter(|one| one.figure == figure).collect();
             let between = Between::of_load(&own.iter().map(|one| Some(&one.within)).collect::<Vec<_>>());
             for (one, between) in own.iter_mut().zip(between) {
@@ -85,7 +87,7 @@ pub fn compare(
 /// One figure of one target of a load.
 struct Compared {
     target: usize,
-    figure: Figure,
+    figure: &'static Figure,
     series: Series,
     within: Within,
     ratio: Ratio,
@@ -126,10 +128,10 @@ impl<'a> Analysis<'a> {
         };
         let mut compared = Vec::new();
         for target in (0..names.len()).filter(|target| *target != baseline) {
-            for figure in Figure::ALL {
+            for figure in FIGURES {
                 let series = Series::of(figure, &rounds, &readings, target, baseline);
                 if let Some(within) = Within::of(&series.values, &series.starts) {
-                    let is_offered = figure == Figure::Rate && load.open_loop && within.estimate.abs() <= MISSED;
+                    let is_offered = *figure == RATE && load.open_loop && within.estimate.abs() <= MISSED;
                     let ratio = Between::default().widen(&within).ratio(figure, &within);
                     if !is_offered {
                         compared.push(Compared { target, figure, series, within, ratio });

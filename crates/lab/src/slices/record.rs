@@ -1,8 +1,8 @@
 //! `slices.jsonl`: every slice of one load, one JSON object a line, in the order they were made. All figures of a report come
 //! from it. Times are in microseconds.
 
-use super::comparison::Figure;
 use brunt_results::LatencySummary;
+use brunt_results::figure::{COST, Figure, RATE};
 use brunt_results::hlog::decode;
 use brunt_results::result::Errors;
 use hdrhistogram::Histogram;
@@ -143,15 +143,12 @@ impl Slice {
         self.completed as f64 / self.window_us as f64 * 1e6
     }
 
-    /// A figure of this slice alone.
-    pub fn value(&self, figure: Figure) -> Option<f64> {
+    /// One of [`FIGURES`](super::FIGURES), of this slice alone.
+    pub fn value(&self, figure: &Figure) -> Option<f64> {
         match figure {
-            Figure::Rate => Some(self.rate()),
-            Figure::Cost => self.cpu_us_per_request(),
-            Figure::Mean => self.latency.mean_us,
-            Figure::P50 => self.latency.p50_us,
-            Figure::P90 => self.latency.p90_us,
-            Figure::P99 => self.latency.p99_us,
+            rate if *rate == RATE => Some(self.rate()),
+            cost if *cost == COST => self.cpu_us_per_request(),
+            times => self.latency.figure(times.times?.statistic).flatten(),
         }
     }
 

@@ -1,15 +1,18 @@
 //! The comparison of one load as text for a terminal.
 
 use super::analysis::{Progress, RunningRatio, sentence};
-use super::comparison::{Alarm, Figure, LoadComparison, Ratio, TargetComparison};
+use super::comparison::{Alarm, LoadComparison, TargetComparison};
 use super::record::Slice;
 use crate::format::{self, ABSENT, plural, time};
+use brunt_results::comparison::{Ratio, words};
 use brunt_results::env::Idle;
+use brunt_results::figure::{COST, Figure, P50, P99, RATE};
+use brunt_results::units::share;
 use brunt_statistics::median;
 use std::fmt::Write;
 
 const HEADER: [&str; 6] = ["", "rate", "CPU a request", "p50", "p99", "verdict"];
-const FIGURES: [Figure; 4] = [Figure::Rate, Figure::Cost, Figure::P50, Figure::P99];
+const SHOWN: [&Figure; 4] = [&RATE, &COST, &P50, &P99];
 
 /// A table with the baseline's figures and the ratios of the others to it, the answer in a sentence, and what it rests on.
 pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
@@ -26,7 +29,7 @@ pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
         "x: ratio to {} with its 95 % interval, over {}{void} and {starts}. Differences below {} do not matter.",
         comparison.baseline,
         plural(comparison.rounds, "round"),
-        format::share(comparison.margin)
+        share(comparison.margin)
     );
     for alarm in &comparison.alarms {
         let _ = writeln!(out, "note: {}", alarm_words(alarm, &comparison.baseline));
@@ -44,16 +47,15 @@ fn baseline(name: &str, slices: &[Slice]) -> Vec<String> {
 }
 
 fn row(target: &TargetComparison) -> Vec<String> {
-    let ratio = |figure: Figure| target.ratio(figure);
-    let shown = |ratio: &Ratio| format!("x{:.3} [{:.3} {:.3}]", ratio.ratio, ratio.low, ratio.high);
-    let ratios = FIGURES.into_iter().map(|figure| ratio(figure).map_or(ABSENT.to_owned(), shown));
-    let verdict = ratio(Figure::Rate).or(ratio(Figure::Cost)).map_or("", |ratio| ratio.verdict.word());
+    let ratios = SHOWN.into_iter().map(|figure| target.ratio(figure).map_or(ABSENT.to_owned(), Ratio::text));
+    let verdict = target.ratio(&RATE).or(target.ratio(&COST)).map_or("", |ratio| ratio.verdict.word());
     std::iter::once(target.target.clone()).chain(ratios).chain([verdict.to_owned()]).collect()
 }
 
 /// The intervals so far; no verdict before the end.
 pub fn running(progress: &Progress) -> String {
-    let shown = |name: &str, now: RunningRatio| format!("{name} x{:.3} [{:.3} {:.3}]", now.ratio, now.low, now.high);
+    let shown =
+        |name: &str, now: RunningRatio| format!("{name} {}", words::ratio(now.ratio, Some((now.low, now.high))));
     let targets = progress.targets.iter().map(|target| {
         let figures = [target.rate.map(|now| shown("rate", now)), target.cost.map(|now| shown("CPU", now))];
         format!("{}: {}", target.target, figures.into_iter().flatten().collect::<Vec<_>>().join(", "))
@@ -64,23 +66,22 @@ pub fn running(progress: &Progress) -> String {
 
 /// An alarm in words.
 pub fn alarm_words(alarm: &Alarm, baseline: &str) -> String {
-    let figure = |figure: Figure| figure.name();
     match alarm {
         Alarm::Dependence { target, figure: of, lag1 } => format!(
             "dependence: {} of {target} to {baseline}: neighbouring rounds are correlated ({lag1:+.2}), so the interval may \
              be too narrow",
-            figure(*of)
+            of.label
         ),
         Alarm::CarryOver { target, figure: of, share } => format!(
             "carry-over: {} of {target} to {baseline} depends on which target had the slice before ({:+.1} %)",
-            figure(*of),
+            of.label,
             share * 100.0
         ),
         Alarm::State { target, figure: of, fast, slow } => format!(
             "machine state: {} of {target} to {baseline} is {} in the machine's fast rounds and {} in its slow ones",
-            figure(*of),
-            format::ratio(*fast, None),
-            format::ratio(*slow, None)
+            of.label,
+            words::ratio(*fast, None),
+            words::ratio(*slow, None)
         ),
         Alarm::IdleBurn { target, percent } => {
             let idle = Idle { cpu_percent: *percent, frozen_by: None };
@@ -94,8 +95,8 @@ pub fn alarm_words(alarm: &Alarm, baseline: &str) -> String {
         }
         Alarm::RareStalls { target, typical, merged } => format!(
             "rare stalls: response p99 of {target} is {} in a typical slice and {} over all slices together",
-            format::ratio(*typical, None),
-            format::ratio(*merged, None)
+            words::ratio(*typical, None),
+            words::ratio(*merged, None)
         ),
     }
 }

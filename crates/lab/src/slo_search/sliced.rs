@@ -183,7 +183,7 @@ impl Sampler for Slices<'_> {
             doubts.push(format!(
                 "the machine took {:.1} % of the time, and {slo} allows {} % late requests: the limit may be the machine's",
                 lost * 100.0,
-                crate::format::trimmed(strictest * 100.0)
+                brunt_results::units::trimmed(strictest * 100.0)
             ));
         }
         doubts.push("one start of the target was measured; another may differ by a percent or more".to_owned());

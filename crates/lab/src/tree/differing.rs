@@ -3,7 +3,7 @@
 use super::Repository;
 use crate::plan::{Plan, Target, TargetKind};
 use crate::run::preflight::{folder, normal};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use brunt_results::Error;
 use std::path::{Path, PathBuf, absolute};
 use std::{fs, io, os::unix::fs::PermissionsExt};

@@ -1,6 +1,6 @@
 //! Rates and counts of requests.
 
-use super::{BASE, Better, Compared, Figure, Indexed, Unit, family, figures, indexed};
+use super::{BASE, Better, Compared, Figure, Indexed, Unit, family, figures, gauge, indexed};
 use crate::result::RunResult;
 
 figures! { FIGURES:
@@ -12,7 +12,7 @@ figures! { FIGURES:
         better: Better::Higher,
         help: "Requests completed per second",
         path: "requests.rate",
-        of: |result| Some(result.requests.rate),
+        of: |result| Some(result.requests.rate).filter(|rate| rate.is_finite()),
         part: Ok(|part| Some(part.rate)),
         bound: Some(""),
         indexed: indexed("rate"),
@@ -20,6 +20,7 @@ figures! { FIGURES:
         is_exported: true,
         measure: "throughput",
         prometheus: family("brunt_requests_per_second", 1.0),
+        gauge: gauge("brunt_requests_per_second", "{request}/s", "Requests completed per second", 1.0),
     }
     OFFERED_RATE {
         key: "offered_rate",
@@ -30,6 +31,12 @@ figures! { FIGURES:
         of: |result| result.requests.offered_rate,
         indexed: indexed("offered_rate"),
         prometheus: family("brunt_offered_requests_per_second", 1.0),
+        gauge: gauge(
+            "brunt_offered_requests_per_second",
+            "{request}/s",
+            "Requests per second that the schedule asked for",
+            1.0,
+        ),
     }
     COMPLETED {
         key: "completed",

@@ -1,6 +1,6 @@
 //! Resources that the server takes, and what a request costs it.
 
-use super::{BASE, Better, Column, Compared, Figure, Shown, Unit, column, family, figures, indexed};
+use super::{BASE, Better, Column, Compared, Figure, Shown, Told, Unit, column, family, figures, gauge, indexed};
 
 figures! { FIGURES:
     CPU_USER {
@@ -35,9 +35,11 @@ figures! { FIGURES:
         help: "Resident memory of the server at the end",
         path: "server.rss_bytes",
         of: |result| result.server.rss_bytes.map(|bytes| bytes as f64),
+        told: Some(Told { row: "server", word: "RSS" }),
         column: Some(Column { header: ["server", "MiB"], weight: 7, is_default: true, shown: Shown::Mebibytes }),
         indexed: indexed("rss_bytes"),
         prometheus: family("brunt_server_resident_memory_bytes", 1.0),
+        gauge: gauge("brunt_server_resident_memory_bytes", "By", "Resident memory of the server", 1.0),
     }
 }
 

@@ -1,9 +1,13 @@
 //! Response times, and service times of every protocol.
 
-use super::{BASE, Better, Compared, Distribution, Figure, Shown, Times, Unit, column, figures, indexed};
+use super::{BASE, Better, Compared, Distribution, Figure, Gauge, Shown, Times, Unit, column, figures, gauge, indexed};
 
 const fn response(statistic: &'static str) -> Option<Times> {
     Some(Times { distribution: Distribution::Response, statistic })
+}
+
+const fn of_last_second(name: &'static str, help: &'static str) -> Option<Gauge> {
+    gauge(name, "s", help, 1e6)
 }
 
 figures! { FIGURES:
@@ -36,6 +40,7 @@ figures! { FIGURES:
         compared: Compared::Always,
         is_exported: true,
         measure: "latency-p50",
+        gauge: of_last_second("brunt_response_p50_seconds", "Median of the response times of the last second"),
     }
     P90 {
         key: "p90",
@@ -80,6 +85,7 @@ figures! { FIGURES:
         compared: Compared::Always,
         is_exported: true,
         measure: "latency-p99",
+        gauge: of_last_second("brunt_response_p99_seconds", "99th percentile of the response times of the last second"),
     }
     P999 {
         key: "p99.9",
@@ -96,6 +102,7 @@ figures! { FIGURES:
         indexed: indexed("p999_us"),
         is_exported: true,
         measure: "latency-p99-9",
+        gauge: of_last_second("brunt_response_p999_seconds", "99.9th percentile of the response times of the last second"),
     }
     MAX {
         key: "max",

@@ -1,69 +1,14 @@
 //! What is known of a load from its files. Has no clock and reads no file.
 
-use super::{line::Line, points::Points};
-use brunt_results::series::{Second, SoFar};
+use super::points::Points;
+use brunt_results::provisional::Provisional;
+use brunt_results::series::{Line, Second};
 use brunt_results::verdict::{ValidityIssue, Verdict};
 use brunt_results::{RunResult, drift, judge, start::LoadStart};
+use std::borrow::Cow;
 
 /// Shortest time from line to line.
 const LEAST_S: f64 = 1e-6;
-
-/// A mean over the seconds of the window that have the figure.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Mean {
-    sum: f64,
-    seconds: f64,
-}
-
-impl Mean {
-    fn add(&mut self, value: Option<f64>, length_s: f64) {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
-            self.sum += value * length_s;
-            self.seconds += length_s;
-        }
-    }
-
-    pub fn get(&self) -> Option<f64> {
-        (self.seconds > 0.0).then(|| self.sum / self.seconds)
-    }
-}
-
-/// Sums over the lines of the window.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Window {
-    pub from_s: f64,
-    pub length_s: f64,
-    pub offered: Option<u64>,
-    pub completed: Option<u64>,
-    pub failed: u64,
-    pub server_user: Mean,
-    pub server_system: Mean,
-    pub generator: Mean,
-    steal: Mean,
-}
-
-impl Window {
-    fn add(&mut self, line: &Line, from_s: f64) {
-        if self.length_s == 0.0 {
-            self.from_s = from_s;
-        }
-        let length_s = line.at_s - from_s;
-        self.length_s += length_s;
-        let add =
-            |sum: Option<u64>, more: Option<u64>| more.map_or(sum, |more| Some(sum.unwrap_or(0).saturating_add(more)));
-        self.offered = add(self.offered, line.offered);
-        self.completed = add(self.completed, line.completed);
-        self.failed = self.failed.saturating_add(line.failed.unwrap_or(0));
-        self.server_user.add(line.server_cpu_user_percent, length_s);
-        self.server_system.add(line.server_cpu_system_percent, length_s);
-        self.generator.add(line.generator_cpu_percent, length_s);
-        self.steal.add(line.host_steal_percent, length_s);
-    }
-
-    pub fn per_second(&self, count: Option<u64>) -> Option<f64> {
-        count.filter(|_| self.length_s > 0.0).map(|count| count as f64 / self.length_s)
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -93,8 +38,9 @@ pub struct Model {
     pub(super) before_s: f64,
     /// Failures in the lines before the last.
     pub(super) failed_before: u64,
-    pub(super) window: Window,
-    pub(super) so_far: SoFar,
+    /// The window until now, and when it began.
+    pub(super) window: Provisional,
+    pub(super) window_from_s: f64,
     pub(super) result: Option<Box<RunResult>>,
     pub(super) silence: Option<Silence>,
     /// A stop was asked for.
@@ -131,12 +77,11 @@ impl Model {
         let failed = self.last.as_ref().and_then(|last| last.failed);
         self.failed_before = self.failed_before.saturating_add(failed.unwrap_or(0));
         self.points.push(&line);
-        if !line.warmup {
-            self.window.add(&line, from_s);
+        if self.window.length_s() == 0.0 {
+            self.window_from_s = from_s;
         }
-        if let Some(so_far) = line.so_far.take() {
-            self.so_far = *so_far;
-        }
+        self.window.add(&line, line.at_s - from_s);
+        line.so_far = None;
         self.last = Some(line);
         true
     }
@@ -177,9 +122,14 @@ impl Model {
         let start = self.start.as_ref().filter(|_| !self.is_counted())?;
         match (start.steady, self.phase()) {
             (true, Phase::Connecting | Phase::WarmUp) => None,
-            (true, _) => Some(self.window.from_s + start.duration_s),
+            (true, _) => Some(self.window_from_s + start.duration_s),
             (false, _) => Some(start.warmup_s + start.duration_s),
         }
+    }
+
+    /// The result, or what it would be if the load ended now.
+    pub fn result(&self) -> Cow<'_, RunResult> {
+        self.result.as_deref().map_or_else(|| Cow::Owned(self.window.result()), Cow::Borrowed)
     }
 
     /// That of the result, or the one on what is known so far, if anything is.
@@ -187,11 +137,10 @@ impl Model {
         if let Some(result) = &self.result {
             return Some(result.verdict.clone());
         }
-        if self.window.length_s == 0.0 && self.so_far.errors.total() == 0 {
+        if !self.window.is_judged() {
             return None;
         }
-        let partial = self.partial();
-        let issues = judge::issues(&partial, self.window.steal.get()).into_iter();
+        let issues = judge::issues(&self.window.result(), self.window.steal_percent()).into_iter();
         let drift = drift::check(&self.seconds());
         Some(Verdict::of(issues.filter(|issue| self.is_known(issue)).chain(drift).collect()))
     }
@@ -201,31 +150,10 @@ impl Model {
         let ValidityIssue::TooFewSamples { count, needed, .. } = *issue else { return true };
         let Some(start) = &self.start else { return false };
         let at_end = start.requests.unwrap_or_else(|| {
-            let share = start.duration_s / self.window.length_s.max(1e-3);
+            let share = start.duration_s / self.window.length_s().max(1e-3);
             (count as f64 * share.max(1.0)) as u64
         });
         at_end < needed
-    }
-
-    /// The window until now, as far as it is judged.
-    fn partial(&self) -> RunResult {
-        let (window, so_far) = (&self.window, &self.so_far);
-        let mut result = RunResult::new("brunt");
-        result.load.measured_s = window.length_s;
-        result.requests.completed = window.completed.unwrap_or(0);
-        result.requests.failed = window.failed;
-        result.requests.rate = window.per_second(window.completed).unwrap_or(0.0);
-        result.requests.offered_rate = window.per_second(window.offered);
-        result.requests.waited = Some(so_far.waited);
-        result.errors = so_far.errors.clone();
-        result.latency.response = so_far.response.clone();
-        result.latency.lag.p99_us = so_far.lag_p99_us;
-        result.generator.thread_cpu_percent = so_far.busiest_thread_percent.into_iter().collect();
-        (result.server.cpu_user_percent, result.server.cpu_system_percent) =
-            (window.server_user.get(), window.server_system.get());
-        // The busiest thread of several is not metered every second; it is at most as busy as all of them.
-        result.server.busiest_thread_percent = result.server.cpu_percent();
-        result
     }
 
     /// The lines, as far as their drift can be judged: none at a rate that changes, and in a load of hours.
@@ -248,6 +176,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_results::series::SoFar;
     use brunt_results::verdict::Kind;
 
     /// Seconds of a closed loop, the first a warm-up, with so many replies each.

@@ -3,7 +3,7 @@
 //! A point holds one second until there are [`MOST`] of them; then neighbours are merged, and each holds twice as many.
 //! Counts are added. Percentiles cannot be: a point has the highest of its seconds.
 
-use super::line::Line;
+use brunt_results::series::Line;
 
 /// Most points: an hour and eight minutes of single seconds, half a megabyte.
 pub(super) const MOST: usize = 4096;

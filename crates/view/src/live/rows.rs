@@ -1,95 +1,37 @@
 //! The figures of a load so far, as rows of text: on the screen, in the page of SIGUSR1 and at the end of `brunt watch`.
 
 use super::model::{Model, Phase};
-use crate::format::{bytes, or_dash, percent, plural, rate, supported, three_digits, time};
+use crate::format::{or_dash, percent, plural, rate, supported, three_digits, time};
 use crate::summary::cpu;
-use brunt_results::LatencySummary;
-use brunt_results::result::Server;
+use crate::told;
+use brunt_results::RunResult;
+use brunt_results::figure::{COST, OFFERED_RATE, RATE};
 use std::fmt::Write as _;
 
 /// Name and text.
 pub(super) type Row = (&'static str, String);
 
-/// Figures of the window: of the result if there is one, else of the lines until now.
-struct Figures<'a> {
-    offered: Option<f64>,
-    answered: Option<f64>,
-    response: &'a LatencySummary,
-    lag_p99_us: Option<f64>,
-    server: Server,
-    generator_percent: Option<f64>,
-    completed: Option<u64>,
-    length_s: f64,
-    errors: String,
-}
-
-impl<'a> Figures<'a> {
-    fn of(model: &'a Model) -> Self {
-        let (window, so_far) = (&model.window, &model.so_far);
-        if let Some(result) = &model.result {
-            return Self {
-                offered: result.requests.offered_rate,
-                answered: Some(result.requests.rate),
-                response: &result.latency.response,
-                lag_p99_us: result.latency.lag.p99_us,
-                server: result.server.clone(),
-                generator_percent: result.generator.cpu_percent,
-                completed: Some(result.requests.completed),
-                length_s: result.load.measured_s,
-                errors: result.failure_words(),
-            };
-        }
-        let last = model.last.as_ref();
-        let server = Server {
-            cpu_user_percent: window.server_user.get(),
-            cpu_system_percent: window.server_system.get(),
-            rss_bytes: last.and_then(|last| last.server_rss_bytes),
-            threads: last.and_then(|last| last.server_threads),
-            ..Server::default()
-        };
-        Self {
-            offered: window.per_second(window.offered),
-            answered: window.per_second(window.completed),
-            response: &so_far.response,
-            lag_p99_us: so_far.lag_p99_us,
-            generator_percent: window.generator.get(),
-            completed: window.completed,
-            length_s: window.length_s,
-            errors: match so_far.errors.words() {
-                words if words.is_empty() && window.failed > 0 => format!("{} failed", window.failed),
-                words => words,
-            },
-            server,
-        }
-    }
-
-    /// CPU time of a request, given the CPU of a process in percent of a core.
-    fn per_request(&self, cpu_percent: Option<f64>) -> Option<f64> {
-        let completed = self.completed.filter(|completed| *completed > 0)?;
-        Some(cpu_percent? / 100.0 * self.length_s * 1e6 / completed as f64)
-    }
-}
-
 /// Rates, times, server, generator and errors since the window opened.
 pub(super) fn rows(model: &Model) -> Vec<Row> {
-    let figures = Figures::of(model);
-    let errors = if figures.errors.is_empty() { "none".to_owned() } else { figures.errors.clone() };
+    let result = model.result();
+    let with_told = |name: &'static str, text: String| (name, text + &told::known(&result, name));
     vec![
-        ("rate", rates(model, &figures)),
-        ("response", response(&figures)),
-        ("server", server(model, &figures)),
-        ("generator", generator(model, &figures)),
-        ("errors", errors),
+        with_told("rate", rates(model, &result)),
+        with_told("response", response(&result)),
+        ("server", server(model, &result)),
+        with_told("generator", generator(model, &result)),
+        with_told("errors", errors(&result)),
     ]
 }
 
-fn rates(model: &Model, figures: &Figures) -> String {
-    let answered = or_dash(figures.answered, rate);
-    let mut text = match figures.offered.zip(figures.answered).filter(|(offered, _)| *offered > 0.0) {
-        Some((offered, rate)) => {
-            format!("{} offered, {answered} answered ({:.1} %)", three_digits(offered), rate / offered * 100.0)
+fn rates(model: &Model, result: &RunResult) -> String {
+    let [offered, answered] = [OFFERED_RATE.of, RATE.of].map(|of| of(result));
+    let mut text = match offered.zip(answered).filter(|(offered, _)| *offered > 0.0) {
+        Some((offered, answered)) => {
+            let share = answered / offered * 100.0;
+            format!("{} offered, {} answered ({share:.1} %)", three_digits(offered), rate(answered))
         }
-        None => format!("{answered} answered"),
+        None => format!("{} answered", or_dash(answered, rate)),
     };
     let now = model.points.all().last().filter(|_| model.phase() != Phase::Ended);
     if let Some(now) = now.and_then(|point| point.per_second(point.completed)) {
@@ -98,42 +40,46 @@ fn rates(model: &Model, figures: &Figures) -> String {
     text
 }
 
-fn response(figures: &Figures) -> String {
-    let of = |name| format!("{name} {}", or_dash(supported(figures.response, name), time));
+fn response(result: &RunResult) -> String {
+    let of = |name| format!("{name} {}", or_dash(supported(&result.latency.response, name), time));
     ["p50", "p90", "p99", "p99.9", "max"].map(of).join(", ")
 }
 
-fn server(model: &Model, figures: &Figures) -> String {
-    let server = &figures.server;
-    let start = model.start.as_ref();
-    let Some(mut text) = cpu(server) else {
-        return match start.and_then(|start| start.no_server.as_deref()) {
+fn server(model: &Model, result: &RunResult) -> String {
+    let Some(mut text) = cpu(&result.server) else {
+        return match model.start.as_ref().and_then(|start| start.no_server.as_deref()) {
             Some(why) => format!("not metered: {why}"),
             None => "-".to_owned(),
         };
     };
-    let cost = server.cpu_us_per_request.or_else(|| figures.per_request(server.cpu_percent()));
-    if let Some(cost) = cost {
+    if let Some(cost) = (COST.of)(result) {
         let _ = write!(text, ", {}/request", time(cost));
     }
-    if let Some(rss) = server.rss_bytes {
-        let _ = write!(text, ", RSS {}", bytes(rss as f64));
-    }
-    text
+    text + &told::known(result, "server")
 }
 
-fn generator(model: &Model, figures: &Figures) -> String {
-    let mut text = format!("CPU {}", or_dash(figures.generator_percent, percent));
-    if let Some(cost) = figures.per_request(figures.generator_percent) {
+fn generator(model: &Model, result: &RunResult) -> String {
+    let cpu_percent = result.generator.cpu_percent;
+    let mut text = format!("CPU {}", or_dash(cpu_percent, percent));
+    if let Some(cost) = result.us_per_request(cpu_percent) {
         let _ = write!(text, ", {}/request", time(cost));
     }
-    if figures.offered.is_some() {
-        let _ = write!(text, ", lag p99 {}", or_dash(figures.lag_p99_us, time));
+    if (OFFERED_RATE.of)(result).is_some() {
+        let _ = write!(text, ", lag p99 {}", or_dash(result.latency.lag.p99_us, time));
     }
     if let Some(connections) = model.last.as_ref().and_then(|last| last.connections) {
         let _ = write!(text, "; {}", plural(connections, "connection"));
     }
     text
+}
+
+fn errors(result: &RunResult) -> String {
+    match (result.failure_words(), result.requests.failed) {
+        (words, 0) if words.is_empty() => "none".to_owned(),
+        // Of a kind that is not known yet.
+        (words, failed) if words.is_empty() => format!("{failed} failed"),
+        (words, _) => words,
+    }
 }
 
 /// What is loaded, and how.
@@ -212,3 +158,6 @@ pub fn page(model: &Model) -> String {
     }
     page
 }
+
+#[cfg(test)]
+mod tests;

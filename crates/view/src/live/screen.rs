@@ -68,7 +68,7 @@ pub(super) fn draw(frame: &mut Frame, model: &Model, look: Look) {
     self::verdict(frame, [verdict, why], model, look);
     let span_s = span_s(model);
     frame.render_widget(Paragraph::new(axis_text(axis.width, span_s)), axis);
-    let offered = if model.window.offered.is_some() { "- offered  " } else { "" };
+    let offered = if model.window.is_offered() { "- offered  " } else { "" };
     plot(frame, rate, &format!("requests/s: {offered}o answered "), &rates(model, look, span_s));
     plot(frame, times, "response time: . p50  o p99  * p99.9 ", &self::times(model, look, span_s));
     let block = Block::new().borders(Borders::TOP).title(since(model) + " ");
@@ -108,7 +108,7 @@ fn plot(frame: &mut Frame, area: Rect, title: &str, plot: &Plot) {
 fn since(model: &Model) -> String {
     match model.phase() {
         Phase::Ended => "the whole window".to_owned(),
-        _ => format!("since the window opened, {}", rows::clock(model.window.length_s)),
+        _ => format!("since the window opened, {}", rows::clock(model.window.length_s())),
     }
 }
 

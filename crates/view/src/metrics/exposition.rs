@@ -1,6 +1,6 @@
 //! The page for scrapers: Prometheus' text format 0.0.4.
 
-use super::figures::{COUNTERS, GAUGES, RESPONSE};
+use super::figures::{COUNTERS, RESPONSE, gauges};
 use super::interval::{Interval, Totals};
 use brunt_lab::export::exposition::{family, histogram, label};
 use std::fmt::Write as _;
@@ -26,9 +26,9 @@ pub fn text(totals: &Totals, url: &str) -> String {
         }
         family(&mut text, counter.name, "counter", counter.help, &lines);
     }
-    for gauge in &GAUGES {
+    for gauge in totals.last.iter().flat_map(gauges) {
         lines.clear();
-        for (with, value) in totals.last.iter().flat_map(gauge.values) {
+        for (with, value) in gauge.values {
             let _ = writeln!(lines, "{}{{{url}{}}} {value}", gauge.name, own(with));
         }
         family(&mut text, gauge.name, "gauge", gauge.help, &lines);

@@ -1,8 +1,12 @@
 //! The figures of a line of the series: names, units and labels for monitoring systems. Where `brunt export --to prometheus`
 //! has the same figure, it has the same name.
+//!
+//! Figures of results come from their table: one with a gauge there is told here too.
 
 use super::interval::Interval;
-use brunt_results::series::Second;
+use brunt_results::figure::{self, OFFERED_RATE, P50, P99, P999, RATE, RSS};
+use brunt_results::provisional::Provisional;
+use brunt_results::series::{Line, Second};
 
 pub type Label = Option<(&'static str, &'static str)>;
 
@@ -18,7 +22,17 @@ pub struct Figure<V> {
 }
 
 pub type Counter = Figure<fn(&Second) -> Vec<(Label, u64)>>;
-pub type Gauge = Figure<fn(&Interval) -> Vec<(Label, f64)>>;
+pub type Gauge = Figure<Vec<(Label, f64)>>;
+
+type Values = fn(&Interval) -> Vec<(Label, f64)>;
+
+/// Where a gauge comes from.
+enum Source {
+    /// The table of figures.
+    Table(&'static brunt_results::Figure),
+    /// What only a second has.
+    Second(Figure<Values>),
+}
 
 /// The distribution of response times.
 pub const RESPONSE: Figure<()> = Figure {
@@ -53,13 +67,28 @@ pub const COUNTERS: [Counter; 3] = [
     },
 ];
 
-const fn gauge(
-    name: &'static str,
-    unit: &'static str,
-    help: &'static str,
-    values: fn(&Interval) -> Vec<(Label, f64)>,
-) -> Gauge {
-    Figure { name, unit, help, values }
+const fn gauge(name: &'static str, unit: &'static str, help: &'static str, values: Values) -> Source {
+    Source::Second(Figure { name, unit, help, values })
+}
+
+/// All gauges of an interval.
+pub fn gauges(interval: &Interval) -> Vec<Gauge> {
+    let result = Provisional::of(&Line::from(&interval.second), interval.length_s()).result();
+    let of_table = |figure: &brunt_results::Figure| {
+        let gauge = figure.gauge.as_ref()?;
+        let values = plain((figure.of)(&result).map(|value| value / gauge.divisor));
+        Some(Figure { name: gauge.name, unit: gauge.unit, help: gauge.help, values })
+    };
+    let own = GAUGES.iter().filter_map(|source| match source {
+        Source::Table(figure) => of_table(figure),
+        Source::Second(own) => {
+            Some(Figure { name: own.name, unit: own.unit, help: own.help, values: (own.values)(interval) })
+        }
+    });
+    let is_placed = |figure: &brunt_results::Figure| {
+        GAUGES.iter().any(|source| matches!(source, Source::Table(placed) if *placed == figure))
+    };
+    own.chain(figure::all().filter(|figure| !is_placed(figure)).filter_map(of_table)).collect()
 }
 
 fn plain(value: Option<f64>) -> Vec<(Label, f64)> {
@@ -72,10 +101,6 @@ fn whole(value: Option<u64>) -> Vec<(Label, f64)> {
 
 fn ratio(percent: Option<f64>) -> Vec<(Label, f64)> {
     plain(share(percent))
-}
-
-fn seconds(us: Option<f64>) -> Vec<(Label, f64)> {
-    plain(us.map(|us| us / 1e6))
 }
 
 fn each<const N: usize>(label: &'static str, values: [(&'static str, Option<f64>); N]) -> Vec<(Label, f64)> {
@@ -94,27 +119,17 @@ fn share(percent: Option<f64>) -> Option<f64> {
     percent.map(|percent| percent / 100.0)
 }
 
-/// Figures of the last interval.
-pub const GAUGES: [Gauge; 30] = [
+/// Figures of the last interval, in the order that monitoring systems are used to.
+const GAUGES: [Source; 30] = [
     gauge("brunt_elapsed_seconds", "s", "Time since the load began", |i| plain(Some(i.second.at_s))),
-    gauge("brunt_requests_per_second", "{request}/s", "Requests completed per second", |i| {
-        plain(Some(i.second.completed as f64 / i.length_s()))
-    }),
-    gauge("brunt_offered_requests_per_second", "{request}/s", "Requests per second that the schedule asked for", |i| {
-        plain(i.second.offered.map(|count| count as f64 / i.length_s()))
-    }),
+    Source::Table(&RATE),
+    Source::Table(&OFFERED_RATE),
     gauge("brunt_open_connections", "{connection}", "Connections open", |i| whole(Some(i.second.connections))),
-    gauge("brunt_response_p50_seconds", "s", "Median of the response times of the last second", |i| {
-        seconds(i.second.p50_us)
-    }),
-    gauge("brunt_response_p99_seconds", "s", "99th percentile of the response times of the last second", |i| {
-        seconds(i.second.p99_us)
-    }),
-    gauge("brunt_response_p999_seconds", "s", "99.9th percentile of the response times of the last second", |i| {
-        seconds(i.second.p999_us)
-    }),
+    Source::Table(&P50),
+    Source::Table(&P99),
+    Source::Table(&P999),
     gauge("brunt_lag_p99_seconds", "s", "99th percentile of the generator's lateness in the last second", |i| {
-        seconds(i.second.lag_p99_us)
+        plain(i.second.lag_p99_us.map(|us| us / 1e6))
     }),
     gauge("brunt_generator_cpu_ratio", "1", "CPU of the load threads; 1 is one core", |i| {
         ratio(i.second.generator_cpu_percent)
@@ -125,9 +140,7 @@ pub const GAUGES: [Gauge; 30] = [
     gauge("brunt_server_cpu_ratio", "1", "CPU of the server; 1 is one core", |i| {
         modes(share(i.second.server_cpu_user_percent), share(i.second.server_cpu_system_percent))
     }),
-    gauge("brunt_server_resident_memory_bytes", "By", "Resident memory of the server", |i| {
-        whole(i.second.server_rss_bytes)
-    }),
+    Source::Table(&RSS),
     gauge("brunt_server_threads", "{thread}", "Threads of the server", |i| whole(i.second.server_threads)),
     gauge("brunt_server_page_faults_per_second", "{fault}/s", "Page faults of the server", |i| {
         let Second { server_minor_faults_per_s: minor, server_major_faults_per_s: major, .. } = i.second;
@@ -185,26 +198,4 @@ pub const GAUGES: [Gauge; 30] = [
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::{Map, Value};
-
-    /// Every key of the series has a figure: setting it changes a value.
-    #[test]
-    fn every_figure_of_the_series_is_shown() {
-        let zero = serde_json::to_value(Second::default()).unwrap();
-        let values = |second: &Second| {
-            let interval = Interval { second: second.clone(), end_ns: 1_000_000_000, ..Interval::default() };
-            let counts = COUNTERS.iter().flat_map(|counter| (counter.values)(second)).map(|(_, count)| count as f64);
-            counts.chain(GAUGES.iter().flat_map(|gauge| (gauge.values)(&interval)).map(|(_, v)| v)).collect::<Vec<_>>()
-        };
-        let keys: &Map<String, Value> = zero.as_object().unwrap();
-        for (key, value) in keys {
-            let set = if value.is_boolean() { Value::Bool(true) } else { Value::from(7) };
-            let mut changed = zero.clone();
-            changed[key] = set;
-            let changed: Second = serde_json::from_value(changed).unwrap();
-            assert_ne!(values(&changed), values(&Second::default()), "{key} is in no figure");
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 //! Names in lowerCamelCase, enumerations as numbers, 64-bit integers as strings. Counts are those of the interval alone (delta
 //! temporality). The histogram has explicit bounds: cells of an HDR histogram lie across those of an exponential one.
 
-use super::figures::{COUNTERS, Figure, GAUGES, Label, RESPONSE};
+use super::figures::{COUNTERS, Figure, Gauge, Label, RESPONSE, gauges};
 use super::interval::Interval;
 use brunt_results::buckets;
 use serde_json::{Value, json};
@@ -71,12 +71,12 @@ fn metrics(interval: &Interval) -> Vec<Value> {
         let sum = json!({ "aggregationTemporality": DELTA, "isMonotonic": true, "dataPoints": points });
         (!points.is_empty()).then(|| metric(counter, "sum", sum))
     });
-    let gauges = GAUGES.iter().filter_map(|gauge| {
-        let point = |(label, value): (Label, f64)| {
-            joined(json!({ "attributes": attributes(label), "asDouble": value }), span())
+    let gauges = gauges(interval).into_iter().filter_map(|gauge: Gauge| {
+        let point = |(label, value): &(Label, f64)| {
+            joined(json!({ "attributes": attributes(*label), "asDouble": value }), span())
         };
-        let points: Vec<Value> = (gauge.values)(interval).into_iter().map(point).collect();
-        (!points.is_empty()).then(|| metric(gauge, "gauge", json!({ "dataPoints": points })))
+        let points: Vec<Value> = gauge.values.iter().map(point).collect();
+        (!points.is_empty()).then(|| metric(&gauge, "gauge", json!({ "dataPoints": points })))
     });
     [metric(&RESPONSE, "histogram", histogram)].into_iter().chain(counters).chain(gauges).collect()
 }

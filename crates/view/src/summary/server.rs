@@ -1,7 +1,8 @@
 //! The server of a result: its CPU, what a request cost it, its network, and the kernel's work.
 
 use super::{Facts, Rows, per_second};
-use crate::format::{amount, bytes, or_dash, percent, plural, time};
+use crate::format::{amount, or_dash, percent, plural, time};
+use crate::told;
 use brunt_results::{RunResult, result::Server};
 
 /// CPU in percent of a core, if it is known.
@@ -25,8 +26,7 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
     let busiest = server.busiest_thread_percent.map_or(String::new(), |busiest| {
         format!(", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest))
     });
-    let rss = or_dash(server.rss_bytes.map(|rss| rss as f64), bytes);
-    rows.row("server", &format!("pid {pid}: {cpu}{busiest}, RSS {rss}"));
+    rows.row("server", &format!("pid {pid}: {cpu}{busiest}{}", told::all(facts.result, "server")));
     rows.row("cost", &cost(server));
     // Usually all counters share one reason; print it once.
     let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];

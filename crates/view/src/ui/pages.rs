@@ -2,9 +2,10 @@
 
 use super::form;
 use super::results::Found;
-use brunt_lab::compare::{self, Comparison, Conclusion};
+use brunt_lab::compare::{self, Comparison};
 use brunt_lab::format::{date, escaped};
 use brunt_lab::history::Run;
+use brunt_results::comparison::Verdict;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -157,12 +158,10 @@ fn compared(comparison: &Comparison) -> String {
              <thead><tr>{heads}</tr></thead>\n<tbody>"
         );
         for (cells, finding) in compare::rows(pair, comparison.margin).iter().zip(&pair.figures) {
-            let kind = match finding.conclusion {
-                Conclusion::NoDifference => "no-difference",
-                Conclusion::Different => "different",
-                Conclusion::ClientLimited => "client-limited",
-                Conclusion::Errors => "errors",
-                Conclusion::CannotTell { .. } | Conclusion::Imprecise { .. } => "cannot-tell",
+            let kind = match finding.verdict() {
+                // Has the colour of the other.
+                Verdict::Imprecise { needed } => Verdict::CannotTell { needed: *needed }.key(),
+                verdict => verdict.key(),
             };
             let last = cells.len() - 1;
             let cell = |(number, text): (usize, &String)| match number {

@@ -2,11 +2,11 @@
 
 use super::Args;
 use crate::cmd::{current_binary, run};
+use brunt_diagnostic::suggest::did_you_mean;
 use brunt_lab::run::{Request, preflight};
 use brunt_lab::schedule::{Machine, Schedule};
 use brunt_lab::slices::Generator;
 use brunt_lab::slo_search::PlannedTarget;
-use brunt_lab::suggest::did_you_mean;
 use brunt_lab::testers::Tester;
 use brunt_results::Error;
 use std::path::Path;

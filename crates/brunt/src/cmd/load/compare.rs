@@ -7,10 +7,11 @@ use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
 use brunt_lab::slices::analysis::{self, Progress, SlicedLoad};
-use brunt_lab::slices::comparison::{Figure, LoadComparison, Verdict};
 use brunt_lab::slices::rounds::{Participant, Rounds};
-use brunt_lab::slices::{Slice, record, text};
+use brunt_lab::slices::{LoadComparison, Slice, record, text};
 use brunt_meter::slice::ServerCpu;
+use brunt_results::comparison::Verdict;
+use brunt_results::figure::{COST, RATE};
 use brunt_results::{Error, ExitCode, Span, directory::Directory};
 use brunt_spec::LoadSpec;
 use brunt_view::status_line::StatusLine;
@@ -153,7 +154,7 @@ fn server(target: &brunt_load::Target) -> Option<ServerCpu> {
 fn conclusion(comparison: &LoadComparison) -> ExitCode {
     let verdicts = || {
         let ratios = comparison.targets.iter().flat_map(|target| &target.ratios);
-        ratios.filter(|ratio| matches!(ratio.figure, Figure::Rate | Figure::Cost)).map(|ratio| &ratio.verdict)
+        ratios.filter(|ratio| [&RATE, &COST].contains(&ratio.figure)).map(|ratio| &ratio.verdict)
     };
     match () {
         () if verdicts().any(|verdict| *verdict == Verdict::Errors) => ExitCode::Failed,

@@ -4,7 +4,9 @@ use crate::cmd::ci::{Check, Outcome};
 use brunt_lab::plan::Plan;
 use brunt_lab::report::{Report, Row};
 use brunt_lab::run_directory::RunDirectory;
-use brunt_lab::slices::{Figure, LoadComparison, Ratio};
+use brunt_lab::slices::LoadComparison;
+use brunt_results::comparison::Ratio;
+use brunt_results::figure::{COST, RATE};
 use brunt_results::{Error, RunResult, Threshold};
 use std::path::Path;
 
@@ -47,12 +49,12 @@ fn trials(row: &Row, by_slices: bool) -> Outcome {
 
 fn comparisons(load: &LoadComparison) -> impl Iterator<Item = Check> {
     let place = if load.load.is_empty() { String::new() } else { format!(" in {}", load.load) };
-    let asked = |ratio: &&Ratio| matches!(ratio.figure, Figure::Rate | Figure::Cost);
+    let asked = |ratio: &&Ratio| [&RATE, &COST].contains(&ratio.figure);
     load.targets
         .iter()
         .flat_map(move |target| target.ratios.iter().filter(asked).map(move |ratio| (target, ratio)))
         .map(move |(target, ratio)| Check {
-            name: format!("{} of {} to {}{place}", ratio.figure.name(), target.target, load.baseline),
+            name: format!("{} of {} to {}{place}", ratio.figure.label, target.target, load.baseline),
             outcome: match ratio.verdict.is_answer() {
                 true => Outcome::Passed,
                 false => Outcome::Undecided(ratio.verdict.word().to_owned()),

@@ -5,7 +5,7 @@ use super::{Amount, ClientCores, Settings, direct};
 use crate::plan::key::{Key, ValueType, optional};
 use crate::plan::tester::BRUNT;
 use crate::plan::{policy, tester};
-use crate::suggest::did_you_mean;
+use brunt_diagnostic::suggest::did_you_mean;
 use brunt_results::percentile::{self, Percentile};
 use brunt_results::{Count, Rate, Size, UnitError};
 use brunt_spec::{Arrival, Backend};

@@ -1,10 +1,12 @@
 //! Chart of a sliced experiment: every target's ratio to the baseline with its interval, one row a target, on a logarithmic
 //! axis with the margin as a band.
 
-use crate::format;
-use crate::report::compared::{main_ratio, shown};
+use crate::report::compared::main_ratio;
 use crate::report::{Report, answers};
-use crate::slices::{Figure, LoadComparison, Ratio, Verdict};
+use crate::slices::LoadComparison;
+use brunt_results::comparison::Ratio;
+use brunt_results::figure::COST;
+use brunt_results::units::trimmed;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ratios {
@@ -71,17 +73,19 @@ fn group(report: &Report, load: &LoadComparison, targets: &[String]) -> Option<R
         .map(|target| RatioRow {
             number: targets.iter().position(|name| *name == target.target).unwrap_or(0),
             name: target.target.clone(),
-            marks: [main_ratio(&target.ratios), target.ratio(Figure::Cost)].map(|ratio| ratio.map(mark)).into(),
+            marks: [main_ratio(&target.ratios), target.ratio(&COST)].map(|ratio| ratio.map(RatioMark::of)).into(),
         })
         .collect();
     let main = load.targets.iter().find_map(|target| main_ratio(&target.ratios))?;
-    let figures = [main.figure, Figure::Cost].map(|figure| figure.name().to_owned()).into();
+    let figures = [main.figure, &COST].map(|figure| figure.label.to_owned()).into();
     Some(RatioGroup { heading, figures, rows })
 }
 
-fn mark(ratio: &Ratio) -> RatioMark {
-    let is_answered = matches!(ratio.verdict, Verdict::NoDifference | Verdict::Different);
-    RatioMark { ratio: ratio.ratio, low: ratio.low, high: ratio.high, is_answered, label: shown(ratio) }
+impl RatioMark {
+    pub fn of(ratio: &Ratio) -> Self {
+        let is_answered = ratio.verdict.is_answer();
+        Self { ratio: ratio.ratio, low: ratio.low, high: ratio.high, is_answered, label: ratio.text() }
+    }
 }
 
 impl Ratios {
@@ -146,6 +150,6 @@ impl RatioScale {
             }
         }
         ticks.sort_by(f64::total_cmp);
-        ticks.into_iter().map(|ratio| (ratio, format!("x{}", format::trimmed(ratio)))).collect()
+        ticks.into_iter().map(|ratio| (ratio, format!("x{}", trimmed(ratio)))).collect()
     }
 }

@@ -3,7 +3,7 @@
 use super::document::{Document, commands, header, list, table};
 use super::ratios;
 use crate::compare::text::{legend, row, title};
-use crate::compare::{Comparison, Conclusion, MetricComparison, Pair, answers};
+use crate::compare::{Comparison, MetricComparison, Pair, answers};
 use crate::format;
 use crate::group::distinct;
 use crate::report::charts::{RatioGroup, RatioMark, RatioRow, Ratios};
@@ -81,10 +81,7 @@ fn all(comparison: &Comparison) -> Ratios {
 }
 
 fn line(found: &MetricComparison) -> Option<RatioRow> {
-    let (ratio, [low, high]) = (found.ratio?, found.interval?);
-    let is_answered = matches!(found.conclusion, Conclusion::Different | Conclusion::NoDifference);
-    let label = format::ratio(ratio, Some((low, high)));
-    let mark = RatioMark { ratio, low, high, is_answered, label };
+    let mark = RatioMark::of(found.ratio.as_ref()?);
     Some(RatioRow { number: 0, name: found.figure.label.to_owned(), marks: vec![Some(mark)] })
 }
 

@@ -7,7 +7,7 @@ use super::{FAILED, views::View};
 use crate::format::significant;
 use crate::report::differences::Differences;
 use crate::report::tables::columns::varying;
-use crate::report::{Report, Row, Run, answers, charts, compared, notes};
+use crate::report::{Report, Row, Run, answers, charts, notes};
 use crate::run_directory::RunDirectory;
 use crate::slices::LoadComparison;
 use brunt_results::{env::Env, figure, verdict::Kind};
@@ -204,8 +204,8 @@ fn rounds(report: &Report, targets: &[String]) -> Vec<RoundsData> {
             let all = own.and_then(|target| target.ratio(one.figure));
             RoundsSeries {
                 target: targets.iter().position(|name| *name == one.target).unwrap_or(0),
-                figure: one.figure.name(),
-                all: all.map(|ratio| format!("{}, {}", compared::shown(ratio), ratio.verdict.word())),
+                figure: one.figure.label,
+                all: all.map(|ratio| format!("{}, {}", ratio.text(), ratio.verdict.word())),
                 ratios: one.ratios.iter().map(|ratio| ratio.as_ref().map(four)).collect(),
             }
         });

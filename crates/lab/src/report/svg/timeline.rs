@@ -1,10 +1,10 @@
 //! Drawing of a timeline: latency with its limit above, the allotment of the jobs with the decisions below.
 
 use super::{Area, Drawn, FAINT, GRID, HEADING, HPos, LABEL, LINE, MARGIN, RADIUS, WIDTH, colour, line, marker, text};
-use crate::format::trimmed;
 use crate::group::distinct;
 use crate::report::charts::Scale;
 use crate::report::timeline::Timeline;
+use brunt_results::units::trimmed;
 use plotters::prelude::{Color, PathElement};
 
 const HEADING_HEIGHT: i32 = 26;

@@ -5,9 +5,10 @@ use crate::plan::settings::Settings;
 use crate::report::colocation::Colocation;
 use crate::report::compared::{self, Compared};
 use crate::report::{Figures, Row};
-use crate::slices::Figure;
 use brunt_results::Percentile;
-use brunt_results::figure::{self, Column as FigureColumn, Shown};
+use brunt_results::comparison::{Ratio, words};
+use brunt_results::figure::{self, COST, Column as FigureColumn, MEAN, P50, P90, P99, RATE, Shown};
+use brunt_results::units::share;
 use brunt_statistics::Spread;
 use std::{borrow::Borrow, collections::BTreeSet};
 
@@ -114,13 +115,13 @@ type Add<'a> = dyn FnMut(&str, &str, bool, u8, &dyn Fn(&Row) -> String) + 'a;
 /// Adds the ratios to the baseline and what belongs to them.
 fn add_comparisons(rows: &[&Row], add: &mut Add) {
     add("x baseline", ratio_interval(rows), true, 0, &against_baseline);
-    for figure in [Figure::Rate, Figure::Cost, Figure::Mean, Figure::P50, Figure::P90, Figure::P99] {
+    for figure in [&RATE, &COST, &MEAN, &P50, &P90, &P99] {
         // The first is shown above.
         let is_main = |row: &&Row| row.compared.as_ref().and_then(Compared::main).is_none_or(|r| r.figure == figure);
         if !rows.iter().all(is_main) {
             add("x baseline", figure.short(), true, 4, &|row| {
                 let ratio = row.compared.as_ref().and_then(|compared| compared.of(figure));
-                ratio.map_or(format::ABSENT.to_owned(), compared::shown)
+                ratio.map_or(format::ABSENT.to_owned(), Ratio::text)
             });
         }
     }
@@ -130,7 +131,7 @@ fn add_comparisons(rows: &[&Row], add: &mut Add) {
             merged.map_or(format::ABSENT.to_owned(), compared::shown_merged)
         });
     }
-    for figure in [Figure::Rate, Figure::Cost] {
+    for figure in [&RATE, &COST] {
         add("starts, %", figure.short(), true, 6, &|row| {
             let ratio = row.compared.as_ref().and_then(|compared| compared.of(figure));
             ratio.and_then(|ratio| ratio.starts).map_or(format::ABSENT.to_owned(), compared::start_spread)
@@ -159,14 +160,14 @@ pub fn against_baseline(row: &Row) -> String {
         (Some(compared), _) => compared.ratio(),
         (None, None) => format::ABSENT.to_owned(),
         (None, Some(Spread { median: 1.0, low: 1.0, high: 1.0 })) => "x1".to_owned(),
-        (None, Some(ratio)) => format::ratio(ratio.median, (row.done > 1).then_some((ratio.low, ratio.high))),
+        (None, Some(ratio)) => words::ratio(ratio.median, (row.done > 1).then_some((ratio.low, ratio.high))),
     }
 }
 
 /// Header of the verdicts: with the margin if they are on ratios.
 pub fn verdict_header(rows: &[&Row]) -> [String; 2] {
     match rows.iter().find_map(|row| row.compared.as_ref()) {
-        Some(compared) => ["verdict,".to_owned(), format!("margin {}", format::share(compared.margin))],
+        Some(compared) => ["verdict,".to_owned(), format!("margin {}", share(compared.margin))],
         None => [String::new(), "verdict".to_owned()],
     }
 }

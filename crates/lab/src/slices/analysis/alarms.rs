@@ -5,8 +5,9 @@
 
 use super::Compared;
 use super::rounds::Rounds;
-use crate::slices::comparison::{Alarm, Figure, TargetComparison};
+use crate::slices::comparison::{Alarm, TargetComparison};
 use brunt_results::env::Idle;
+use brunt_results::figure::{COST, Figure, P50, P99, RATE};
 use std::collections::BTreeMap;
 
 /// Chance of a false alarm of one kind, over all comparisons.
@@ -27,8 +28,8 @@ impl Strictness {
 }
 
 /// Whether the figure is tested: those that lead a comparison.
-pub fn is_tested(figure: Figure, open_loop: bool) -> bool {
-    figure == Figure::Cost || figure == if open_loop { Figure::P50 } else { Figure::Rate }
+pub fn is_tested(figure: &Figure, open_loop: bool) -> bool {
+    [&COST, if open_loop { &P50 } else { &RATE }].contains(&figure)
 }
 
 /// Rounds that do not count, and targets that are busy while idle.
@@ -54,7 +55,7 @@ pub fn of_the_machine(rounds: &Rounds) -> Vec<Alarm> {
 
 /// Whether the p99 of a typical slice and of all slices merged differ from the baseline's by different factors.
 pub fn rare_stalls(target: &TargetComparison) -> Option<Alarm> {
-    let typical = target.ratio(Figure::P99)?;
+    let typical = target.ratio(&P99)?;
     let [merged, low, high] = target.p99_merged.as_ref()?.ratio?;
     let apart = typical.high < low || high < typical.low;
     apart.then(|| Alarm::RareStalls { target: target.target.clone(), typical: typical.ratio, merged })
@@ -148,14 +149,14 @@ fn state(one: &Compared, rounds: &Rounds, baseline: usize, margin: f64, strictne
     let at = |share: f64| (one.within.estimate + slope * sorted[(share * (sorted.len() - 1) as f64) as usize]).exp();
     let (low, high) = (at(0.1), at(0.9));
     // A high rate is fast, a high cost or time is slow.
-    let (fast, slow) = if one.figure == Figure::Rate { (high, low) } else { (low, high) };
+    let (fast, slow) = if *one.figure == RATE { (high, low) } else { (low, high) };
     ((fast / slow).ln().abs() > margin.ln_1p()).then_some((fast, slow))
 }
 
 /// Mean logarithm of rate or cost over the targets of a round; for a median of response times, of cost.
-fn level(rounds: &Rounds, round: usize, targets: &[usize], figure: Figure) -> Option<f64> {
+fn level(rounds: &Rounds, round: usize, targets: &[usize], figure: &Figure) -> Option<f64> {
     let slices: Vec<usize> = targets.iter().flat_map(|target| rounds.counted[round].of[*target].clone()).collect();
-    let figure = if figure == Figure::Rate { Figure::Rate } else { Figure::Cost };
+    let figure = if *figure == RATE { &RATE } else { &COST };
     let sum = slices
         .iter()
         .map(|slice| super::differences::logarithm(figure, &rounds.slices[*slice]))

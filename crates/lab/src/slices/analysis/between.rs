@@ -2,7 +2,8 @@
 //! rounds of one start shows it.
 
 use super::within::Within;
-use crate::slices::comparison::{Figure, Ratio, StartSpread, Verdict};
+use brunt_results::Figure;
+use brunt_results::comparison::{Ratio, StartSpread, UNKNOWN};
 use brunt_statistics::hodges_lehmann::{normal_two_sided, p};
 use brunt_statistics::student::{two_sided, two_sided_quantile};
 use brunt_statistics::{CONFIDENCE, Interval, chi_square, f};
@@ -142,7 +143,7 @@ pub fn spread(within: &Within) -> Option<StartSpread> {
 
 impl Widened {
     /// The verdict and the adjusted p follow once all comparisons are known.
-    pub fn ratio(&self, figure: Figure, within: &Within) -> Ratio {
+    pub fn ratio(&self, figure: &'static Figure, within: &Within) -> Ratio {
         Ratio {
             figure,
             starts: spread(within),
@@ -151,8 +152,8 @@ impl Widened {
             high: self.interval.high.exp(),
             p: self.p,
             p_adjusted: self.p,
-            rounds: within.rounds(),
-            verdict: Verdict::CannotTell { rounds: None },
+            samples: within.rounds(),
+            verdict: UNKNOWN,
         }
     }
 }

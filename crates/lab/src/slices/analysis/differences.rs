@@ -2,8 +2,8 @@
 
 use super::latencies::Latencies;
 use super::rounds::{Round, Rounds};
-use crate::slices::comparison::Figure;
 use crate::slices::record::Slice;
+use brunt_results::figure::{COST, Figure, MEAN, RATE};
 use brunt_statistics::{supported, supports_quantile};
 
 /// The response times of every slice, by its index.
@@ -30,15 +30,15 @@ pub struct Series {
 }
 
 impl Series {
-    pub fn of(figure: Figure, rounds: &Rounds, readings: &Readings, target: usize, baseline: usize) -> Self {
+    pub fn of(figure: &Figure, rounds: &Rounds, readings: &Readings, target: usize, baseline: usize) -> Self {
         let is_told = rounds.slices.iter().all(|slice| !slice.has_distribution());
         match figure.quantile() {
             _ if is_told => of_rounds(rounds, target, baseline, |index| told(figure, &rounds.slices[index])),
             Some(q) => of_quantile(q, rounds, readings, target, baseline),
-            None => of_rounds(rounds, target, baseline, |index| match figure {
-                Figure::Mean => readings.0[index].as_ref().map(|latencies| latencies.mean().ln()),
-                _ => logarithm(figure, &rounds.slices[index]),
+            None if *figure == MEAN => of_rounds(rounds, target, baseline, |index| {
+                readings.0[index].as_ref().map(|latencies| latencies.mean().ln())
             }),
+            None => of_counts(figure, rounds, target, baseline),
         }
     }
 
@@ -50,29 +50,28 @@ impl Series {
 }
 
 /// Differences of rate or cost, for which no histogram is read.
-pub fn of_counts(figure: Figure, rounds: &Rounds, target: usize, baseline: usize) -> Series {
+pub fn of_counts(figure: &Figure, rounds: &Rounds, target: usize, baseline: usize) -> Series {
     of_rounds(rounds, target, baseline, |index| logarithm(figure, &rounds.slices[index]))
 }
 
 /// Logarithm of rate or cost. A slice without replies has the rate of half a one: it ranks below all others.
-pub fn logarithm(figure: Figure, slice: &Slice) -> Option<f64> {
+pub fn logarithm(figure: &Figure, slice: &Slice) -> Option<f64> {
     let value = match figure {
-        Figure::Rate => Some(slice.rate().max(0.5e6 / slice.window_us as f64)),
-        Figure::Cost => slice.cpu_us_per_request(),
-        Figure::Mean | Figure::P50 | Figure::P90 | Figure::P99 => None,
+        rate if *rate == RATE => Some(slice.rate().max(0.5e6 / slice.window_us as f64)),
+        cost if *cost == COST => slice.cpu_us_per_request(),
+        _ => None,
     };
     value.map(f64::ln).filter(|value| value.is_finite())
 }
 
 /// Logarithm of a figure of a slice whose times are those that a tester reports: the quantiles of slices cannot be merged.
-fn told(figure: Figure, slice: &Slice) -> Option<f64> {
-    let times = &slice.latency;
-    let us = match figure {
-        Figure::Rate | Figure::Cost => return logarithm(figure, slice),
-        Figure::Mean => times.mean_us,
-        Figure::P50 => supported(times, 0.5, times.p50_us),
-        Figure::P90 => supported(times, 0.9, times.p90_us),
-        Figure::P99 => supported(times, 0.99, times.p99_us),
+fn told(figure: &Figure, slice: &Slice) -> Option<f64> {
+    if figure.times.is_none() {
+        return logarithm(figure, slice);
+    }
+    let us = match figure.quantile() {
+        Some(q) => supported(&slice.latency, q, slice.value(figure)),
+        None => slice.value(figure),
     };
     us.map(f64::ln).filter(|value| value.is_finite())
 }

@@ -6,8 +6,8 @@ use super::rounds::Rounds;
 use super::verdict::rounds_for_half;
 use super::within::Within;
 use super::{differences, names};
-use crate::slices::comparison::Figure;
 use crate::slices::record::Slice;
+use brunt_results::figure::{COST, Figure, RATE};
 
 /// Fewest counted rounds that can be precise.
 pub const LEAST_ROUNDS: usize = 20;
@@ -56,7 +56,7 @@ impl Progress {
         };
         let others: Vec<usize> = (0..names.len()).filter(|target| *target != base).collect();
         let (mut needed, mut widest): (Option<usize>, f64) = (None, 0.0);
-        let mut running = |figure: Figure| -> Vec<Option<RunningRatio>> {
+        let mut running = |figure: &Figure| -> Vec<Option<RunningRatio>> {
             let within = |target: &usize| {
                 let series = differences::of_counts(figure, &rounds, *target, base);
                 Within::of(&series.values, &series.starts)
@@ -73,8 +73,8 @@ impl Progress {
             };
             all.iter().zip(&between).map(|(within, between)| Some(ratio((within.as_ref()?, between)))).collect()
         };
-        let costs = running(Figure::Cost);
-        let rates = if open_loop { vec![None; others.len()] } else { running(Figure::Rate) };
+        let costs = running(&COST);
+        let rates = if open_loop { vec![None; others.len()] } else { running(&RATE) };
         let target =
             |((target, cost), rate): ((&usize, _), _)| TargetProgress { target: names[*target].into(), cost, rate };
         let targets: Vec<TargetProgress> = others.iter().zip(costs).zip(rates).map(target).collect();

@@ -1,9 +1,9 @@
 //! The answer on one figure.
 
 use super::within::Within;
-use crate::slices::comparison::{Figure, Ratio, Verdict};
+use brunt_results::comparison::{CHANCE, Ratio, Verdict};
+use brunt_results::figure::RATE;
 
-const CHANCE: f64 = 0.05;
 /// CPU of the generator's busiest thread, and of a target for each core, from which it is full, in percent of a core.
 const FULL: f64 = 95.0;
 /// Half widths of 2.1 standard errors of the mean of `n` differences are about `2.14 sigma / sqrt(n)`: Hodges-Lehmann has 1.05
@@ -28,29 +28,28 @@ pub struct Evidence<'a> {
 /// The first that applies: errors, a full generator, inside the margin, excludes 1, neither.
 pub fn of(evidence: &Evidence, margin: f64, precision: f64) -> Verdict {
     let ratio = evidence.ratio;
-    // On a logarithmic scale half and double are equally far.
-    let (low, high, margin, precision) = (ratio.low.ln(), ratio.high.ln(), margin.ln_1p(), precision.ln_1p());
     if evidence.failed > 0 {
         return Verdict::Errors;
     }
     // With both full the closed loop is balanced: the target was driven to its limit.
     let is_driven = evidence.server_percent.is_some_and(|percent| percent >= FULL * evidence.server_cores as f64);
-    if ratio.figure == Figure::Rate && evidence.generator_percent >= FULL && !is_driven {
+    if *ratio.figure == RATE && evidence.generator_percent >= FULL && !is_driven {
         return Verdict::ClientLimited;
     }
-    if -margin <= low && high <= margin {
+    if ratio.is_within(margin) {
         return Verdict::NoDifference;
     }
+    let (low, high, margin, precision) = (ratio.low.ln(), ratio.high.ln(), margin.ln_1p(), precision.ln_1p());
     if (low > 0.0 || high < 0.0) && ratio.p_adjusted <= CHANCE {
         return Verdict::Different;
     }
     let half = (high - low) / 2.0;
     if half > precision || evidence.too_many_void {
-        return Verdict::Imprecise { rounds: rounds_for(precision, half, evidence.within) };
+        return Verdict::Imprecise { needed: rounds_for(precision, half, evidence.within) };
     }
     // Either half the margin, which then fits into it, or what excludes 1.
     let room = (margin / 2.0).max(ratio.ratio.ln().abs());
-    Verdict::CannotTell { rounds: rounds_for(room, half, evidence.within) }
+    Verdict::CannotTell { needed: rounds_for(room, half, evidence.within) }
 }
 
 /// Rounds until the half width is `wanted`, now that it is `half`; `None` if the spread between starts alone is wider.

@@ -2,11 +2,13 @@
 
 use crate::slices::machine::ratio;
 use crate::slices::recipe::{BASE, Recipe, SETTINGS, Target, compared, compared_with, one};
-use brunt_lab::slices::{Figure, Progress, Settings, Slice, SlicedLoad, Verdict, compare, sentence};
+use brunt_lab::slices::{Progress, Settings, Slice, SlicedLoad, compare, sentence};
 use brunt_results::LatencySummary;
+use brunt_results::comparison::Verdict;
+use brunt_results::figure::{COST, Figure, MEAN, P50, P90, P99, RATE};
 use proptest::prelude::*;
 
-fn verdict(slices: Vec<Slice>, figure: Figure) -> Verdict {
+fn verdict(slices: Vec<Slice>, figure: &Figure) -> Verdict {
     ratio(&compared(slices), "one", figure).verdict.clone()
 }
 
@@ -15,12 +17,10 @@ fn all_figures_of_two_targets() {
     let found = compared(Recipe { starts: 2, ..Recipe::default() }.slices(&[BASE, one(1.2, 0.83, 1.1)]));
     assert_eq!((found.rounds, found.void, found.starts), (80, 0, 2));
     assert!((found.seconds - 17.6).abs() < 1e-9 && found.alarms.is_empty(), "{:?}", found.alarms);
-    for (figure, truth) in
-        [(Figure::Rate, 1.2), (Figure::Cost, 0.83), (Figure::P50, 1.1), (Figure::P99, 1.1), (Figure::Mean, 1.1)]
-    {
+    for (figure, truth) in [(&RATE, 1.2), (&COST, 0.83), (&P50, 1.1), (&P99, 1.1), (&MEAN, 1.1)] {
         let ratio = ratio(&found, "one", figure);
         assert!((ratio.ratio / truth - 1.0).abs() < 0.01 && ratio.high / ratio.low < 1.06, "{ratio:?}");
-        assert_eq!((&ratio.verdict, ratio.rounds), (&Verdict::Different, 80));
+        assert_eq!((&ratio.verdict, ratio.samples), (&Verdict::Different, 80));
         assert!(ratio.p <= ratio.p_adjusted && ratio.p_adjusted < 0.01, "{ratio:?}");
     }
     let [base, one] = &found.targets[..] else { panic!("two targets") };
@@ -38,7 +38,7 @@ fn all_figures_of_two_targets() {
 #[test]
 fn inside_the_margin_is_no_difference_although_it_is_certain() {
     let found = compared(Recipe { rounds: 100, ..Recipe::default() }.slices(&[BASE, one(1.007, 1.0, 1.0)]));
-    let rate = ratio(&found, "one", Figure::Rate);
+    let rate = ratio(&found, "one", &RATE);
     assert!(rate.low > 1.0 && rate.p < 0.05 && rate.verdict == Verdict::NoDifference, "{rate:?}");
     let said = sentence(&found);
     assert!(said.starts_with("one against base: rate no difference within 3 % (x1.0"), "{said}");
@@ -66,9 +66,9 @@ fn only_a_full_generator_in_the_faster_ones_slices_limits_the_rate() {
         slices.iter_mut().filter(|slice| slice.target == full).for_each(|slice| slice.generator_percent = 98.0);
         slices
     };
-    assert_eq!(verdict(with("one"), Figure::Rate), Verdict::ClientLimited);
-    assert_eq!(verdict(with("one"), Figure::Cost), Verdict::Different);
-    assert_eq!(verdict(with("base"), Figure::Rate), Verdict::Different);
+    assert_eq!(verdict(with("one"), &RATE), Verdict::ClientLimited);
+    assert_eq!(verdict(with("one"), &COST), Verdict::Different);
+    assert_eq!(verdict(with("base"), &RATE), Verdict::Different);
     assert!(sentence(&compared(with("one"))).contains("rate client-limited"));
     // A target that fills its own cores is driven to its limit.
     let driven = |server_cores: usize| {
@@ -76,7 +76,7 @@ fn only_a_full_generator_in_the_faster_ones_slices_limits_the_rate() {
         slices.iter_mut().for_each(|slice| slice.server_cpu_us = Some(slice.busy_us as f64 * 0.97));
         let names = ["base", "one"].map(str::to_owned);
         let load = SlicedLoad { server_cores, slices, ..SlicedLoad::default() };
-        compare(&[load], &names, "base", SETTINGS)[0].targets[1].ratio(Figure::Rate).unwrap().verdict.clone()
+        compare(&[load], &names, "base", SETTINGS)[0].targets[1].ratio(&RATE).unwrap().verdict.clone()
     };
     assert_eq!([0, 1, 2].map(driven), [Verdict::ClientLimited, Verdict::Different, Verdict::ClientLimited]);
 }
@@ -86,12 +86,12 @@ fn what_more_rounds_would_do() {
     let slices = Recipe { rounds: 20, noise: 0.06, ..Recipe::default() }.slices(&[BASE, one(1.0, 1.0, 1.0)]);
     let cost = |precision| {
         let settings = Settings { margin: 0.03, precision };
-        ratio(&compared_with(slices.clone(), false, settings), "one", Figure::Cost).clone()
+        ratio(&compared_with(slices.clone(), false, settings), "one", &COST).clone()
     };
     // Differences spread by 8.5 %: (2.14 * 8.5 / 1.5)^2.
-    let Verdict::Imprecise { rounds: Some(rounds) } = cost(0.015).verdict else { panic!("{:?}", cost(0.015)) };
+    let Verdict::Imprecise { needed: Some(rounds) } = cost(0.015).verdict else { panic!("{:?}", cost(0.015)) };
     assert!((60..300).contains(&rounds), "{rounds}");
-    let Verdict::CannotTell { rounds: Some(rounds) } = cost(0.2).verdict else { panic!("{:?}", cost(0.2)) };
+    let Verdict::CannotTell { needed: Some(rounds) } = cost(0.2).verdict else { panic!("{:?}", cost(0.2)) };
     assert!((24..300).contains(&rounds), "{rounds}");
     let said = sentence(&compared_with(slices, false, Settings { margin: 0.03, precision: 0.2 }));
     assert!(said.contains("cannot tell (x") && said.contains(" rounds would"), "{said}");
@@ -100,11 +100,11 @@ fn what_more_rounds_would_do() {
 #[test]
 fn offered_rates_are_compared_only_where_one_is_missed() {
     let found = compared_with(Recipe::default().slices(&[BASE, one(1.0, 0.8, 1.2)]), true, SETTINGS);
-    assert!(found.targets[1].ratio(Figure::Rate).is_none());
+    assert!(found.targets[1].ratio(&RATE).is_none());
     let said = sentence(&found);
     assert!(said.starts_with("one against base: CPU a request x0.") && said.contains(", p50 x1.2"), "{said}");
     let missed = compared_with(Recipe::default().slices(&[BASE, one(0.9, 1.0, 1.0)]), true, SETTINGS);
-    assert_eq!(ratio(&missed, "one", Figure::Rate).verdict, Verdict::Different);
+    assert_eq!(ratio(&missed, "one", &RATE).verdict, Verdict::Different);
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn a_p99_takes_a_thousand_replies() {
     let few = |target: Target| Target { replies: target.replies * 0.15, ..target };
     let found = compared(Recipe::default().slices(&[few(BASE), few(one(1.0, 1.0, 1.3))]));
     // Four rounds of 300 replies a group.
-    let p99 = ratio(&found, "one", Figure::P99);
-    assert!(p99.rounds == 10 && (p99.ratio / 1.3 - 1.0).abs() < 0.05, "{p99:?}");
-    assert_eq!(ratio(&found, "one", Figure::P90).rounds, 40);
+    let p99 = ratio(&found, "one", &P99);
+    assert!(p99.samples == 10 && (p99.ratio / 1.3 - 1.0).abs() < 0.05, "{p99:?}");
+    assert_eq!(ratio(&found, "one", &P90).samples, 40);
 }
 
 #[test]
@@ -128,15 +128,15 @@ fn figures_of_a_tester_without_distribution_are_compared_round_by_round() {
         slices
     };
     let found = compared(told(&[BASE, one(1.2, 0.83, 1.1)]));
-    for (figure, truth) in [(Figure::Rate, 1.2), (Figure::P50, 1.1), (Figure::P99, 1.1), (Figure::Mean, 1.1)] {
+    for (figure, truth) in [(&RATE, 1.2), (&P50, 1.1), (&P99, 1.1), (&MEAN, 1.1)] {
         let ratio = ratio(&found, "one", figure);
-        assert!((ratio.ratio / truth - 1.0).abs() < 0.01 && ratio.rounds == 40, "{ratio:?}");
+        assert!((ratio.ratio / truth - 1.0).abs() < 0.01 && ratio.samples == 40, "{ratio:?}");
     }
     assert!(found.targets.iter().all(|target| target.p99_merged.is_none()), "quantiles of slices cannot be merged");
     // Too few replies for a p99 in every slice, and those of several cannot be joined.
     let few = |target: Target| Target { replies: target.replies * 0.15, ..target };
     let found = compared(told(&[few(BASE), few(one(1.0, 1.0, 1.3))]));
-    assert!(found.targets[1].ratio(Figure::P99).is_none() && found.targets[1].ratio(Figure::P50).is_some());
+    assert!(found.targets[1].ratio(&P99).is_none() && found.targets[1].ratio(&P50).is_some());
 }
 
 #[test]
@@ -190,7 +190,7 @@ proptest! {
         let of = |load: SlicedLoad, base: &str| compare(&[load], &names, base, SETTINGS).remove(0);
         let here = of(slices(|_| 1.0), "base");
         let there = of(slices(|speed| speed), "one");
-        for figure in [Figure::Cost, Figure::Rate] {
+        for figure in [&COST, &RATE] {
             let (a, b) = (ratio(&here, "one", figure), ratio(&there, "base", figure));
             prop_assert!(near(a.ratio * b.ratio, 1.0) && near(a.low * b.high, 1.0) && near(a.high * b.low, 1.0), "{a:?} {b:?}");
             prop_assert!(a.low <= a.ratio && a.ratio <= a.high && near(a.p, b.p));

@@ -3,11 +3,12 @@
 
 use crate::common::chance::{experiments, share};
 use crate::slices::machine::{Experiment, Machine, holds, ratio};
-use brunt_lab::slices::{Figure, Verdict};
+use brunt_results::comparison::{Ratio, Verdict};
+use brunt_results::figure::{COST, RATE};
 
 #[test]
 fn intervals_hold_the_truth_with_the_stopping_rule() {
-    for (figure, truth, by_cost) in [(Figure::Cost, 1.05, true), (Figure::Rate, 1.0 / 1.05, false)] {
+    for (figure, truth, by_cost) in [(&COST, 1.05, true), (&RATE, 1.0 / 1.05, false)] {
         let experiment = Experiment { by_cost, ..Experiment::new(&[1.0, 1.05], 240).until(0.03) };
         let held = experiments(1000, |seed| {
             holds(ratio(&experiment.run(Machine::new(10_000 + seed), 0.06), "one", figure), truth)
@@ -23,13 +24,12 @@ fn twins_are_never_different_beyond_the_margin_and_three_percent_is_found() {
     let run = |cost: f64, seed: u64| {
         let machine = Machine::new(seed).with_noise(0.3);
         let comparison = Experiment::new(&[1.0, cost], 200).until(0.01).run(machine, 0.02);
-        [Figure::Cost, Figure::Rate].map(|figure| ratio(&comparison, "one", figure).clone())
+        [&COST, &RATE].map(|figure| ratio(&comparison, "one", figure).clone())
     };
     let twins = experiments(1000, |seed| run(1.0, seed));
     let other = experiments(1000, |seed| run(1.03, seed));
     for (index, more) in [(0, true), (1, false)] {
-        let is_wrong =
-            |r: &brunt_lab::slices::Ratio| r.verdict == Verdict::Different && (r.ratio.ln()).abs() > 0.02f64.ln_1p();
+        let is_wrong = |r: &Ratio| r.verdict == Verdict::Different && (r.ratio.ln()).abs() > 0.02f64.ln_1p();
         assert_eq!(share(&twins, |ratios| is_wrong(&ratios[index])), 0.0);
         let same = share(&twins, |ratios| ratios[index].verdict == Verdict::NoDifference);
         assert!(same > 0.93, "{same}");
@@ -47,7 +47,7 @@ fn the_spread_between_starts_is_in_the_interval() {
         let loads = [2 * seed, 2 * seed + 1].map(|seed| experiment.load(Machine::new(seed)));
         let of = |loads| {
             let comparisons = experiment.compare(loads, 0.03);
-            [(Figure::Cost, 1.05), (Figure::Rate, 1.0 / 1.05)]
+            [(&COST, 1.05), (&RATE, 1.0 / 1.05)]
                 .map(|(figure, truth)| holds(ratio(&comparisons[0], "two", figure), truth))
         };
         // The same slices as if all were of one start.
@@ -74,7 +74,7 @@ fn starts_until_precise_hold_the_truth_however_much_they_spread() {
         let held = experiments(1000, |seed| {
             let found = experiment.run(Machine::new(20_000 + seed).with_noise(0.3), 0.04);
             let held = |figure, truth| holds(ratio(&found, "one", figure), truth);
-            (held(Figure::Cost, 1.05), held(Figure::Rate, 1.0 / 1.05), found.starts)
+            (held(&COST, 1.05), held(&RATE, 1.0 / 1.05), found.starts)
         });
         let shares = [share(&held, |held| held.0), share(&held, |held| held.1)];
         let starts = held.iter().map(|held| held.2).sum::<usize>() as f64 / 1000.0;
@@ -90,7 +90,7 @@ fn random_order_withstands_periodic_noise() {
         let experiment = Experiment { random_order, ..Experiment::new(&[1.0, 1.0], 40) };
         let held = experiments(500, |seed| {
             let machine = Machine::new(seed).with_pulse(0.22, 0.006);
-            holds(ratio(&experiment.run(machine, 0.03), "one", Figure::Rate), 1.0)
+            holds(ratio(&experiment.run(machine, 0.03), "one", &RATE), 1.0)
         });
         share(&held, |held| *held)
     };
@@ -102,7 +102,7 @@ fn random_order_withstands_periodic_noise() {
 fn the_spread_itself_has_an_interval_from_six_starts_on() {
     let found = |starts: u32, seed: u64| {
         let experiment = Experiment::new(&[1.0, 1.0], 8 * starts).in_starts(starts, 8, 0.02);
-        ratio(&experiment.run(Machine::new(seed).with_noise(0.3), 0.03), "one", Figure::Cost).starts
+        ratio(&experiment.run(Machine::new(seed).with_noise(0.3), 0.03), "one", &COST).starts
     };
     let spreads = experiments(400, |seed| found(20, seed).expect("starts enough"));
     // Of two targets.

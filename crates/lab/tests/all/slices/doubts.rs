@@ -2,7 +2,9 @@
 
 use crate::common::chance::Chance;
 use crate::slices::recipe::{BASE, Recipe, compared, one, response};
-use brunt_lab::slices::{Alarm, Figure, LoadComparison, Slice, Verdict};
+use brunt_lab::slices::{Alarm, LoadComparison, Slice};
+use brunt_results::comparison::Verdict;
+use brunt_results::figure::COST;
 
 fn twins(rounds: u32) -> Vec<Slice> {
     Recipe { rounds, ..Recipe::default() }.slices(&[BASE, one(1.0, 1.0, 1.0)])
@@ -26,7 +28,7 @@ fn rounds_are_left_out_whole_and_too_many_are_an_alarm() {
     slices[20].lost_us = 11_000.0;
     let found = compared(slices.clone());
     assert_eq!((found.rounds, found.void, found.alarms.len()), (38, 2, 0));
-    assert_eq!(found.targets[1].ratio(Figure::Cost).unwrap().rounds, 38);
+    assert_eq!(found.targets[1].ratio(&COST).unwrap().samples, 38);
     slices
         .iter_mut()
         .filter(|slice| slice.round % 3 == 0 && slice.target == "one")
@@ -34,7 +36,7 @@ fn rounds_are_left_out_whole_and_too_many_are_an_alarm() {
     let found = compared(slices);
     assert_eq!(found.alarms, [Alarm::Void { rounds: found.void, of: 40 }]);
     // What is answered stays so.
-    assert_eq!(found.targets[1].ratio(Figure::Cost).unwrap().verdict, Verdict::NoDifference);
+    assert_eq!(found.targets[1].ratio(&COST).unwrap().verdict, Verdict::NoDifference);
 }
 
 #[test]
@@ -55,7 +57,7 @@ fn neighbours_that_are_alike() {
         costlier(slice, f64::exp(drift));
     }
     let found = compared(slices);
-    let is = |alarm: &Alarm| matches!(alarm, Alarm::Dependence { figure: Figure::Cost, lag1, .. } if *lag1 > 0.5);
+    let is = |alarm: &Alarm| matches!(alarm, Alarm::Dependence { figure, lag1, .. } if **figure == COST && *lag1 > 0.5);
     assert_eq!(alarms(&found, is), 1, "{:?}", found.alarms);
 }
 
@@ -69,7 +71,7 @@ fn what_the_slice_before_leaves_behind() {
     }
     let found = compared(slices);
     let is = |alarm: &Alarm| match alarm {
-        Alarm::CarryOver { figure: Figure::Cost, share, .. } => (0.01..0.03).contains(&share.abs()),
+        Alarm::CarryOver { figure, share, .. } => **figure == COST && (0.01..0.03).contains(&share.abs()),
         _ => false,
     };
     assert_eq!((alarms(&found, is), found.alarms.len()), (1, 1), "{:?}", found.alarms);
@@ -85,8 +87,8 @@ fn a_ratio_that_depends_on_the_state_of_the_machine() {
     }
     let found = compared(slices);
     let is = |alarm: &Alarm| match alarm {
-        Alarm::State { target, figure: Figure::Cost, fast, slow } => {
-            target == "one" && (slow / fast / 1.08 - 1.0).abs() < 0.02
+        Alarm::State { target, figure, fast, slow } => {
+            **figure == COST && target == "one" && (slow / fast / 1.08 - 1.0).abs() < 0.02
         }
         _ => false,
     };

@@ -2,8 +2,10 @@
 //! one, pauses and bursts of other work. Slices on it spread by about 14 % in cost and 24 % in rate.
 
 use crate::common::chance::Chance;
-use brunt_lab::slices::{Figure, LoadComparison, Ratio};
+use brunt_lab::slices::LoadComparison;
 use brunt_lab::slices::{Progress, Settings, Slice, SlicedLoad, compare};
+use brunt_results::comparison::Ratio;
+use brunt_results::figure::Figure;
 
 /// Times in seconds.
 const STEP: f64 = 0.01;
@@ -215,7 +217,7 @@ impl Experiment {
     }
 }
 
-pub fn ratio<'a>(comparison: &'a LoadComparison, target: &str, figure: Figure) -> &'a Ratio {
+pub fn ratio<'a>(comparison: &'a LoadComparison, target: &str, figure: &Figure) -> &'a Ratio {
     let target = comparison.targets.iter().find(|other| other.target == target).expect("a target of the load");
     target.ratio(figure).expect("rounds enough for a ratio")
 }

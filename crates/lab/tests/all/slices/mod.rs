@@ -5,6 +5,7 @@ mod answers;
 mod coverage;
 mod doubts;
 mod machine;
+mod outputs;
 mod placebo;
 mod recipe;
 mod recorded;

@@ -4,12 +4,13 @@
 use crate::common::chance::{experiments, share};
 use crate::slices::machine::{holds, ratio};
 use crate::slices::recorded::Replay;
-use brunt_lab::slices::{Alarm, Figure};
+use brunt_lab::slices::Alarm;
+use brunt_results::figure::{COST, P50, RATE};
 
 #[test]
 fn labels_drawn_at_random_make_no_difference() {
     let all = experiments(1000, |seed| Replay::new(1.0, 1, 60).run(seed, 0.03));
-    for figure in [Figure::Cost, Figure::Rate, Figure::P50] {
+    for figure in [&COST, &RATE, &P50] {
         let held = share(&all, |comparison| holds(ratio(comparison, "one", figure), 1.0));
         println!("placebo, {figure:?}: held in {held}");
         // The interval is widened for a stopping rule, which is not at work here: 96.4 % for any fixed number of rounds.

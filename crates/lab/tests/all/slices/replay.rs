@@ -3,19 +3,21 @@
 use crate::common::chance::{experiments, share};
 use crate::slices::machine::{holds, ratio};
 use crate::slices::recorded::Replay;
-use brunt_lab::slices::{Figure, LoadComparison, Verdict};
+use brunt_lab::slices::LoadComparison;
+use brunt_results::comparison::Verdict;
+use brunt_results::figure::{COST, Figure, P50, RATE};
 
-const FIGURES: [Figure; 3] = [Figure::Cost, Figure::Rate, Figure::P50];
+const FIGURES: [&Figure; 3] = [&COST, &RATE, &P50];
 
 fn are_different(comparison: &LoadComparison) -> bool {
-    FIGURES.iter().any(|figure| ratio(comparison, "one", *figure).verdict == Verdict::Different)
+    FIGURES.iter().any(|figure| ratio(comparison, "one", figure).verdict == Verdict::Different)
 }
 
 /// Four thousand show a coverage to within 0.7.
 #[test]
 fn intervals_hold_a_known_difference_with_the_stopping_rule() {
     let replay = Replay::new(1.05, 1, 160).until(0.01);
-    let truths = [(Figure::Cost, 1.05), (Figure::Rate, 1.0 / 1.05)];
+    let truths = [(&COST, 1.05), (&RATE, 1.0 / 1.05)];
     let all = experiments(4000, |seed| {
         let comparison = replay.run(seed, 0.02);
         truths.map(|(figure, truth)| {
@@ -39,7 +41,7 @@ fn twins_are_rarely_called_different() {
     println!("twins: different in {different}");
     assert!(different <= 0.05, "{different}");
     let beyond = |comparison: &LoadComparison| {
-        let cost = ratio(comparison, "one", Figure::Cost);
+        let cost = ratio(comparison, "one", &COST);
         cost.verdict == Verdict::Different && cost.ratio.ln().abs() > 0.02f64.ln_1p()
     };
     assert!(share(&all, beyond) < 0.005);

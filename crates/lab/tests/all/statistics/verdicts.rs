@@ -1,9 +1,10 @@
-//! Conclusions of `brunt compare` over hundreds of simulated experiments with the repeats of `brunt compare --plan`
+//! Verdicts of `brunt compare` over hundreds of simulated experiments with the repeats of `brunt compare --plan`
 //! and the noise of a quiet machine: identical targets are "no difference" or at worst "cannot tell"; a target slowed
 //! by 5 % is found.
 
 use crate::common::chance::{Chance, share_of};
-use brunt_lab::compare::{Comparison, Conclusion, Group, MARGIN, ResultSet, compare};
+use brunt_lab::compare::{Comparison, Group, MARGIN, ResultSet, compare};
+use brunt_results::comparison::Verdict;
 use brunt_results::{Figure, LatencySummary, RunResult, figure, result::Requests};
 
 const REPEATS: usize = 16;
@@ -36,9 +37,9 @@ fn compared(chance: &mut Chance, slower: f64, spells: f64) -> Comparison {
     compare(&a, &b, MARGIN).unwrap()
 }
 
-fn conclusion(comparison: &Comparison, figure: &Figure) -> Conclusion {
+fn verdict(comparison: &Comparison, figure: &Figure) -> Verdict {
     let finding = comparison.cells[0].figures.iter().find(|finding| finding.figure == figure).unwrap();
-    finding.conclusion.clone()
+    finding.verdict().clone()
 }
 
 #[test]
@@ -46,11 +47,11 @@ fn identical_targets_do_not_differ() {
     let mut chance = Chance::new(21);
     let comparisons: Vec<Comparison> = (0..200).map(|_| compared(&mut chance, 1.0, 0.0)).collect();
     let mut all = comparisons.iter();
-    let same = share_of(200, || conclusion(all.next().unwrap(), &figure::RATE) == Conclusion::NoDifference);
+    let same = share_of(200, || verdict(all.next().unwrap(), &figure::RATE) == Verdict::NoDifference);
     assert!(same >= 0.95, "{same}");
     let mut all = comparisons.iter();
     let false_alarm = share_of(200, || {
-        all.next().unwrap().cells[0].figures.iter().any(|found| found.conclusion == Conclusion::Different)
+        all.next().unwrap().cells[0].figures.iter().any(|found| *found.verdict() == Verdict::Different)
     });
     assert!(false_alarm <= 0.05, "{false_alarm}");
 }
@@ -59,7 +60,7 @@ fn identical_targets_do_not_differ() {
 fn disturbances_are_no_difference() {
     let mut chance = Chance::new(22);
     let false_alarm = share_of(200, || {
-        compared(&mut chance, 1.0, 0.15).cells[0].figures.iter().any(|found| found.conclusion == Conclusion::Different)
+        compared(&mut chance, 1.0, 0.15).cells[0].figures.iter().any(|found| *found.verdict() == Verdict::Different)
     });
     assert!(false_alarm <= 0.05, "{false_alarm}");
 }
@@ -69,8 +70,8 @@ fn a_target_slowed_by_five_percent_is_found() {
     let mut chance = Chance::new(23);
     let found = share_of(200, || {
         let comparison = compared(&mut chance, 1.05, 0.0);
-        let change = comparison.cells[0].figures[0].change().unwrap();
-        conclusion(&comparison, &figure::RATE) == Conclusion::Different && (-0.08..-0.02).contains(&change)
+        let change = comparison.cells[0].figures[0].ratio.as_ref().unwrap().change();
+        verdict(&comparison, &figure::RATE) == Verdict::Different && (-0.08..-0.02).contains(&change)
     });
     assert!(found >= 0.95, "{found}");
 }
@@ -94,13 +95,13 @@ fn wandering(chance: &mut Chance, slower: f64, in_pairs: bool) -> Comparison {
 #[test]
 fn pairs_cancel_out_a_varying_machine() {
     let mut chance = Chance::new(24);
-    let mut shares = |slower: f64, in_pairs: bool, wanted: Conclusion| {
-        share_of(200, || conclusion(&wandering(&mut chance, slower, in_pairs), &figure::RATE) == wanted)
+    let mut shares = |slower: f64, in_pairs: bool, wanted: Verdict| {
+        share_of(200, || verdict(&wandering(&mut chance, slower, in_pairs), &figure::RATE) == wanted)
     };
-    let same = shares(1.0, true, Conclusion::NoDifference);
-    let false_alarm = shares(1.0, true, Conclusion::Different);
-    let found = shares(1.05, true, Conclusion::Different);
-    let without = shares(1.05, false, Conclusion::Different);
+    let same = shares(1.0, true, Verdict::NoDifference);
+    let false_alarm = shares(1.0, true, Verdict::Different);
+    let found = shares(1.05, true, Verdict::Different);
+    let without = shares(1.05, false, Verdict::Different);
     assert!(same >= 0.93 && false_alarm <= 0.03 && found >= 0.95, "{same} {false_alarm} {found}");
     assert!(without < 0.5, "{without}");
 }

@@ -6,10 +6,11 @@ mod text;
 use crate::http::CertCache;
 use crate::http::config::{ListenerPlan, Path, Plan, RouteAction, RoutePlan, Service};
 use crate::http::script::{self, Script};
+use brunt_diagnostic::{Diagnostic, Text};
 use brunt_tls::{Acceptor, Identity};
 use std::{fmt::Display, net::SocketAddr, ops::Range, path};
-use text::{Entry, Read, Table, Text};
-use toml::de::{DeTable, DeValue};
+use text::{Entry, Read, Table};
+use toml::de::DeValue;
 
 /// Largest routes file, in bytes.
 const MAX_FILE: u64 = 4 << 20;
@@ -30,7 +31,8 @@ pub fn read(file: &path::Path, listen: &[SocketAddr], certificates: &CertCache) 
     }
     let source = std::fs::read_to_string(file).map_err(|error| unreadable(&error))?;
     let directory = file.parent().unwrap_or(path::Path::new(""));
-    Reader { text: Text { file: &name, source: &source }, directory, listen, certificates }.plan()
+    let reader = Reader { text: Text { file: &name, source: &source }, directory, listen, certificates };
+    reader.plan().map_err(Diagnostic::line)
 }
 
 struct Reader<'s> {
@@ -54,8 +56,7 @@ struct Draft {
 impl Reader<'_> {
     fn plan(&self) -> Read<Plan> {
         let text = &self.text;
-        let document = DeTable::parse(text.source);
-        let document = document.map_err(|error| text.error(&error.span().unwrap_or(0..0), error.message()))?;
+        let document = text.document()?;
         let mut document = Table::new(*text, document.get_ref(), 0..0);
         let seed = document.get("seed", |seed| seed.integer(0..=i64::MAX as u64))?.unwrap_or(1);
         let mut listeners: Vec<Draft> = Vec::new();
@@ -64,7 +65,7 @@ impl Reader<'_> {
             let draft = self.listener(table, listeners.len())?;
             let name = &draft.plan.name;
             if listeners.iter().any(|known| known.plan.name == *name) {
-                return Err(text.error(&place, format!("two listeners have the name '{name}': rename one")));
+                return Err(text.error(place, format!("two listeners have the name '{name}': rename one")));
             }
             listeners.push(draft);
         }
@@ -79,7 +80,7 @@ impl Reader<'_> {
         }
         document.finish("the file")?;
         if entries > MAX_ENTRIES {
-            return Err(text.error(&(0..0), format!("more than {MAX_ENTRIES} listeners or routes: split the file")));
+            return Err(text.error(0..0, format!("more than {MAX_ENTRIES} listeners or routes: split the file")));
         }
         self.complete(&mut listeners)?;
         Ok(Plan { listeners: listeners.into_iter().map(|draft| draft.plan).collect(), seed })
@@ -90,7 +91,7 @@ impl Reader<'_> {
         let several = listeners.len() > 1;
         let mut used: Vec<SocketAddr> = Vec::new();
         for Draft { plan, service, place } in listeners {
-            let error = |message: String| self.text.error(place.as_ref().unwrap_or(&(0..0)), message);
+            let error = |message: String| self.text.error(place.clone().unwrap_or(0..0), message);
             if !self.listen.is_empty() && several {
                 return Err(error("--listen requires a file with one listener, this one has several".to_owned()));
             }
@@ -173,7 +174,7 @@ impl Reader<'_> {
         let listener = table.take("listener");
         let path = match table.take("path") {
             Some(path) => path_of(&path.string()?).map_err(|why| path.error(why))?,
-            None => return Err(text.error(&table.place, "the route has no path: add path = \"/\", or \"/*\" for all")),
+            None => return Err(text.error(table.place, "the route has no path: add path = \"/\", or \"/*\" for all")),
         };
         let methods = Self::methods(&mut table)?;
         let host = table.get("host", Entry::string)?.map(|host| host.to_ascii_lowercase());

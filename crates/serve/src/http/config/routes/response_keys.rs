@@ -41,10 +41,10 @@ pub(super) fn read(table: &mut Table<'_, '_>, directory: &Path) -> Read<Option<R
     for (key, sized) in [("drip", true), ("chunks", false)] {
         let Some(mut keys) = table.get(key, Entry::table)? else { continue };
         if spec.pace.is_some() {
-            return Err(text.error(&keys.place, "drip, chunks and sse exclude each other: keep one"));
+            return Err(text.error(keys.place, "drip, chunks and sse exclude each other: keep one"));
         }
         if matches!(spec.body, Body::Filled(length) if length > MAX_KEPT) {
-            return Err(text.error(&keys.place, format!("{key}: a body in pieces has 64MiB at most")));
+            return Err(text.error(keys.place, format!("{key}: a body in pieces has 64MiB at most")));
         }
         let pieces = Some(keys.get("pieces", |pieces| pieces.integer(1..=MAX_PIECES))?.unwrap_or(10));
         let every = keys.get("every", time)?.unwrap_or_default();
@@ -61,7 +61,7 @@ pub(super) fn read(table: &mut Table<'_, '_>, directory: &Path) -> Read<Option<R
     }
     let fields: Vec<(&str, &[u8])> = spec.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
     StaticResponse::new(spec.status, &fields, b"")
-        .map_err(|error| text.error(&table.place, format!("this response cannot be sent: {error}")))?;
+        .map_err(|error| text.error(table.place.clone(), format!("this response cannot be sent: {error}")))?;
     Ok(any.then_some(spec))
 }
 
@@ -138,7 +138,7 @@ fn events(mut keys: Table<'_, '_>) -> Read<TypedBody> {
     let every = keys.get("every", time)?.unwrap_or(Duration::from_secs(1));
     let data = keys.get("data", Entry::string)?.unwrap_or_else(|| "tick".to_owned());
     if (data.len() as u64 + 24).saturating_mul(events) > MAX_KEPT {
-        return Err(keys.text.error(&keys.place, "sse: the events have more than 64 MiB together"));
+        return Err(keys.text.error(keys.place, "sse: the events have more than 64 MiB together"));
     }
     keys.finish("sse")?;
     let mut all = String::new();
@@ -176,12 +176,12 @@ fn fault(keys: &mut Table<'_, '_>) -> Read<(When, Fault)> {
     let bytes = keys.get("bytes", |bytes| bytes.size(MAX_BODY))?;
     let Some(kind) = keys.take("kind") else {
         let remedy = "the fault has no kind: add kind = \"reset\", \"truncate\", \"stall\" or \"garbage\"";
-        return Err(text.error(&keys.place, remedy));
+        return Err(text.error(keys.place.clone(), remedy));
     };
     let fault = match kind.string()?.as_str() {
         "truncate" => Fault::Truncate(bytes.unwrap_or(0)),
         "reset" | "stall" | "garbage" if bytes.is_some() => {
-            return Err(text.error(&keys.place, "bytes requires kind = \"truncate\""));
+            return Err(text.error(keys.place.clone(), "bytes requires kind = \"truncate\""));
         }
         "reset" => Fault::Reset,
         "stall" => Fault::Stall,

@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 fn read(source: &str) -> Result<Plan, String> {
     let text = Text { file: "r.toml", source };
     let directory = path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    Reader { text, directory, listen: &[], certificates: &CertCache::default() }.plan()
+    Reader { text, directory, listen: &[], certificates: &CertCache::default() }.plan().map_err(Diagnostic::line)
 }
 
 #[track_caller]

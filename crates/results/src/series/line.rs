@@ -1,6 +1,6 @@
-//! A line of `series.jsonl` as the view reads it: anything may be absent, as in the lines of other testers.
+//! A line of `series.jsonl` as it is read while a load goes on.
 
-use brunt_results::series::{Second, SoFar};
+use super::{Second, SoFar};
 use serde::Deserialize;
 
 /// The longest time that a line may name, in seconds: years.
@@ -8,7 +8,8 @@ const LONGEST_S: f64 = 1e9;
 /// The highest count: sums of as many as there are cannot overflow.
 const MOST: u64 = 1 << 40;
 
-/// The fields are those of [`Second`].
+/// A line of `series.jsonl` as views read it: the fields are those of [`Second`], and any may be absent, as what only another tester
+/// knows is.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Line {
@@ -33,7 +34,7 @@ pub struct Line {
 
 impl Line {
     /// `None` for half a line, and for figures that no load has.
-    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+    pub fn parse(text: &[u8]) -> Option<Self> {
         let line: Self = serde_json::from_slice(text).ok()?;
         let counts = [line.offered, line.completed, line.failed, line.connections].into_iter().flatten().max();
         let so_far = line.so_far.iter().flat_map(|so_far| {

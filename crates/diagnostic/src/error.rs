@@ -1,14 +1,18 @@
-//! An error in a plan: file, line, column, the line with the place underlined, and a remedy.
+//! An error in a text: file, line, column, what is wrong and the remedy; and the line with the place underlined.
 
 use std::ops::Range;
 
+/// As text both; [`Self::line`] has no excerpt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PlanError(String);
+#[error("{line}\n{excerpt}")]
+pub struct Diagnostic {
+    line: String,
+    excerpt: String,
+}
 
-impl PlanError {
+impl Diagnostic {
     /// An error at these bytes of `source`; bytes beyond its end point at the end.
-    pub fn new(file: &str, source: &str, place: Range<usize>, message: impl Into<String>) -> Self {
+    pub fn new(file: &str, source: &str, place: Range<usize>, message: &str) -> Self {
         let mut start = place.start.min(source.len());
         while !source.is_char_boundary(start) {
             start -= 1;
@@ -23,13 +27,19 @@ impl PlanError {
             .map_or(1, |s| s.lines().next().unwrap_or("").chars().count());
         let underline = "^".repeat(width.clamp(1, shown.saturating_sub(column).max(1)));
         // A value quoted in it may have several lines.
-        let message = message.into().replace('\n', "\\n");
+        let message = message.replace('\n', "\\n");
         // Terminals differ in the width of a tab.
         let text = text.replace('\t', " ");
         let number = (before.matches('\n').count() + 1).to_string();
         let (margin, indent) = (" ".repeat(number.len()), " ".repeat(column));
         let place = format!("{file}:{number}:{}", column + 1);
-        Self(format!("{place}: {message}\n {number} | {text}\n {margin} | {indent}{underline}"))
+        let excerpt = format!(" {number} | {text}\n {margin} | {indent}{underline}");
+        Self { line: format!("{place}: {message}"), excerpt }
+    }
+
+    /// Place, message and remedy in one line.
+    pub fn line(self) -> String {
+        self.line
     }
 }
 
@@ -41,17 +51,18 @@ mod tests {
     #[test]
     fn the_place_is_underlined() {
         let source = "name = \"x\"\n[load]\nconections = 80\n";
-        let fault = PlanError::new("p.toml", source, 18..28, "unknown key 'conections'");
+        let fault = Diagnostic::new("p.toml", source, 18..28, "unknown key 'conections'");
         let expected = "p.toml:3:1: unknown key 'conections'\n 3 | conections = 80\n   | ^^^^^^^^^^";
         assert_eq!(fault.to_string(), expected);
-        let quoted = PlanError::new("p.toml", "name = \"x\"", 0..4, "'a\nb' is no name").to_string();
+        assert_eq!(fault.line(), "p.toml:3:1: unknown key 'conections'");
+        let quoted = Diagnostic::new("p.toml", "name = \"x\"", 0..4, "'a\nb' is no name").to_string();
         assert_eq!(quoted, "p.toml:1:1: 'a\\nb' is no name\n 1 | name = \"x\"\n   | ^^^^");
     }
 
     proptest! {
         #[test]
         fn no_place_panics(source in "[a\u{e4}\t\n]{0,20}", start in 0usize..40, length in 0usize..40) {
-            let _ = PlanError::new("p", &source, start..start + length, "m").to_string();
+            let _ = Diagnostic::new("p", &source, start..start + length, "m").to_string();
         }
     }
 }
