@@ -1,11 +1,15 @@
-//! A load against a server in a simulated world: both are what the command line runs, and their figures are exact.
+//! A load against a server in a simulated world, and the lab beside them: all are what the command line runs, and their figures are
+//! exact.
 
 mod echo;
 mod faults;
+mod find;
 mod http;
+mod lab;
 mod properties;
 mod seeds;
 mod sleeper;
+mod slices;
 mod targets;
 mod wire;
 mod worlds;

@@ -1,11 +1,9 @@
 //! Tests that judge measured times, CPU time or memory, or that look at all processes of the machine. Each holds `alone()`, so
 //! that they run one at a time; cargo runs no other test program meanwhile.
 
-mod ci;
 mod colocate;
 mod dose;
 mod exports;
-mod find;
 mod load;
 mod serve;
 mod truth;
@@ -16,9 +14,7 @@ mod shared {
     pub mod client;
     pub mod consumers;
     pub mod example;
-    pub mod find;
     pub mod recorder;
-    pub mod repository;
     pub mod runner;
     pub mod screen;
     pub mod server;
