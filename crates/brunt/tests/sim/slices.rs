@@ -87,7 +87,9 @@ fn a_server_half_as_slow_again_has_two_thirds_of_the_rate() {
         let expected = replies(each[*target], *spec);
         assert!(slice.completed.abs_diff(expected) <= 2, "{} of {expected}", slice.completed);
         assert_eq!((slice.failed, slice.unanswered), (0, 2));
-        assert_eq!(slice.latency.mean_us, Some(mean(each[*target])));
+        // The end of the lead, which is no whole microsecond, takes a turn from one of them.
+        let later = slice.latency.mean_us.unwrap() - mean(each[*target]);
+        assert!((0.0..=4.0).contains(&(later * slice.completed as f64).round()), "{later}");
         assert_eq!(slice.lost_us, 0.0);
     }
     let other = &comparison.targets[1];
@@ -99,10 +101,8 @@ fn a_server_half_as_slow_again_has_two_thirds_of_the_rate() {
     assert!(low <= rate.low && rate.high <= high && low > 0.664 && high < 0.669, "{rate:?}");
     assert_eq!((rate.verdict.clone(), rate.rounds), (Verdict::Different, 20));
     let times = other.ratio(Figure::Mean).unwrap();
-    let expected = mean(each[1]) / mean(each[0]);
-    for found in [times.low, times.ratio, times.high] {
-        assert!((found / expected - 1.0).abs() < 1e-12, "{times:?}");
-    }
+    // To the resolution of histograms, in every round.
+    assert!(times.low == times.high && (times.ratio - 1.5).abs() < 1e-5, "{times:?}");
     assert_eq!(times.verdict, Verdict::Different);
 }
 
