@@ -12,6 +12,7 @@
 // Not published: items with obvious names have no docs.
 #![allow(missing_docs)]
 
+pub mod clock;
 pub mod compare;
 pub mod export;
 pub mod format;

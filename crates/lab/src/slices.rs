@@ -6,13 +6,16 @@
 //! order; a *start* is one launch of all targets; a *load* is one combination of settings.
 
 pub mod absolute;
+pub mod account;
 pub mod analysis;
 pub mod comparison;
 pub mod generator;
 pub mod length;
 pub mod loader;
+pub mod participant;
 pub mod record;
 pub mod rounds;
+pub mod session;
 pub mod text;
 
 pub use analysis::{Progress, Settings, SlicedLoad, compare, sentence};

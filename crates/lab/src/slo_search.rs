@@ -23,13 +23,14 @@ pub use source::{LoadSource, PlannedTarget};
 pub use step::{SloOutcome, Step};
 pub use text::{closing, text};
 
+use crate::clock;
 use crate::run::single::{Gone, SingleTarget};
 use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec};
-use crate::slices::rounds::Participant;
+use crate::slices::account;
+use crate::slices::participant::Participant;
 use crate::system::process_registry::ProcessRegistry;
 use bounds::Sample;
 use brunt_meter::proc_stat::has_ended;
-use brunt_meter::slice::ServerCpu;
 use brunt_results::{Error, Slo, Span, directory::Directory};
 use runs::Runs;
 use search::{Effort, Search};
@@ -37,7 +38,7 @@ use serde::Serialize;
 use sliced::Slices;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{fs, path::PathBuf, sync::Arc};
 
 #[derive(Debug, Clone)]
@@ -177,9 +178,12 @@ fn made(context: Context, steps_dir: &Path, observe: &mut dyn FnMut(&State)) -> 
                 Err(_) if context.stop.load(Ordering::Relaxed) => return Ok(None),
                 opened => opened.map_err(Error::Failed)?,
             };
-            let meter = server.and_then(|pid| ServerCpu::attach(pid).ok());
-            let participant =
-                Participant { name: url.clone(), loader: Box::new(connections), server: meter, group: None };
+            let participant = Participant {
+                name: url.clone(),
+                loader: Box::new(connections),
+                server: server.and_then(account::of_process),
+                freezable: None,
+            };
             let gone = |pid: &u32| format!("the server, process {pid}, has ended");
             by_slices(participant, &mut || server.filter(|pid| has_ended(*pid)).as_ref().map(gone))
         }
@@ -207,22 +211,22 @@ fn conduct(
     steps_dir: &Path,
     observe: &mut dyn FnMut(&State),
 ) -> Result<Option<SearchReport>, Error> {
-    let started = Instant::now();
+    let started = clock::now();
     let until = started + context.request.budget.0;
     let mut measured_s = 0.0;
     loop {
         let rates = search.next();
-        if rates.is_empty() || Instant::now() >= until {
+        if rates.is_empty() || clock::now() >= until {
             break;
         }
         let is_ascending = search.is_ascending();
         let Some(samples) = sampler.round(&rates)? else { return Ok(None) };
         measured_s += samples.iter().map(|sample| sample.measured_s).sum::<f64>();
         search.tell(samples);
-        let at_most = until.saturating_duration_since(Instant::now());
+        let at_most = until.saturating_duration_since(clock::now());
         // A second of measurement takes longer than a second.
         let expected =
-            search.needed_s().map(|needed_s| started.elapsed().mul_f64(needed_s / f64::max(measured_s, 1e-3)));
+            search.needed_s().map(|needed_s| clock::since(started).mul_f64(needed_s / f64::max(measured_s, 1e-3)));
         let expected = expected.map(|expected| expected.min(at_most));
         let (rounds, bracket) = (search.rounds().0, search.bracket());
         observe(&State { is_ascending, rates, rounds, bracket, expected, at_most });

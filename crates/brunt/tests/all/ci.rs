@@ -1,7 +1,7 @@
 //! `brunt ci` as typed, in a git repository of two commits whose server is a script.
 
 use super::shared::repository::{PLAN, Tree, args};
-use brunt_testkit::{Running, Signal, told, until};
+use brunt_testkit::{Running, Signal, assert_code, told, until};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -46,6 +46,65 @@ fn what_cannot_be_compared_is_said_in_a_line_before_anything_runs() {
     let mut outside = tree.command(&["plan.toml", "--base", "HEAD", "--fail-if", "rate<-3%"]);
     let (_, stderr) = told(&outside.current_dir(tree.home.path()).output().unwrap(), 2);
     assert!(stderr.contains(" is not in a git work tree: "), "{stderr}");
+}
+
+/// How much slower is for simulated time: `crates/brunt/tests/sim/slices.rs`.
+#[test]
+fn two_versions_are_built_and_measured_by_slices() {
+    let tree = Tree::new(1);
+    tree.write("notes", "head is another commit");
+    tree.commit();
+    let output = tree.ci(&args(&["plan.toml", "--base", "HEAD~1", "--fail-if", "rate<-50%"]));
+    // Whether so short a time tells the two apart is up to the machine.
+    assert_code(&output, &[0, 3, 99]);
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(stdout.starts_with("A  base\nB  head\n") && stdout.contains(" of slices"), "{stdout}");
+    assert!(stderr.contains("base: HEAD~1 (") && stderr.contains(", built in place\n"), "{stderr}");
+    assert!(!stderr.contains("with changes") && tree.root().join("runs/ci/report.md").exists(), "{stderr}");
+    tree.assert_clean();
+}
+
+/// Says what the servers do instead of loading them: about 1,000 requests a second, or of head what `../rate` has.
+const TESTER: &str = r#"while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done
+rate=1000; case $out in *target=head*) rate=$(cat ../rate);; esac
+sed "s/5000/$((rate * (100 + ${out##*/}) / 100))/" ../result.json > $out/result.json
+"#;
+
+#[test]
+fn a_slower_tree_crosses_a_bound_and_an_equal_one_does_not() {
+    let tree = Tree::new(0);
+    let mut result = brunt_results::RunResult::new("fake");
+    result.requests.rate = 5000.0;
+    let path = |name: &str| tree.home.path().join(name);
+    fs::write(path("result.json"), serde_json::to_vec(&result).unwrap()).unwrap();
+    tree.write("load", TESTER);
+    tree.commit();
+    let compare = |rate: &str, bound: &str| {
+        fs::write(path("rate"), rate).unwrap();
+        let measuring = ["--build", "true", "--repeat", "3", "--", "--order", "abba", "--tester", "sh"];
+        let junit = path("junit.xml");
+        let first = ["plan.toml", "--base", "HEAD", "--fail-if", bound, "--junit", junit.to_str().unwrap()];
+        let mut command = tree.command(&[&first[..], &measuring].concat());
+        let output = command.env("GITHUB_ACTIONS", "true").output().unwrap();
+        tree.assert_clean();
+        (output, fs::read_to_string(junit).unwrap())
+    };
+    let (output, junit) = compare("1000", "rate<-50%&5");
+    let (_, stderr) = told(&output, 0);
+    assert!(!stderr.contains("with changes") && junit.contains("failures=\"0\""), "{stderr}\n{junit}");
+
+    // The change is in no commit yet.
+    tree.delay(200);
+    let (output, junit) = compare("25", "rate<-50%&5");
+    let (stdout, stderr) = told(&output, 99);
+    assert!(stderr.contains(" with changes that are in no commit, built in place"), "{stderr}");
+    assert!(stderr.contains("threshold crossed: rate<-50%&5: it was -97."), "{stderr}\n{stdout}");
+    assert!(stderr.contains("::error title=brunt ci%3A rate<-50%25&5::"), "{stderr}");
+    assert!(junit.contains("<testcase classname=\"brunt ci\" name=\"rate&lt;-50%&amp;5\""), "{junit}");
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+    // A change that is relatively large and matters little.
+    told(&compare("25", "rate<-50%&10k").0, 0);
+    assert!(tree.root().join("runs/ci-3/report.md").exists());
 }
 
 #[test]

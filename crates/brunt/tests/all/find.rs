@@ -2,7 +2,7 @@
 
 use crate::shared::find::find;
 use crate::shared::server::Server;
-use brunt_testkit::{Running, Signal, told, until, until_some};
+use brunt_testkit::{Running, Signal, assert_code, told, until, until_some};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,24 +22,26 @@ fn json(path: &Path) -> serde_json::Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Few requests and a generous SLO, which a busy machine meets too. If it pauses at the ends of slices, more rates are tried.
-const EASY: &str = "--slo p50<900ms --from 20 --to 50 --step 200ms --confirm 400ms --budget 5m";
+/// A short search at one rate; lower ones follow if the machine breaks it. Whether it holds is for simulated time
+/// (`crates/brunt/tests/sim/find.rs`): exit code 0 or 3 here.
+const EASY: &str = "--slo p50<900ms --from 50 --to 50 --slice 100ms --step 100ms --confirm 100ms --budget 10s";
+const ANY: [i32; 2] = [0, 3];
 
 #[test]
-fn an_slo_that_holds_up_to_the_cap_is_confirmed_there() {
+fn a_search_leaves_a_page_and_a_directory_for_each_rate() {
     let (home, server) = (brunt_testkit::home(), server("echo"));
-    let (stdout, stderr) = told(&find(home.path(), EASY, &url(&server), "-c 4 --size 1KiB").output().unwrap(), 0);
-    assert!(stdout.contains("p50<900ms holds at 50.0 requests/s, the highest rate that was to be tried"), "{stdout}");
-    assert!(stdout.contains("holds, confirmed") && stdout.contains("note: one start of the target"), "{stdout}");
-    assert!(stderr.contains("\n40 requests/s; at most ") && stderr.contains("holds at 50; "), "{stderr}");
+    let output = find(home.path(), EASY, &url(&server), "-c 4 --size 1KiB").output().unwrap();
+    assert_code(&output, &ANY);
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(stdout.contains(": the highest rate at which p50<900ms holds; rates in the order of trying\n"), "{stdout}");
+    assert!(stdout.contains("note: one start of the target"), "{stdout}");
+    assert!(stderr.starts_with("50 requests/s; at most "), "{stderr}");
     let results = "results: runs/find, the page runs/find/report.html, a directory for each rate in runs/find/steps\n";
     assert!(stderr.ends_with(results), "{stderr}");
     let out = home.path().join("runs/find");
     let found = json(&out.join("find.json"));
-    assert_eq!(found["end"]["kind"], "holds-at-most");
     let steps = found["steps"].as_array().unwrap();
-    let rates: Vec<f64> = steps.iter().map(|step| step["rate"].as_f64().unwrap()).collect();
-    assert!(rates.starts_with(&[20.0, 40.0, 50.0]), "{rates:?}");
+    assert!(steps.iter().any(|step| step["rate"] == 50.0), "{steps:?}");
     let mut slices = 0;
     for step in steps {
         let dir = home.path().join(step["dir"].as_str().unwrap());
@@ -54,17 +56,13 @@ fn an_slo_that_holds_up_to_the_cap_is_confirmed_there() {
     let lines = fs::read_to_string(out.join("slices.jsonl")).unwrap();
     assert_eq!(lines.lines().count() as u64, slices);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
-    assert_eq!((first["rate"].as_f64(), first["round"].as_u64()), (Some(20.0), Some(1)));
+    assert_eq!((first["rate"].as_f64(), first["round"].as_u64()), (Some(50.0), Some(1)));
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(page.contains("p50&lt;900ms holds at 50.0 ") && page.contains("<svg role=\"img\""));
+    assert!(page.contains("p50&lt;900ms") && page.contains("<svg role=\"img\""));
     assert!(fs::read_to_string(out.join("knee.svg")).unwrap().contains("p50 response time"));
     // The next search gets a directory of its own.
-    told(
-        &find(home.path(), &format!("{EASY} --quiet --json --html found.html"), &url(&server), "-c 4")
-            .output()
-            .unwrap(),
-        0,
-    );
+    let flags = format!("{EASY} --quiet --json --html found.html");
+    assert_code(&find(home.path(), &flags, &url(&server), "-c 4").output().unwrap(), &ANY);
     assert!(home.path().join("runs/find-2/find.json").exists());
     let page = fs::read_to_string(home.path().join("found.html")).unwrap();
     assert_eq!(page, fs::read_to_string(home.path().join("runs/find-2/report.html")).unwrap());
@@ -169,11 +167,12 @@ fn a_target_of_a_plan_is_started_once() {
     let home = plan("size = '1KiB'", [("a", "service = 'echo'"), ("b", "service = 'echo'")]);
     let slo = EASY;
     let flags = format!("{slo} --target b --only connections=4");
-    let (stdout, _) = told(&find_planned(home.path(), &flags).output().unwrap(), 0);
+    let output = find_planned(home.path(), &flags).output().unwrap();
+    assert_code(&output, &ANY);
+    let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(stdout.starts_with("scene, target=b,connections=4: the highest rate at which p50<900ms holds"), "{stdout}");
-    assert!(stdout.contains("holds at 50.0 requests/s") && stdout.contains("holds, confirmed"), "{stdout}");
     let steps: Vec<_> = fs::read_dir(home.path().join("runs/find/steps")).unwrap().filter(is_step).collect();
-    assert!(steps.len() >= 3, "{stdout}");
+    assert!(!steps.is_empty(), "{stdout}");
     for step in &steps {
         let result = json(&step.as_ref().unwrap().path().join("result.json"));
         assert_eq!((&result["load"]["request_bytes"], &result["load"]["connections"]), (&1024.into(), &4.into()));
@@ -201,9 +200,8 @@ fn connections_beyond_the_limit_of_files_are_loaded_by_whole_runs() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -n 150; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_brunt"), "find", "--plan", "plan.toml"]);
     shell.current_dir(home.path()).env("BRUNT_STATE_DIR", "state").args(flags.split_whitespace());
-    let (stdout, _) = told(&shell.stdin(Stdio::null()).output().unwrap(), 0);
-    assert!(stdout.contains("holds at 50.0 requests/s") && stdout.contains("holds, confirmed"), "{stdout}");
-    assert!(home.path().join("runs/find/steps/01-rate=20/result.json").exists());
+    assert_code(&shell.stdin(Stdio::null()).output().unwrap(), &ANY);
+    assert!(home.path().join("runs/find/steps/01-rate=50/result.json").exists());
 }
 
 /// A tester that answers every request, above 3,000 a second in 20 ms, in the format of fortio.

@@ -1,7 +1,7 @@
 //! `brunt load A B --compare`.
 
 use crate::shared::target::{Run, Target, load};
-use brunt_testkit::{Signal, assert_code, text, until};
+use brunt_testkit::{assert_code, text};
 use std::fs;
 
 #[test]
@@ -9,30 +9,19 @@ fn two_servers_are_compared_by_slices_and_the_slices_are_kept() {
     let (one, other) = (Target::start(), Target::start());
     let home = brunt_testkit::home();
     let flags = format!(
-        "--compare -c 4 -d 10m --quiet --no-meter --json - --out {0} --html {0}/page.html",
+        "--compare -c 4 -d 1s --quiet --no-meter --json - --out {0} --html {0}/page.html",
         home.path().display()
     );
-    let run = Run::start(load(&one.url(), &format!("{} {flags}", other.url())));
-    let slices = || fs::read_to_string(home.path().join("slices.jsonl")).unwrap_or_default();
-    // It may find sooner that the two are equal.
-    until("eight rounds", || run.is_over() || slices().lines().count() >= 2 * 8);
-    run.signal(Signal::INT);
-    let output = run.end();
-    // Whether these tell the two apart is up to the machine.
+    let output = load(&one.url(), &format!("{} {flags}", other.url())).output().unwrap();
+    // Whether a second tells the two apart is up to the machine; ratios are for simulated time (`crates/brunt/tests/sim/slices.rs`).
     assert_code(&output, &[0, 3]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["baseline"], &json["starts"]), (&one.url().into(), &1.into()), "{json}");
-    // Rounds from which the machine took more than a tenth do not count, and fewer than six give no ratio.
-    if json["rounds"].as_u64().unwrap() >= 6 {
-        let rate = &json["targets"][1]["ratios"][0];
-        let figures = ["low", "ratio", "high"].map(|figure| rate[figure].as_f64().unwrap());
-        assert!(rate["figure"] == "rate" && figures.is_sorted() && figures[0] > 0.0, "{rate}");
-    }
     let page = fs::read_to_string(home.path().join("page.html")).unwrap();
     assert!(page.contains("<code>brunt load tcp://") && page.contains(&format!("A is {}", one.url())), "{page}");
-    let slices = slices();
+    let slices = fs::read_to_string(home.path().join("slices.jsonl")).unwrap();
     let of = |name: &str| slices.lines().filter(|line| line.contains(&format!("\"target\":\"{name}\""))).count();
-    assert!(of(&one.url()) == of(&other.url()) && of(&one.url()) > 2, "{slices}");
+    assert!(of(&one.url()) == of(&other.url()) && of(&one.url()) > 0, "{slices}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A git repository whose server is a script, and `brunt ci` in it.
 
-use brunt_testkit::{Home, judge, told};
+use brunt_testkit::{Home, told};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -69,19 +69,6 @@ impl Tree {
         self.command(args).output().unwrap()
     }
 
-    /// Short. `None` where the machine took too much of too many rounds each time.
-    pub fn compare(&self, first: &[&str], on_github: bool) -> Option<Output> {
-        judge("the change is known", || {
-            let mut command = self.command(&args(first));
-            if on_github {
-                command.env("GITHUB_ACTIONS", "true");
-            }
-            let output = command.output().unwrap();
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            if told.contains("the change is not known") { Err(told) } else { Ok(output) }
-        })
-    }
-
     /// Nothing of the other version is left.
     pub fn assert_clean(&self) {
         assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
@@ -95,8 +82,8 @@ impl Tree {
     }
 }
 
-/// Short, and of few slices: 5 ms and 50 ms are told apart by any machine.
-const SHORT: [&str; 7] = ["--build", "true", "--repeat", "3", "--", "--budget", "3s"];
+/// Short, and of few slices.
+const SHORT: [&str; 7] = ["--build", "true", "--repeat", "2", "--", "--budget", "1s"];
 
 pub fn args<'a>(first: &[&'a str]) -> Vec<&'a str> {
     first.iter().copied().chain(SHORT).collect()

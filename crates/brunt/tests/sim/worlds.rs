@@ -111,7 +111,7 @@ impl Serve {
         })
     }
 
-    async fn run(self, stop: CancellationToken, notices: Sender<Notice>) -> Result<Counts, ServeError> {
+    pub async fn run(self, stop: CancellationToken, notices: Sender<Notice>) -> Result<Counts, ServeError> {
         match self {
             Self::Tcp(options) => brunt_serve::tcp_in_world(&options, &stop, &notices).await,
             Self::Http(options) => Server::new(options)?.run_in_world(&stop, &notices).await,

@@ -1,10 +1,8 @@
 //! Tests that judge measured times, CPU time or memory, or that look at all processes of the machine. Each holds `alone()`, so
 //! that they run one at a time; cargo runs no other test program meanwhile.
 
-mod ci;
 mod colocate;
 mod dose;
-mod find;
 mod load;
 mod serve;
 mod truth;
@@ -14,8 +12,6 @@ mod truth;
 mod shared {
     pub mod client;
     pub mod example;
-    pub mod find;
-    pub mod repository;
     pub mod runner;
     pub mod server;
     pub mod target;

@@ -5,6 +5,7 @@
 //! systems lack. Processes wait for each other for up to [`LOCK_TIMEOUT`].
 
 use super::schema;
+use crate::clock;
 use crate::fs_error::with_path;
 use brunt_results::Error;
 use brunt_results::lock::Lock;
@@ -12,8 +13,8 @@ use rusqlite::ffi::{SQLITE_CANTOPEN, SQLITE_CORRUPT};
 use rusqlite::{Connection, ErrorCode};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::time::Duration;
+use std::{fs, io};
 
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -122,18 +123,18 @@ pub(super) fn lock(folder: &Path) -> Result<Lock, Error> {
     create_folder(folder)?;
     let path = folder.join("lock");
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(with_path(&path))?;
-    let since = Instant::now();
+    let begun = clock::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Lock::of(file)),
             // Some network file systems have no locks. A lost line of the list of directories is the worst consequence.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(Lock::of(file)),
             Err(TryLockError::Error(error)) => return Err(with_path(&path)(error).into()),
-            Err(TryLockError::WouldBlock) if since.elapsed() > LOCK_TIMEOUT => {
+            Err(TryLockError::WouldBlock) if clock::since(begun) > LOCK_TIMEOUT => {
                 let message = format!("{}: another process has held the lock for {LOCK_TIMEOUT:?}", path.display());
                 return Err(Error::Failed(message));
             }
-            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => clock::sleep(Duration::from_millis(10)),
         }
     }
 }

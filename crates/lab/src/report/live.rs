@@ -1,5 +1,6 @@
 //! The HTML page during a run: rewritten between trials, at most 2 % of the time.
 
+use crate::clock;
 use crate::report;
 use crate::run::{Event, Observer};
 use crate::run_directory::RunDirectory;
@@ -18,19 +19,19 @@ pub struct LivePage {
 impl LivePage {
     /// Writes into this run directory, first after the first trial.
     pub fn new(store: RunDirectory) -> Self {
-        Self { store, next: Instant::now() }
+        Self { store, next: clock::now() }
     }
 
     /// Writes the page if it is due. Errors are ignored: the final page reports them.
     fn write(&mut self) {
-        let now = Instant::now();
+        let now = clock::now();
         if now < self.next {
             return;
         }
         let _ = report::read(self.store.path())
             .and_then(|report| report::page(&report, &self.store, true))
             .and_then(|page| self.store.write_page(&page));
-        self.next = Instant::now() + (now.elapsed() * RARELY).max(LEAST);
+        self.next = clock::now() + (clock::since(now) * RARELY).max(LEAST);
     }
 }
 

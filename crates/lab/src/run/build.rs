@@ -1,10 +1,11 @@
 //! Builds a target before its first trial.
 
 use super::preflight::{folder, program};
+use crate::clock::poll;
 use crate::plan::Target;
 use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
-use brunt_meter::poll::{every, poll};
+use brunt_meter::poll::every;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs::File, io, process::ExitStatus, sync::Arc, time::Duration};

@@ -1,20 +1,23 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order.
 
 mod slices;
+mod starts;
 mod time_left;
 
 use super::build::build;
 use super::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use super::{Event, Observer, Request, TrialProgress};
+use crate::clock;
 use crate::plan::Target;
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
 use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
 use crate::system::{ports::Ports, process_registry::ProcessRegistry};
 use brunt_results::{Error, directory::Directory, regime::Regime};
+use starts::{Processes, Starts};
 use std::collections::{BTreeMap, btree_map::Entry};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use time_left::TimeLeft;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,16 @@ pub struct Summary {
 
 /// Runs the trials of a schedule that have no result yet.
 pub fn run(
+    request: &Request,
+    schedule: &Schedule,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Summary, Error> {
+    run_by(&Processes, request, schedule, observer, stop)
+}
+
+fn run_by(
+    starts: &dyn Starts,
     request: &Request,
     schedule: &Schedule,
     observer: &mut dyn Observer,
@@ -50,6 +63,7 @@ pub fn run(
     let resumed = schedule.order.len() - todo.iter().map(|(_, start)| start.len()).sum::<usize>();
     let time_left = request.is_sliced().then(|| slices::time_left(request, schedule, &run_dir)).transpose()?;
     let mut runner = Runner {
+        starts,
         request,
         schedule,
         run_dir: &run_dir,
@@ -60,7 +74,7 @@ pub fn run(
         unbuilt: BTreeMap::new(),
         estimator: Estimator::default(),
         time_left,
-        regime: regime(request, schedule, &todo),
+        regime: regime(starts, request, schedule, &todo),
         total,
         run: 0,
     };
@@ -70,16 +84,16 @@ pub fn run(
 }
 
 /// What CPU time contains here, if slices are to come: measured for a second on a core of the targets.
-fn regime(request: &Request, schedule: &Schedule, todo: &[Start]) -> Option<Regime> {
+fn regime(starts: &dyn Starts, request: &Request, schedule: &Schedule, todo: &[Start]) -> Option<Regime> {
     let (_, start) = todo.first().filter(|_| request.is_sliced())?;
     let core = *schedule.cell(start[0]).placement.server.0.first()?;
-    brunt_meter::regime::measure(core, Duration::from_secs(1)).ok()
+    starts.regime(core)
 }
 
 /// Writes `experiment.json` and returns the number of its trials; refuses to mix two plans in one directory.
 fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Result<usize, Error> {
     let plan_hash = request.plan.hash();
-    let mut started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+    let mut started_unix_s = clock::unix_s();
     let mut repeats = schedule.repeats;
     let mut order: Vec<String> = schedule.order.iter().map(|trial| schedule.name(*trial)).collect();
     if request.fresh {
@@ -125,6 +139,7 @@ type Start<'a> = (usize, &'a [ScheduledTrial]);
 struct Interrupted;
 
 struct Runner<'a> {
+    starts: &'a dyn Starts,
     request: &'a Request,
     schedule: &'a Schedule,
     run_dir: &'a RunDirectory,
@@ -204,14 +219,14 @@ impl<'a> Runner<'a> {
             left,
         };
         let estimate = self.left(&trials);
-        let since = Instant::now();
+        let begun = clock::now();
         self.observer.on_event(&Event::TrialStarted(progress(0, estimate)));
-        let now = |index| progress(index, estimate.saturating_sub(since.elapsed()));
+        let now = |index| progress(index, estimate.saturating_sub(clock::since(begun)));
         let statuses = match self.request.generator.clone().filter(|_| self.request.is_sliced()) {
             Some(generator) => self.run_slices(&*generator, first, start, &now)?,
             None => self.run_start(first, start, &now)?,
         };
-        let took = since.elapsed();
+        let took = clock::since(begun);
         let load: Duration = start.iter().map(|trial| schedule.load_time(*trial)).sum();
         let interrupted = statuses.iter().any(|status| matches!(status, TrialStatus::Interrupted));
         let run = if interrupted { 0 } else { start.len() };
@@ -279,8 +294,11 @@ impl<'a> Runner<'a> {
         let group = self.group(trials, start[0].repeat);
         let runner = TrialRunner { request: self.request, registry: &self.registry, stop: self.stop };
         let observer = &mut self.observer;
-        Ok(runner.run(&group, &mut self.ports, &mut |index, activity| {
+        Ok(self.starts.trials(&runner, &group, &mut self.ports, &mut |index, activity| {
             observer.on_event(&Event::TrialRunning { trial: progress(index), activity });
         })?)
     }
 }
+
+#[cfg(test)]
+mod tests;

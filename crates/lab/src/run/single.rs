@@ -5,11 +5,11 @@
 use super::sliced::written;
 use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner};
 use crate::schedule::Machine;
-use crate::slices::rounds::Participant;
+use crate::slices::account;
+use crate::slices::participant::Participant;
 use crate::slices::{Generator, Slice, absolute};
 use crate::system::ports::Ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
-use brunt_meter::slice::ServerCpu;
 use brunt_results::directory::Directory;
 use brunt_results::result::{Load, Server};
 use brunt_results::{Error, RunResult, judge::judge};
@@ -71,7 +71,7 @@ impl SingleTarget<'_> {
         };
         let name = self.group.target.name.clone();
         let participant =
-            Participant { name, loader: Box::new(connections), server: ServerCpu::attach(pid).ok(), group: None };
+            Participant { name, loader: Box::new(connections), server: account::of_process(pid), freezable: None };
         let done = work(participant, &mut || running.gone());
         context.stop_target(running)?;
         Ok(done.transpose())

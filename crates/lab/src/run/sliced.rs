@@ -8,14 +8,17 @@ mod tester;
 pub(super) mod written;
 
 use super::trial::{RunningTarget, TrialContext, TrialError, TrialGroup, TrialRunner, TrialStatus, write_failures};
+use crate::clock;
 use crate::run_directory::Failure;
 use crate::schedule::{Machine, shuffle};
-use crate::slices::rounds::{LEAST_RUN, Participant, Rounds};
-use crate::slices::{Generator, Loader, Slice, text};
+use crate::slices::participant::{Participant, process_group};
+use crate::slices::rounds::{LEAST_RUN, Rounds};
+use crate::slices::session::{End, session};
+use crate::slices::{Generator, Loader, Slice, account, text};
 use crate::system::ports::Ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use crate::testers::external;
-use brunt_meter::{ServerMeter, slice::ServerCpu};
+use brunt_meter::ServerMeter;
 use brunt_results::{directory::Directory, env::Env, regime::Regime, result::Load};
 use fnv::FnvHasher;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -89,7 +92,7 @@ impl SlicedStart<'_> {
                 env: env.clone(),
             });
         }
-        let begun = Instant::now();
+        let begun = clock::now();
         self.launch(&mut targets, tick);
         let ended = self.load(&mut targets, &mut file, begun, tick);
         tick("stopping the targets");
@@ -151,8 +154,8 @@ impl SlicedStart<'_> {
             match self.loader(group, target.context.port, pid, &words) {
                 Ok(loader) => {
                     target.load = loader.load().clone();
-                    let (name, server) = (group.target.name.clone(), ServerCpu::attach(pid).ok());
-                    participants.push(Participant { name, loader, server, group: Some(pid) });
+                    let (name, server) = (group.target.name.clone(), account::of_process(pid));
+                    participants.push(Participant { name, loader, server, freezable: Some(process_group(pid)) });
                 }
                 Err(why) => target.failure = Some(target.context.target_failed(why)),
             }
@@ -199,24 +202,18 @@ impl SlicedStart<'_> {
         let server = &cell.placement.server.0;
         let mut rounds =
             Rounds::begin(participants, start, seed, slicing.slice.0, settings.warmup.0, server).map_err(failed)?;
-        let (setup, warm, mut count, mut void, mut so_far) =
-            (begun.elapsed(), Instant::now(), 0_u32, 0_u32, String::new());
-        loop {
-            if self.is_stopped() {
-                return Err(TrialError::Interrupted);
-            }
-            let slices = rounds.round().map_err(failed)?;
-            count += 1;
-            void += u32::from(slices.iter().any(Slice::is_void));
-            self.check(targets, &mut rounds);
+        let (setup, mut so_far) = (clock::since(begun), String::new());
+        let ended = session(&mut rounds, self.runner.stop, failed, |rounds, slices, made| {
+            self.check(targets, rounds);
             file.add(slices)?;
-            if count.is_multiple_of(LOOKS) {
+            if made.rounds.is_multiple_of(LOOKS) {
                 so_far = format!("; {}", text::running(&self.enough.progress(file.all())));
             }
-            tick(&format!("round {count}{so_far}"));
-            if rounds.is_empty() || self.enough.of_rounds(count, void, warm.elapsed(), setup) {
-                break;
-            }
+            tick(&format!("round {}{so_far}", made.rounds));
+            Ok(self.enough.of_rounds(made, setup))
+        })?;
+        if ended == End::Stopped {
+            return Err(TrialError::Interrupted);
         }
         // The source of CPU time may change during the rounds.
         for (group, target) in self.groups.iter().zip(targets) {

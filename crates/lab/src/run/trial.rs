@@ -9,8 +9,10 @@ mod external_meter;
 mod hooks;
 mod launch;
 mod load;
+mod waits;
 
 use super::Request;
+use crate::clock;
 use crate::fs_error::with_path;
 use crate::plan::Target;
 use crate::run_directory::{Failure, TrialRecord};
@@ -19,15 +21,15 @@ use crate::system::cgroup::MemoryCgroup;
 use crate::system::ports::{self, Ports};
 use crate::system::process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
-use brunt_meter::poll::{backoff, every, poll};
 use brunt_results::{RunResult, directory::Directory};
 use hooks::Hook;
 pub(super) use launch::TrialContext;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use std::{fs, io, sync::Arc};
+use waits::{until_freed, until_listening};
 
 #[derive(Debug)]
 pub enum TrialStatus {
@@ -105,7 +107,7 @@ impl From<io::Error> for TrialError {
 type Result<T> = std::result::Result<T, TrialError>;
 
 /// Reports the activity of the trial of this index, a few times a second.
-type Tick<'t> = dyn FnMut(usize, &'static str) + 't;
+pub(super) type Tick<'t> = dyn FnMut(usize, &'static str) + 't;
 
 /// Files of a trial beside those of the result.
 const TARGET_LOG: &str = "target.log";
@@ -232,7 +234,7 @@ impl TrialContext<'_> {
     /// Stops the target and waits until nothing listens on its port.
     pub(super) fn stop_target(&self, mut target: RunningTarget) -> Result<()> {
         target.process.stop(STOP_TIMEOUT);
-        match is_freed(self.port, self.group.max_connections()) {
+        match until_freed(self.group.max_connections(), || ports::is_free(self.port)) {
             true => Ok(()),
             false => Err(self.target_failed(format!(
                 "port {} is still taken although the target's process group is gone: it must stay in the foreground",
@@ -246,7 +248,7 @@ impl TrialContext<'_> {
             cell: trial.cell.id().to_owned(),
             repeat: self.group.repeat,
             number: trial.number,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+            started_unix_s: clock::unix_s(),
             before: self.words(&self.group.target.before).unwrap_or_default(),
             target: target.to_owned(),
             tester: Vec::new(),
@@ -261,7 +263,7 @@ impl TrialContext<'_> {
     fn wait_until_listening(&self, target: &mut ProcessGroup, tick: &mut Tick) -> Result<()> {
         let (port, timeout) = (self.port, self.group.target.ready_timeout);
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let listening = poll(timeout.0, backoff(50), || {
+        let listening = until_listening(timeout.0, || {
             if self.runner.stop.load(Ordering::Relaxed) {
                 return Some(Err(TrialError::Interrupted));
             }
@@ -318,11 +320,4 @@ pub(super) fn write_failures(
         statuses.push(TrialStatus::Failed(failure.clone()));
     }
     Ok(())
-}
-
-/// Waits until nothing listens on the port. A server's sockets can outlive it while the kernel tears its rings down; a
-/// million connections take up to a minute.
-fn is_freed(port: u16, connections: u64) -> bool {
-    let timeout = Duration::from_secs(5) + Duration::from_micros(200).saturating_mul(connections.min(1 << 30) as u32);
-    poll(timeout, every(5), || ports::is_free(port).then_some(())).is_some()
 }

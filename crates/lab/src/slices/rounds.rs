@@ -1,12 +1,12 @@
 //! Makes the slices of one start: rounds in random order until the caller has enough of them.
 
+use super::account::MachineAccount;
 use super::length::{Lengths, Pace, lengths};
-use super::{Loader, Slice, SliceError, SliceSpec};
+use super::participant::{Participant, Taking};
+use super::{Slice, SliceError, SliceSpec};
+use crate::clock;
 use crate::schedule::shuffle;
-use crate::system::freezer::Freezer;
-use brunt_meter::proc_net;
-use brunt_meter::slice::{IrqTime, LostTime, ServerCpu};
-use brunt_results::env::{Env, Idle};
+use brunt_results::env::Env;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,60 +16,11 @@ use std::time::{Duration, Instant};
 const JITTER: f64 = 0.1;
 /// Shortest slice that is a run of a program: it takes some milliseconds to start and to connect.
 pub const LEAST_RUN: Duration = Duration::from_secs(1);
-/// Time for which a target that would be frozen is watched without load.
-const IDLE: Duration = Duration::from_millis(50);
-
-/// A target that is up, with what loads it.
-pub struct Participant<'a> {
-    pub name: String,
-    pub loader: Box<dyn Loader + 'a>,
-    /// `None` for a target that is not on this machine.
-    pub server: Option<ServerCpu>,
-    /// Its process group, if it may be frozen between its slices.
-    pub group: Option<u32>,
-}
-
-/// A participant, frozen while it idles if it would use CPU time then.
-struct Taking<'a> {
-    participant: Participant<'a>,
-    freezer: Option<Freezer>,
-    /// CPU time and length of the time in which others were warmed up.
-    idled: (Duration, Duration),
-    /// Before it was frozen; `None` if it is the only target or not metered.
-    idle: Option<Idle>,
-}
-
-impl Taking<'_> {
-    /// Freezes the target if it uses CPU time while others are warmed up.
-    fn freeze(&mut self) -> Result<(), String> {
-        self.idle = Idle::of(self.idled.0, self.idled.1);
-        let group = self.participant.group.filter(|_| self.idle.as_ref().is_some_and(Idle::burns));
-        self.freezer = group.and_then(|group| Freezer::new(group).ok());
-        self.freezer.as_mut().map(Freezer::freeze).transpose().map(drop)
-    }
-
-    /// Measures what a frozen target does without load while all others idle: together, those that spin share the cores.
-    fn idle_alone(&mut self) -> Result<(), String> {
-        let (Some(freezer), Some(server)) = (&mut self.freezer, &mut self.participant.server) else { return Ok(()) };
-        let before = server.read();
-        freezer.thaw();
-        let at = Instant::now();
-        std::thread::sleep(IDLE);
-        // The CPU time of a frozen thread is exact.
-        freezer.freeze()?;
-        let time = at.elapsed();
-        let cpu = server.read().zip(before).map(|(now, before)| now.saturating_sub(before));
-        let frozen_by = Some(freezer.method().to_owned());
-        self.idle = cpu.and_then(|cpu| Idle::of(cpu, time)).map(|idle| Idle { frozen_by, ..idle });
-        Ok(())
-    }
-}
 
 /// One start of all targets of a load.
 pub struct Rounds<'a> {
     targets: Vec<Taking<'a>>,
-    lost: LostTime,
-    irq: IrqTime,
+    machine: MachineAccount,
     start: u32,
     random: Xoshiro256PlusPlus,
     lengths: Lengths,
@@ -97,18 +48,16 @@ impl<'a> Rounds<'a> {
         cores: &[usize],
     ) -> Result<Self, String> {
         let threads = participants.iter().flat_map(|participant| participant.loader.threads().to_vec());
-        let lost = LostTime::attach(&threads.collect::<Vec<u32>>(), cores);
+        let machine = MachineAccount::attach(&threads.collect::<Vec<u32>>(), cores);
         let anew = participants.iter().any(|participant| participant.loader.starts_anew());
-        let taking = |participant| Taking { participant, freezer: None, idled: Default::default(), idle: None };
         let mut rounds = Self {
-            targets: participants.into_iter().map(taking).collect(),
-            lost,
-            irq: IrqTime::attach(cores),
+            targets: participants.into_iter().map(Taking::new).collect(),
+            machine,
             start,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             lengths: Lengths { window: slice.max(LEAST_RUN), lead: Duration::ZERO },
             anew,
-            begun: Instant::now(),
+            begun: clock::now(),
             round: 0,
             cpu: Vec::new(),
             interrupts: Duration::ZERO,
@@ -126,9 +75,9 @@ impl<'a> Rounds<'a> {
                 rounds.lengths = lengths(slice, connections.unwrap_or(1), &paces);
             }
         }
-        rounds.begun = Instant::now();
+        rounds.begun = clock::now();
         rounds.cpu = rounds.read_cpu();
-        rounds.interrupts = rounds.irq.read();
+        rounds.interrupts = rounds.machine.interrupts();
         Ok(rounds)
     }
 
@@ -137,20 +86,18 @@ impl<'a> Rounds<'a> {
         let mut paces = Vec::new();
         for name in self.names() {
             let Some(index) = self.index(&name) else { continue };
-            let (before, at) = (self.read_cpu(), Instant::now());
+            let (before, at) = (self.read_cpu(), clock::now());
             let Some(warm) = self.made(index, spec)? else { continue };
             let p50 = Duration::from_secs_f64(warm.latency.p50_us.unwrap_or(0.0) / 1e6);
             paces.push(Pace { rate: warm.rate(), p50 });
             let now = self.read_cpu();
             for other in (0..self.targets.len()).filter(|other| *other != index) {
                 if let (Some(before), Some(now)) = (before[other], now[other]) {
-                    let (cpu, time) = &mut self.targets[other].idled;
-                    *cpu += now.saturating_sub(before);
-                    *time += at.elapsed();
+                    self.targets[other].idles(now.saturating_sub(before), clock::since(at));
                 }
             }
         }
-        self.targets.iter_mut().try_for_each(Taking::freeze)?;
+        self.targets.iter_mut().try_for_each(Taking::freeze_if_it_burns)?;
         self.targets.iter_mut().try_for_each(Taking::idle_alone)?;
         Ok(paces)
     }
@@ -172,7 +119,7 @@ impl<'a> Rounds<'a> {
         let Some(target) = self.index(name).map(|index| &self.targets[index]) else { return };
         env.idle = target.idle.clone();
         env.server_cpu_source = target.participant.server.as_ref().map(|server| {
-            let apart = self.irq.is_apart() && server.source().leaves_out_interrupts();
+            let apart = self.machine.has_interrupts_apart() && server.source().leaves_out_interrupts();
             let interrupts = if apart { ", and interrupts of its cores" } else { "" };
             format!("{}{interrupts}", server.source())
         });
@@ -252,14 +199,14 @@ impl<'a> Rounds<'a> {
     }
 
     fn slice(&mut self, position: u32, index: usize, spec: &SliceSpec) -> Result<Option<Slice>, String> {
-        let (at, lost, accepted) = (self.begun.elapsed(), self.lost.read(), proc_net::accepted());
-        self.targets[index].freezer.iter_mut().for_each(Freezer::thaw);
+        let (at, lost, accepted) = (clock::since(self.begun), self.machine.lost(), self.machine.accepted());
+        self.targets[index].thaw();
         let Some(slice) = self.made(index, spec)? else { return Ok(None) };
-        let lost = self.lost.read().saturating_sub(lost);
-        let (now, irq) = (self.read_cpu(), self.irq.read());
+        let lost = self.machine.lost().saturating_sub(lost);
+        let (now, irq) = (self.read_cpu(), self.machine.interrupts());
         let interrupts = irq.saturating_sub(std::mem::replace(&mut self.interrupts, irq));
-        let opened = proc_net::accepted().zip(accepted).map(|(now, before)| now.saturating_sub(before));
-        self.targets[index].freezer.as_mut().map(Freezer::freeze).transpose()?;
+        let opened = self.machine.accepted().zip(accepted).map(|(now, before)| now.saturating_sub(before));
+        self.targets[index].freeze()?;
         let before = std::mem::replace(&mut self.cpu, now);
         let mut used: Vec<Option<f64>> = before
             .iter()
@@ -283,13 +230,13 @@ impl<'a> Rounds<'a> {
             server_cpu_us: used[index],
             lost_us: lost.as_secs_f64() * 1e6,
             idle_cpu_us,
-            rss_bytes: participant.server.as_ref().map(ServerCpu::rss_bytes),
+            rss_bytes: participant.server.as_ref().map(|server| server.rss_bytes()),
             opened: slice.opened.or(opened),
             ..slice
         }))
     }
 
     fn read_cpu(&mut self) -> Vec<Option<Duration>> {
-        self.targets.iter_mut().map(|target| target.participant.server.as_mut()?.read()).collect()
+        self.targets.iter_mut().map(Taking::cpu).collect()
     }
 }

@@ -8,8 +8,8 @@
 //! A frozen process may not react to SIGTERM: drop the freezer before its group of processes is stopped.
 
 use super::cgroup;
+use crate::clock::poll;
 use brunt_meter::cgroup::{Freeze, Linux, Version, is_frozen, set_frozen};
-use brunt_meter::poll::poll;
 use brunt_meter::proc_stat;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::{Path, PathBuf};
@@ -181,11 +181,11 @@ fn pids(cgroup: &Path) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::os::{fd::OwnedFd, unix::process::CommandExt};
     use std::process::{Child, Command};
-    use std::{thread, time::Instant};
 
     /// A child that spins, in a group of its own with one that echoes; the connection to it.
     fn spinner() -> (Child, TcpStream) {
@@ -209,12 +209,12 @@ mod tests {
         let mut tree = brunt_meter::process::Tree::new(&[child]).unwrap();
         let mut used = |time: Duration| {
             let before = tree.sample();
-            thread::sleep(time);
+            clock::sleep(time);
             tree.sample().since(&before).total()
         };
-        let begin = Instant::now();
+        let begin = clock::now();
         freezer.freeze().unwrap();
-        println!("{} freezes in {:?}", freezer.method(), begin.elapsed());
+        println!("{} freezes in {:?}", freezer.method(), clock::since(begin));
         let frozen = used(Duration::from_millis(100));
         assert_eq!(frozen, Duration::ZERO, "{}", freezer.method());
         connection.write_all(b"frozen").unwrap();

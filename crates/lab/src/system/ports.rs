@@ -3,7 +3,8 @@
 //! They lie below the kernel's range for outgoing connections, which the generator's connections use. Each trial gets a
 //! different one, so that a server without SO_REUSEADDR is not blocked by closing connections of the last trial.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::clock;
+use std::time::UNIX_EPOCH;
 use std::{fs, io, net::TcpListener};
 
 /// The lowest port used: above the services that a machine usually runs.
@@ -21,7 +22,7 @@ pub struct Ports {
 impl Default for Ports {
     /// Starts at a random port, so that simultaneous runs rarely collide.
     fn default() -> Self {
-        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+        let nanos = clock::system_now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
         let start = nanos / 1000 + std::process::id().wrapping_mul(7919);
         let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
         let outgoing = range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(CEILING);

@@ -4,8 +4,9 @@
 //! time limit.
 
 use super::process_registry::ProcessRegistry;
+use crate::clock::poll;
 use brunt_meter::affinity;
-use brunt_meter::poll::{backoff, poll};
+use brunt_meter::poll::backoff;
 use brunt_meter::proc_stat::{is_running, members};
 use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group};

@@ -4,7 +4,8 @@
 //! are certainly the recorded ones. Process ids are reused; start times and boot ids are not. A process started just before
 //! the kill, not recorded yet, is found by a variable in its environment.
 
-use brunt_meter::poll::{every, poll};
+use crate::clock::poll;
+use brunt_meter::poll::every;
 use brunt_meter::proc_stat::{boot_id, is_running, start_time, stat_field};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};

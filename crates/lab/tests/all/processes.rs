@@ -1,5 +1,6 @@
 //! Process groups end when stopped, and when the run that started them is gone.
 
+use brunt_lab::clock;
 use brunt_lab::system::process_group::{Launch, ProcessGroup};
 use brunt_lab::system::process_registry::ProcessRegistry;
 use brunt_results::Cores;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn sh(script: &str, log: &Path) -> Launch {
     let stdout = File::create(log).unwrap();
@@ -64,9 +65,9 @@ fn a_stopped_group_can_be_ended() {
     let log = home.path().join("log");
     let mut group = ProcessGroup::start(sh("echo $$; kill -STOP $$; sleep 63", &log), &ledger).unwrap();
     let pids = pids(&log, 1);
-    let since = Instant::now();
+    let since = clock::now();
     group.stop(Duration::from_secs(600));
-    assert!(!is_running(pids[0]) && since.elapsed() < LIMIT, "{:?}", since.elapsed());
+    assert!(!is_running(pids[0]) && clock::since(since) < LIMIT, "{:?}", clock::since(since));
 }
 
 #[test]

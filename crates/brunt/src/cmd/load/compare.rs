@@ -6,10 +6,12 @@ use crate::cmd::stdout;
 use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
+use brunt_lab::slices::account::{self, TargetAccount};
 use brunt_lab::slices::analysis::{self, Progress, SlicedLoad};
-use brunt_lab::slices::rounds::{Participant, Rounds};
+use brunt_lab::slices::participant::Participant;
+use brunt_lab::slices::rounds::Rounds;
+use brunt_lab::slices::session::session;
 use brunt_lab::slices::{LoadComparison, Slice, record, text};
-use brunt_meter::slice::ServerCpu;
 use brunt_results::comparison::Verdict;
 use brunt_results::figure::{COST, RATE};
 use brunt_results::{Error, ExitCode, Span, directory::Directory};
@@ -17,12 +19,9 @@ use brunt_spec::LoadSpec;
 use brunt_view::status_line::StatusLine;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const WARMUP: Duration = Duration::from_millis(500);
-/// Rounds from one look at the width of the intervals to the next.
-const LOOKS: usize = 4;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Comparison {
@@ -81,7 +80,7 @@ impl Args {
             let server = (!self.no_meter).then(|| server(&options.target)).flatten();
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
-            participants.push(Participant { name: url.clone(), loader, server, group: None });
+            participants.push(Participant { name: url.clone(), loader, server, freezable: None });
         }
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
@@ -91,19 +90,16 @@ impl Args {
         line.set(format!("warming up {} servers", self.spec.urls.len()));
         let begun = Rounds::begin(participants, 1, seed, slicing.slice.0, WARMUP, &[]);
         let mut rounds = begun.map_err(Error::Failed)?;
-        let (until, mut slices) = (Instant::now() + slicing.budget.0, Vec::new());
-        while Instant::now() < until && !stop.load(Ordering::Relaxed) {
-            let round = rounds.round().map_err(Error::Failed)?;
+        let mut slices = Vec::new();
+        session(&mut rounds, &stop, Error::Failed, |_, round, made| {
             if let Some(file) = &mut file {
                 file.write_all(&round.iter().flat_map(Slice::line).collect::<Vec<u8>>())?;
             }
             slices.extend(round);
             let progress = Progress::of(&slices, &self.spec.urls[0], precision, is_open);
             line.set(text::running(&progress));
-            if progress.precise && progress.rounds.is_multiple_of(LOOKS) {
-                break;
-            }
-        }
+            Ok(progress.is_enough() || made.time >= slicing.budget.0)
+        })?;
         drop(rounds);
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
@@ -146,8 +142,8 @@ impl Args {
 }
 
 /// The CPU meter of the local process that listens on the target's addresses.
-fn server(target: &brunt_load::Target) -> Option<ServerCpu> {
-    ServerCpu::attach(*listeners::of(target).ok()?.first()?).ok()
+fn server(target: &brunt_load::Target) -> Option<Box<dyn TargetAccount>> {
+    account::of_process(*listeners::of(target).ok()?.first()?)
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

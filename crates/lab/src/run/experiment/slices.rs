@@ -2,6 +2,7 @@
 
 use super::Runner;
 use super::time_left::TimeLeft;
+use crate::clock;
 use crate::run::sliced::{Enough, SlicedStart, time_of_starts};
 use crate::run::trial::{TrialRunner, TrialStatus};
 use crate::run::{Event, Request, TrialProgress};
@@ -9,7 +10,6 @@ use crate::run_directory::RunDirectory;
 use crate::schedule::{Cell, OVERHEAD, Schedule, ScheduledTrial};
 use crate::slices::{Generator, record};
 use brunt_results::Error;
-use std::time::Instant;
 
 /// Time that a run still takes, after the starts that its directory has.
 pub(super) fn time_left(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Result<TimeLeft, Error> {
@@ -47,9 +47,9 @@ impl<'a> Runner<'a> {
             for (load, repeat) in &unfinished {
                 let start: Vec<ScheduledTrial> =
                     load.iter().map(|trial| ScheduledTrial { repeat: *repeat, ..*trial }).collect();
-                self.record_start(&start)?;
-                self.total += start.len();
-                if !self.run_next(&[(self.total - start.len(), &start)])? {
+                let first = self.record_start(&start)?;
+                self.total = self.total.max(first + start.len());
+                if !self.run_next(&[(first, &start)])? {
                     return Ok(false);
                 }
             }
@@ -75,15 +75,18 @@ impl<'a> Runner<'a> {
         Ok((!self.enough(&cells).of_starts(&slices)).then_some(last + 1))
     }
 
-    /// Adds a start to `experiment.json`.
-    fn record_start(&self, start: &[ScheduledTrial]) -> Result<(), Error> {
-        let Some(mut experiment) = self.run_dir.experiment()? else { return Ok(()) };
+    /// Adds a start to `experiment.json`; returns the position of its first trial.
+    fn record_start(&self, start: &[ScheduledTrial]) -> Result<usize, Error> {
+        let Some(mut experiment) = self.run_dir.experiment()? else { return Ok(self.total) };
         let names = start.iter().map(|trial| self.schedule.name(*trial));
         // An interrupted start is there already.
+        let first = experiment.order.iter().position(|name| *name == self.schedule.name(start[0]));
+        let first = first.unwrap_or(experiment.order.len());
         let new: Vec<String> = names.filter(|name| !experiment.order.contains(name)).collect();
         experiment.order.extend(new);
         experiment.repeats = experiment.repeats.max(start[0].repeat);
-        Ok(self.run_dir.begin(&experiment, &self.request.plan_text)?)
+        self.run_dir.begin(&experiment, &self.request.plan_text)?;
+        Ok(first)
     }
 
     /// When a load has enough rounds and starts.
@@ -124,11 +127,11 @@ impl<'a> Runner<'a> {
             regime: self.regime.as_ref(),
         };
         let observer = &mut self.observer;
-        let since = Instant::now();
-        let (ran, slices) = sliced.run(&mut self.ports, &mut |activity| {
+        let begun = clock::now();
+        let (ran, slices) = self.starts.slices(&sliced, &mut self.ports, &mut |activity| {
             observer.on_event(&Event::TrialRunning { trial: progress(0), activity });
         })?;
-        self.time_left.iter_mut().for_each(|time| time.observe(load, since.elapsed(), slices));
+        self.time_left.iter_mut().for_each(|time| time.observe(load, clock::since(begun), slices));
         let mut ran = ran.into_iter();
         Ok(statuses.into_iter().filter_map(|status| status.or_else(|| ran.next())).collect())
     }

@@ -4,6 +4,7 @@ use crate::plan::Plan;
 use crate::schedule::Cell;
 use crate::slices::Slice;
 use crate::slices::analysis::Progress;
+use crate::slices::session::Made;
 use std::time::Duration;
 
 /// Rounds of one start: the spread between starts takes many starts, and each costs the time to launch and warm up.
@@ -36,9 +37,9 @@ impl<'a> Enough<'a> {
         Self { baseline, precision: plan.slicing.precision(), is_open, starts, budget }
     }
 
-    /// Whether a start that has made `rounds` in `time`, of which `void` do not count, may end. Launching and warming up took
-    /// `setup`: a start makes slices for as long as that, unless that is more than its part of the budget.
-    pub fn of_rounds(&self, rounds: u32, void: u32, time: Duration, setup: Duration) -> bool {
+    /// Whether a start that has made these rounds may end. Launching and warming up took `setup`: a start makes slices for as long
+    /// as that, unless that is more than its part of the budget.
+    pub fn of_rounds(&self, Made { rounds, void, time }: Made, setup: Duration) -> bool {
         // At least a third is taken to count, so that a start ends on a machine where all are void.
         let rounds = (rounds - void).max(rounds / 3);
         let is_over = time >= self.budget / self.starts;
@@ -110,7 +111,9 @@ mod tests {
     #[test]
     fn a_start_has_few_rounds_and_more_where_launching_took_long_but_keeps_its_part_of_the_budget() {
         let rules = rules(START * 6);
-        let rounds = |each: Duration, setup| (1..).find(|rounds| rules.of_rounds(*rounds, 0, each * *rounds, setup));
+        let rounds = |each: Duration, setup| {
+            (1..).find(|rounds| rules.of_rounds(Made { rounds: *rounds, void: 0, time: each * *rounds }, setup))
+        };
         let [quick, slow] = [Duration::from_millis(100), Duration::from_millis(1200)];
         assert_eq!((rounds(quick, quick), rounds(quick, slow)), (Some(5), Some(12)));
         assert_eq!((rounds(slow, quick), rounds(START * 3, slow)), (Some(4), Some(2)));

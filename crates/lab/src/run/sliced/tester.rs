@@ -3,6 +3,7 @@
 //! A run includes its start and its connecting: the target's CPU time over the whole run is divided by all replies that the tester
 //! counts. Rate and times are those that it reports.
 
+use crate::clock;
 use crate::plan::tester::Capabilities;
 use crate::run::tester_window::{TesterWindow, busiest_percent};
 use crate::run::trial::{TESTER_LOG, TESTER_OUT, TrialRunner, TrialSpec};
@@ -91,10 +92,10 @@ impl<'a> TesterRuns<'a> {
             cores: Some(self.cell.placement.client.clone()),
             ..Launch::new(program, args, create(TESTER_OUT)?, create(TESTER_LOG)?)
         };
-        let started = Instant::now();
+        let started = clock::now();
         let mut tester = ProcessGroup::start(launch, self.runner.registry).map_err(|e| told(e.to_string()))?;
         let window = self.wait(&tester, started).map_err(told)?;
-        let took = started.elapsed();
+        let took = clock::since(started);
         // The kernel keeps the account of an ended process until its status is collected.
         let cpu = cpu_of(tester.pid()).unwrap_or_default();
         let status = tester.ended();
@@ -115,8 +116,10 @@ impl<'a> TesterRuns<'a> {
                 Some(ended) if ended == tester.pid() => return Ok(window),
                 Some(_) => return Err("was ended because the target has ended".to_owned()),
                 None if self.runner.stop.load(Ordering::Relaxed) => return Err("was interrupted".to_owned()),
-                None if started.elapsed() > limit => return Err(format!("did not end within {} s", limit.as_secs())),
-                None => window.tick(tester.pid(), started.elapsed(), self.cell.settings.duration.0, false),
+                None if clock::since(started) > limit => {
+                    return Err(format!("did not end within {} s", limit.as_secs()));
+                }
+                None => window.tick(tester.pid(), clock::since(started), self.cell.settings.duration.0, false),
             }
         }
     }

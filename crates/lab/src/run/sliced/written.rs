@@ -1,5 +1,6 @@
 //! The files of a sliced load: its slices as they are made, and the result of each trial.
 
+use crate::clock;
 use crate::run::trial::{TrialGroup, TrialSpec};
 use crate::slices::{Slice, absolute, record};
 use crate::testers::external;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// `slices.jsonl`, written round by round.
 pub(super) struct SliceFile {
@@ -126,7 +127,7 @@ pub(super) fn result(
 pub(in crate::run) fn hlog(slices: &[&Slice], closed: bool) -> Result<Vec<u8>, String> {
     let mut slices = slices.to_vec();
     slices.sort_by_key(|slice| slice.at_us);
-    let begun = SystemTime::now();
+    let begun = clock::system_now();
     let mut log = Hlog::new(begun);
     for slice in slices {
         let (at, length) = (Duration::from_micros(slice.at_us), Duration::from_micros(slice.window_us));

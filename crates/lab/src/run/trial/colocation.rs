@@ -4,13 +4,14 @@
 //! Invariant: the controller is ended before the target, and ends its jobs itself.
 
 use super::{Result, TESTER_LOG, TrialContext, TrialError};
+use crate::clock::poll;
 use crate::fs_error::with_path;
 use crate::plan::colocation::{Beside, Objective};
 use crate::plan::policy::{self, NONE};
 use crate::run_directory::{Colocated, RunDirectory, SUMMARY, Seconds};
 use crate::schedule::Cell;
 use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
-use brunt_meter::poll::{every, poll};
+use brunt_meter::poll::every;
 use brunt_results::colocation::Summary;
 use brunt_results::directory::Directory;
 use brunt_results::{Cores, RunResult, hlog};

@@ -6,6 +6,7 @@
 //! - The tester is metered over the middle of its run.
 
 use super::TESTER_OUT;
+use crate::clock;
 use crate::plan::settings::Settings;
 use crate::run::tester_window::{TesterWindow, busiest_percent};
 use crate::schedule::Cell;
@@ -37,15 +38,6 @@ pub(super) struct ExternalMeter {
     may_end_early: bool,
 }
 
-/// Pauses between checks of the tester: 50 ms, or with an external meter 10 ms near the end of a load of this length.
-pub(super) fn poll_interval(metered_load: Option<Duration>) -> impl FnMut() -> Duration {
-    let started = Instant::now();
-    move || {
-        let near = metered_load.is_some_and(|load| started.elapsed() + Duration::from_millis(300) >= load);
-        Duration::from_millis(if near { 10 } else { 50 })
-    }
-}
-
 impl ExternalMeter {
     /// Opens the target's window; start the tester right after.
     pub(super) fn open(target: u32, settings: &Settings, directory: &Directory) -> Self {
@@ -55,7 +47,7 @@ impl ExternalMeter {
         let mut host = HostMeter::attach();
         host.open();
         let accepted = [proc_net::accepted(), None];
-        let now = Instant::now();
+        let now = clock::now();
         Self {
             server,
             tester: TesterWindow::default(),
@@ -71,16 +63,16 @@ impl ExternalMeter {
 
     /// Samples; called a few times a second while the tester of this process id runs.
     pub(super) fn tick(&mut self, tester: u32) {
-        let passed = self.started.elapsed();
+        let passed = clock::since(self.started);
         self.tester.tick(tester, passed, self.load, self.may_end_early);
-        if self.last_sample.elapsed() >= Duration::from_secs(1) {
+        if clock::since(self.last_sample) >= Duration::from_secs(1) {
             self.sample();
         }
     }
 
     /// Writes the second since the last sample; this also accounts for threads that end, and for frequencies.
     fn sample(&mut self) {
-        self.last_sample = Instant::now();
+        self.last_sample = clock::now();
         let mut second = Second { at_s: (self.last_sample - self.started).as_secs_f64(), ..Second::default() };
         self.server.iter_mut().for_each(|server| server.sample(&mut second));
         self.host.sample(&mut second);
@@ -96,7 +88,7 @@ impl ExternalMeter {
         self.host.stop();
         self.accepted[1] = proc_net::accepted();
         // The last part of a second, unless too short for a percentage.
-        if self.last_sample.elapsed() >= Duration::from_millis(250) {
+        if clock::since(self.last_sample) >= Duration::from_millis(250) {
             self.sample();
         }
     }

@@ -1,10 +1,10 @@
 //! `before` and `after` of a target. `after` runs to its end even if the run is being stopped, because it undoes
 //! something; both have a time limit.
 
+use super::waits::until_hook_ends;
 use super::{Result, TrialContext, TrialError};
 use crate::run::preflight;
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
-use brunt_meter::poll::{every, poll};
 use std::{fs::File, sync::atomic::Ordering};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl TrialContext<'_> {
         let mut process = ProcessGroup::start(launch, self.runner.registry)
             .map_err(|e| TrialError::failed(0, format!("{name}: {e}"), Vec::new()))?;
         let timeout = group.target.hook_timeout;
-        let status = poll(timeout.0, every(5), || {
+        let status = until_hook_ends(timeout.0, || {
             if let Some(status) = process.ended() {
                 return Some(Ok(status));
             }

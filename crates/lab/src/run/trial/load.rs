@@ -1,11 +1,11 @@
 //! One tester run against a running target. If the target dies meanwhile, the trial fails whatever the tester wrote.
 
 use super::colocation::{Company, Controller, counting_flags};
-use super::external_meter::{ExternalMeter, poll_interval};
+use super::external_meter::ExternalMeter;
+use super::waits::until_tester_ends;
 use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialContext, TrialError, TrialRecord};
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::testers::external;
-use brunt_meter::poll::poll;
 use brunt_results::{RunResult, directory::Directory};
 use std::{fs::File, path::Path, sync::atomic::Ordering, time::Duration};
 
@@ -77,9 +77,7 @@ impl TrialContext<'_> {
         let target_died = |status| {
             fail(format!("the target {} under load", describe_exit(status)), &self.group.dir().join(TARGET_LOG))
         };
-        // Without an external meter rarely enough not to disturb a generator that shares this core.
-        let pause = poll_interval(meter.is_some().then_some(duration));
-        let ended = poll(limit, pause, || {
+        let ended = until_tester_ends(limit, meter.is_some().then_some(duration), || {
             if let Some(status) = tester.ended() {
                 return Some(Ok(status));
             }

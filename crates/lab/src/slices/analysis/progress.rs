@@ -12,6 +12,9 @@ use brunt_results::figure::{COST, Figure, RATE};
 /// Fewest counted rounds that can be precise.
 pub const LEAST_ROUNDS: usize = 20;
 
+/// Counted rounds from one look at the width of the intervals to the next.
+const LOOKS: usize = 4;
+
 /// A ratio to the baseline so far, the spread between starts included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunningRatio {
@@ -45,6 +48,11 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Whether a comparison of one start may end: its intervals are looked at now and then, as any would be narrow once by chance.
+    pub fn is_enough(&self) -> bool {
+        self.precise && self.rounds.is_multiple_of(LOOKS)
+    }
+
     /// Of the slices so far of one load, in the order they were made. `precision` is a half width, as a share. Reads no
     /// histogram: takes a fraction of a millisecond for 200 rounds of three targets.
     pub fn of(slices: &[Slice], baseline: &str, precision: f64, open_loop: bool) -> Self {

@@ -1,0 +1,96 @@
+//! What is read between two slices: of the machine, and of each target. All values are cumulative.
+
+#[cfg(any(test, feature = "sim"))]
+use crate::clock::given;
+use brunt_meter::proc_net;
+use brunt_meter::slice::{CpuSource, IrqTime, LostTime, ServerCpu};
+use std::time::Duration;
+
+/// Of the machine. Where a test gives the time, it gives these too.
+pub(super) enum MachineAccount {
+    Kernel(Box<(LostTime, IrqTime)>),
+    #[cfg(any(test, feature = "sim"))]
+    Given,
+}
+
+impl MachineAccount {
+    /// `threads` make the load; `cores` are those of the targets.
+    pub(super) fn attach(threads: &[u32], cores: &[usize]) -> Self {
+        #[cfg(any(test, feature = "sim"))]
+        if given::account().is_some() {
+            return Self::Given;
+        }
+        Self::Kernel(Box::new((LostTime::attach(threads, cores), IrqTime::attach(cores))))
+    }
+
+    #[cfg(any(test, feature = "sim"))]
+    fn given() -> given::Account {
+        given::account().unwrap_or_default()
+    }
+
+    /// Time that it took from the slices.
+    pub(super) fn lost(&mut self) -> Duration {
+        match self {
+            Self::Kernel(kernel) => kernel.0.read(),
+            #[cfg(any(test, feature = "sim"))]
+            Self::Given => Self::given().lost,
+        }
+    }
+
+    /// Interrupt time of the targets' cores, as far as threads are billed without it.
+    pub(super) fn interrupts(&mut self) -> Duration {
+        match self {
+            Self::Kernel(kernel) => kernel.1.read(),
+            #[cfg(any(test, feature = "sim"))]
+            Self::Given => Self::given().interrupts.unwrap_or_default(),
+        }
+    }
+
+    /// Whether threads are billed without interrupts.
+    pub(super) fn has_interrupts_apart(&self) -> bool {
+        match self {
+            Self::Kernel(kernel) => kernel.1.is_apart(),
+            #[cfg(any(test, feature = "sim"))]
+            Self::Given => Self::given().interrupts.is_some(),
+        }
+    }
+
+    /// Connections accepted in this network namespace.
+    pub(super) fn accepted(&self) -> Option<u64> {
+        match self {
+            Self::Kernel(_) => proc_net::accepted(),
+            #[cfg(any(test, feature = "sim"))]
+            Self::Given => Self::given().accepted,
+        }
+    }
+}
+
+/// Of a target.
+pub trait TargetAccount {
+    /// CPU time; `None` if no process of it is left. Read while it has no requests.
+    fn cpu(&mut self) -> Option<Duration>;
+
+    fn source(&self) -> CpuSource;
+
+    /// Resident memory at the last read, in bytes.
+    fn rss_bytes(&self) -> u64;
+}
+
+impl TargetAccount for ServerCpu {
+    fn cpu(&mut self) -> Option<Duration> {
+        self.read()
+    }
+
+    fn source(&self) -> CpuSource {
+        Self::source(self)
+    }
+
+    fn rss_bytes(&self) -> u64 {
+        Self::rss_bytes(self)
+    }
+}
+
+/// The account of a process and its descendants; `None` if they cannot be metered.
+pub fn of_process(pid: u32) -> Option<Box<dyn TargetAccount>> {
+    Some(Box::new(ServerCpu::attach(pid).ok()?))
+}

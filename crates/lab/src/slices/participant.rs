@@ -1,0 +1,113 @@
+//! A target that takes part in rounds, and what it does while it idles: it is frozen if it would use CPU time then.
+
+use super::Loader;
+use super::account::TargetAccount;
+use crate::clock;
+use crate::system::freezer::Freezer;
+use brunt_results::env::Idle;
+use std::time::Duration;
+
+/// Time for which a target that would be frozen is watched without load.
+const IDLE: Duration = Duration::from_millis(50);
+
+/// A target that is up, with what loads it.
+pub struct Participant<'a> {
+    pub name: String,
+    pub loader: Box<dyn Loader + 'a>,
+    /// `None` for a target that is not on this machine.
+    pub server: Option<Box<dyn TargetAccount + 'a>>,
+    /// Makes what stops its processes, if it may be frozen between its slices.
+    pub freezable: Option<Freezable>,
+}
+
+/// `None` if the processes cannot be frozen.
+pub type Freezable = Box<dyn Fn() -> Option<Box<dyn Freeze>>>;
+
+/// Stops the processes of a target for a while. Dropped, it thaws them.
+pub trait Freeze {
+    /// Returns once none of them can run.
+    fn freeze(&mut self) -> Result<(), String>;
+
+    fn thaw(&mut self);
+
+    /// For a note under a table.
+    fn method(&self) -> &'static str;
+}
+
+impl Freeze for Freezer {
+    fn freeze(&mut self) -> Result<(), String> {
+        Self::freeze(self)
+    }
+
+    fn thaw(&mut self) {
+        Self::thaw(self);
+    }
+
+    fn method(&self) -> &'static str {
+        Self::method(self)
+    }
+}
+
+/// Freezes a process group.
+pub fn process_group(group: u32) -> Freezable {
+    Box::new(move || Some(Box::new(Freezer::new(group).ok()?)))
+}
+
+/// A participant, frozen while it idles if it would use CPU time then.
+pub(super) struct Taking<'a> {
+    pub(super) participant: Participant<'a>,
+    freezer: Option<Box<dyn Freeze>>,
+    /// CPU time and length of the time in which others were warmed up.
+    idled: (Duration, Duration),
+    /// Before it was frozen; `None` if it is the only target or not metered.
+    pub(super) idle: Option<Idle>,
+}
+
+impl<'a> Taking<'a> {
+    pub(super) fn new(participant: Participant<'a>) -> Self {
+        Self { participant, freezer: None, idled: Default::default(), idle: None }
+    }
+
+    /// It used so much CPU time while others were warmed up for `time`.
+    pub(super) fn idles(&mut self, cpu: Duration, time: Duration) {
+        self.idled.0 += cpu;
+        self.idled.1 += time;
+    }
+
+    pub(super) fn cpu(&mut self) -> Option<Duration> {
+        self.participant.server.as_mut()?.cpu()
+    }
+
+    /// Freezes the target if it has used CPU time while it idled.
+    pub(super) fn freeze_if_it_burns(&mut self) -> Result<(), String> {
+        self.idle = Idle::of(self.idled.0, self.idled.1);
+        let burns = self.idle.as_ref().is_some_and(Idle::burns);
+        self.freezer = self.participant.freezable.as_ref().filter(|_| burns).and_then(|freezable| freezable());
+        self.freeze()
+    }
+
+    /// Measures what a frozen target does without load while all others idle: together, those that spin share the cores.
+    pub(super) fn idle_alone(&mut self) -> Result<(), String> {
+        let (Some(freezer), Some(server)) = (&mut self.freezer, &mut self.participant.server) else { return Ok(()) };
+        let before = server.cpu();
+        freezer.thaw();
+        let at = clock::now();
+        clock::sleep(IDLE);
+        // The CPU time of a frozen thread is exact.
+        freezer.freeze()?;
+        let time = clock::since(at);
+        let cpu = server.cpu().zip(before).map(|(now, before)| now.saturating_sub(before));
+        let frozen_by = Some(freezer.method().to_owned());
+        self.idle = cpu.and_then(|cpu| Idle::of(cpu, time)).map(|idle| Idle { frozen_by, ..idle });
+        Ok(())
+    }
+
+    /// Freezes it, if it is one to be frozen.
+    pub(super) fn freeze(&mut self) -> Result<(), String> {
+        self.freezer.as_mut().map_or(Ok(()), |freezer| freezer.freeze())
+    }
+
+    pub(super) fn thaw(&mut self) {
+        self.freezer.iter_mut().for_each(|freezer| freezer.thaw());
+    }
+}
