@@ -1,6 +1,6 @@
 //! `brunt load A B --compare`.
 
-use crate::shared::target::{Run, Target, load};
+use crate::shared::target::{Target, load};
 use brunt_testkit::{assert_code, text};
 use std::fs;
 

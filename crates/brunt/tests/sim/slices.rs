@@ -2,16 +2,16 @@
 
 use crate::lab::{Lab, beside};
 use crate::worlds::{MS, SECOND, Serve, US, exact, options, times};
-use brunt_lab::slices::analysis::{Progress, Settings, SlicedLoad, compare};
 use brunt_lab::slices::LoadComparison;
-use brunt_results::comparison::Verdict;
-use brunt_results::figure::{MEAN, P50, P99, RATE};
+use brunt_lab::slices::analysis::{Progress, Settings, SlicedLoad, compare};
 use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
 use brunt_lab::slices::session::{End, session};
 use brunt_lab::slices::{Slice, SliceSpec};
 use brunt_load::{Options, Target};
 use brunt_results::LatencySummary;
+use brunt_results::comparison::Verdict;
+use brunt_results::figure::{MEAN, P50, P99, RATE};
 use std::sync::atomic::AtomicBool;
 use std::{convert::identity, net::SocketAddr, rc::Rc, time::Duration};
 
@@ -101,7 +101,7 @@ fn a_server_half_as_slow_again_has_two_thirds_of_the_rate() {
     let ratios = slices.chunks(2).map(|round| of(round, "other") / of(round, "one"));
     let (low, high) = ratios.fold((f64::MAX, 0.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
     assert!(low <= rate.low && rate.high <= high && low > 0.664 && high < 0.669, "{rate:?}");
-    assert_eq!((rate.verdict.clone(), rate.rounds), (Verdict::Different, 20));
+    assert_eq!((rate.verdict.clone(), rate.samples), (Verdict::Different, 20));
     let times = other.ratio(&MEAN).unwrap();
     // To the resolution of histograms, in every round.
     assert!(times.low == times.high && (times.ratio - 1.5).abs() < 1e-5, "{times:?}");

@@ -2,7 +2,6 @@
 //! values has 184 KB: who reads a day of seconds reads this.
 
 use super::decode;
-use crate::latency::new_histogram;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
@@ -66,15 +65,14 @@ fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// Cells of a histogram of [`new_histogram`]'s bounds; `None` for any other, and for what breaks off.
+/// Cells of a histogram of [`OURS`]; `None` for any other, and for what breaks off.
 fn cells(plain: &[u8]) -> Option<Vec<(u64, u64)>> {
     let (cookie, rest) = plain.split_first_chunk::<4>()?;
     let (header, payload) = rest.split_first_chunk::<HEADER>()?;
     let u32_at = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
     let u64_at = |at: usize| u64::from_be_bytes(header[at..at + 8].try_into().expect("eight bytes"));
-    let ours = new_histogram_bounds();
     let same = u32::from_be_bytes(*cookie) == PLAIN && u32_at(4) == 0 && u64_at(28) == 1f64.to_bits();
-    if !same || (u32_at(8), u64_at(12), u64_at(20)) != ours {
+    if !same || (u32_at(8), u64_at(12), u64_at(20)) != OURS {
         return None;
     }
     let mut payload = payload.get(..u32_at(0) as usize)?;
@@ -100,10 +98,8 @@ fn cells(plain: &[u8]) -> Option<Vec<(u64, u64)>> {
 /// The cell of the highest value of 64 bits.
 const LAST_CELL: u64 = 54 * CELLS + 2 * CELLS - 1;
 
-/// Digits, lowest and highest value.
-fn new_histogram_bounds() -> (u32, u64, u64) {
-    (3, 1, crate::latency::MAX_LATENCY_NS)
-}
+/// Digits, lowest and highest value of [`crate::latency::new_histogram`].
+const OURS: (u32, u64, u64) = (3, 1, crate::latency::MAX_LATENCY_NS);
 
 /// The cell that holds a value, at three digits and a lowest value of 1.
 fn cell_of(value: u64) -> u64 {
@@ -140,7 +136,7 @@ fn zig_zag(number: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hlog::encode;
+    use crate::{hlog::encode, latency::new_histogram};
     use proptest::prelude::*;
 
     #[test]
