@@ -4,6 +4,7 @@
 //! load starts. This module defines the flags; it computes no figures.
 
 mod absent;
+mod beside;
 mod calibration;
 mod compare;
 mod conclude;

@@ -19,7 +19,7 @@ const TURNS: u64 = 500_000;
 /// Jain's index of the replies of connections, at least: of nine, one that ended in the middle of a load makes 0.97 of it.
 const EVEN: f64 = 0.98;
 /// Seeds of a test run.
-const SEEDS: u64 = 2000;
+const SEEDS: u64 = 1000;
 /// Just below the largest block that glibc takes as a measure.
 const HEAP: usize = 31 << 20;
 

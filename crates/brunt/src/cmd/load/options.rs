@@ -1,6 +1,7 @@
 //! The options of the generator for a command line: those of its description, and what the other flags add.
 
-use super::resolve::{Beside, resolve};
+use super::beside::Beside;
+use super::resolve::resolve;
 use super::{Args, names, usage};
 use brunt_load::Options;
 use brunt_meter::doctor::{self, Facts};

@@ -1,6 +1,6 @@
 //! `--replay`: the requests of an access log at its own times, or faster or slower.
 
-use super::resolve::Beside;
+use super::beside::Beside;
 use super::{first_given, http::Flags, requests, target, usage};
 use brunt_inputs::replay::{self, Replay};
 use brunt_results::{Error, Span};

@@ -4,6 +4,7 @@
 //! Each error is one line that names the flags, their values and the remedy. Typed values are never adjusted; only
 //! defaults depend on other flags.
 
+use super::beside::Beside;
 use super::stages::{self, Stages};
 use super::{flags, replay, requests, target, usage};
 use brunt_inputs::{address, replay::Replay};
@@ -25,17 +26,6 @@ const MOST_CONNECTIONS: u64 = 100_000_000;
 const MOST_RATE: Rate = Rate(10e6);
 /// Longest warm-up with --steady.
 const STEADY_LIMIT: Duration = Duration::from_secs(60);
-
-/// What is not in the description and limits it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Beside<'a> {
-    /// The process's CPU list as printed by the kernel; `None` allows all.
-    pub allowed: Option<&'a str>,
-    /// Several targets are compared in slices.
-    pub compare: bool,
-    /// A script takes the place of the requests.
-    pub script: bool,
-}
 
 /// What the generator runs for a description, and notes for the user.
 ///

@@ -166,7 +166,7 @@ fn exceeding_the_memory_limit_fails_the_trial_with_the_reason() {
 fn placeholders_in_tester_words_are_replaced() {
     let mut scene = Scene::one("");
     scene.plan = scene.plan.replace("[[target]]", "[testers]\nbrunt = ['--header', 'X: {connections}']\n[[target]]");
-    let scene = scene.tester(&format!("echo \"$@\" >&2\n{FIND_OUT}exit 1"));
+    let scene = scene.tester(&format!("echo \"$@\" | tail -c 60 >&2\n{FIND_OUT}exit 1"));
     scene.run().unwrap();
     let log = scene.failure("target=a");
     assert!(log.ends_with("--header X: 4"), "{log}");
