@@ -1,7 +1,7 @@
 //! One request of a load on a connection of its own, with the time of each step and all that was received.
 //!
 //! It is a load of one request on one thread: connections, requests, replies and their checks are those of every load. A
-//! [`Trace`] keeps what a load counts and throws away.
+//! `Trace` keeps what a load counts and throws away.
 
 use crate::engine::{clock, clock::Clock, shared::Shared, thread, trace::Trace};
 use crate::options::Options;
