@@ -4,6 +4,7 @@
 #[cfg(any(test, feature = "sim"))]
 pub mod given;
 
+use brunt_meter::poll::poll_on;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[allow(clippy::disallowed_methods, reason = "the place that has the time")]
@@ -45,19 +46,11 @@ pub(crate) fn sleep(time: Duration) {
 }
 
 /// Calls `check` until it returns a value or `timeout` has passed, sleeping for `pause()` between calls.
+#[allow(clippy::disallowed_methods, reason = "the place that has the time")]
 pub(crate) fn poll<T>(
     timeout: Duration,
-    mut pause: impl FnMut() -> Duration,
-    mut check: impl FnMut() -> Option<T>,
+    pause: impl FnMut() -> Duration,
+    check: impl FnMut() -> Option<T>,
 ) -> Option<T> {
-    let begun = now();
-    loop {
-        if let Some(value) = check() {
-            return Some(value);
-        }
-        if since(begun) >= timeout {
-            return None;
-        }
-        sleep(pause());
-    }
+    poll_on(now, sleep, timeout, pause, check)
 }

@@ -4,20 +4,27 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Calls `check` until it returns a value or `timeout` has passed, sleeping for `pause()` between calls.
-pub fn poll<T>(
+pub fn poll<T>(timeout: Duration, pause: impl FnMut() -> Duration, check: impl FnMut() -> Option<T>) -> Option<T> {
+    poll_on(Instant::now, thread::sleep, timeout, pause, check)
+}
+
+/// The same on another clock.
+pub fn poll_on<T>(
+    now: impl Fn() -> Instant,
+    sleep: impl Fn(Duration),
     timeout: Duration,
     mut pause: impl FnMut() -> Duration,
     mut check: impl FnMut() -> Option<T>,
 ) -> Option<T> {
-    let since = Instant::now();
+    let begun = now();
     loop {
         if let Some(value) = check() {
             return Some(value);
         }
-        if since.elapsed() >= timeout {
+        if now().saturating_duration_since(begun) >= timeout {
             return None;
         }
-        thread::sleep(pause());
+        sleep(pause());
     }
 }
 
