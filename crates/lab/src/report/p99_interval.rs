@@ -23,6 +23,7 @@ pub fn p99_interval(row: &Row, store: &RunDirectory) -> Option<Interval> {
 
 /// Interval of the p99 from one run alone; `None` if its log is unreadable or too short.
 fn p99_interval_within(log: &[u8]) -> Option<Interval> {
+    // Read twice: the intervals of a long load may be more than fit into memory.
     let whole = hlog::distribution(log, "response").ok()?;
     let quantile = whole.value_at_quantile(QUANTILE);
     let mut batches: Vec<Batch> = Vec::new();

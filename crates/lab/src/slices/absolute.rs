@@ -5,7 +5,7 @@
 
 use super::Slice;
 use brunt_results::LatencySummary;
-use brunt_results::hlog::decode;
+use brunt_results::hlog::Counts;
 use brunt_results::latency::new_histogram;
 use brunt_results::result::{Bytes, Generator, Latency, Load, Requests, Responses, RunResult, Server};
 use brunt_statistics::median;
@@ -102,7 +102,7 @@ fn latency(slices: &[&Slice], closed: bool) -> Result<Latency, String> {
     let merged = |of: fn(&Slice) -> Option<&String>| -> Result<Histogram<u64>, String> {
         let mut all = new_histogram();
         for text in slices.iter().filter_map(|slice| of(slice)) {
-            all.add(decode(text)?).map_err(|error| format!("histograms of slices do not add up: {error:?}"))?;
+            Counts::decode(text)?.add_to(&mut all)?;
         }
         Ok(all)
     };

@@ -11,7 +11,6 @@
 mod alarms;
 mod between;
 mod differences;
-mod latencies;
 mod merged;
 mod progress;
 pub(crate) mod rounds;

@@ -3,7 +3,7 @@
 
 use brunt_results::LatencySummary;
 use brunt_results::figure::{COST, Figure, RATE};
-use brunt_results::hlog::decode;
+use brunt_results::hlog::{Counts, decode};
 use brunt_results::result::Errors;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -164,6 +164,11 @@ impl Slice {
 
     pub fn response(&self) -> Result<Histogram<u64>, String> {
         decode(&self.response)
+    }
+
+    /// Its response times.
+    pub fn counts(&self) -> Result<Counts, String> {
+        Counts::decode(&self.response)
     }
 }
 

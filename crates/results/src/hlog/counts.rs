@@ -1,5 +1,5 @@
 //! A histogram as the values that occur, each with its count. An interval of a log has few of them, and a histogram with room for all
-//! values has 184 KB: who reads a day of seconds reads this.
+//! values has 184 KB, which a day of seconds would read 86,400 times.
 
 use super::decode;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -17,28 +17,63 @@ const CELLS: u64 = 1024;
 
 /// Values in nanoseconds with their counts, ascending. A value is the highest that its cell of the histogram holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts(Vec<(u64, u64)>);
+pub struct Counts {
+    values: Vec<(u64, u64)>,
+    total: u64,
+}
 
 impl Counts {
     /// Of a text of an interval log.
     pub fn decode(text: &str) -> Result<Self, String> {
         let own = BASE64_STANDARD.decode(text).ok().and_then(|bytes| inflated(&bytes)).and_then(|plain| cells(&plain));
         // Of other bounds than ours, or broken: the general reader takes it, or says what is wrong.
-        own.map_or_else(|| Ok(Self::of(&decode(text)?)), |counts| Ok(Self(counts)))
+        own.map_or_else(|| Ok(Self::of(&decode(text)?)), |values| Ok(Self::from(values)))
     }
 
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let values = histogram.iter_recorded();
-        Self(values.map(|value| (value.value_iterated_to(), value.count_since_last_iteration())).collect())
+        let values = values.map(|value| (value.value_iterated_to(), value.count_since_last_iteration()));
+        Self::from(values.collect::<Vec<_>>())
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter().copied()
+    /// All of them together.
+    pub fn merged<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut values: Vec<(u64, u64)> = all.into_iter().flat_map(Self::iter).collect();
+        values.sort_unstable();
+        values.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        Self::from(values)
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
+        self.values.iter().copied()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 
     /// Number of values.
     pub fn total(&self) -> u64 {
-        self.iter().map(|(_, count)| count).sum()
+        self.total
+    }
+
+    /// The value that a share `q` of the values does not exceed; 0 if there are none.
+    pub fn quantile(&self, q: f64) -> u64 {
+        let rank = ((q * self.total as f64).ceil() as u64).max(1);
+        let mut reached = 0;
+        let found = self.values.iter().find(|(_, count)| {
+            reached += count;
+            reached >= rank
+        });
+        found.or(self.values.last()).map_or(0, |(value, _)| *value)
+    }
+
+    pub fn mean(&self) -> f64 {
+        self.iter().map(|(value, count)| value as f64 * count as f64).sum::<f64>() / self.total as f64
     }
 
     /// Number of values up to `limit`; those in the cell of `limit` are counted.
@@ -51,6 +86,14 @@ impl Counts {
     /// A value is too large for the histogram.
     pub fn add_to(&self, sum: &mut Histogram<u64>) -> Result<(), String> {
         self.iter().try_for_each(|(value, count)| sum.record_n(value, count)).map_err(|error| super::not_summed(&error))
+    }
+}
+
+impl From<Vec<(u64, u64)>> for Counts {
+    /// Of ascending values.
+    fn from(values: Vec<(u64, u64)>) -> Self {
+        let total = values.iter().map(|(_, count)| count).sum();
+        Self { values, total }
     }
 }
 
@@ -169,6 +212,15 @@ mod tests {
             prop_assert_eq!(counts.total(), histogram.len());
             let limit = value(limit);
             prop_assert_eq!(counts.up_to(limit), histogram.count_between(0, limit));
+            for q in [0.001, 0.5, 0.99, 1.0] {
+                prop_assert_eq!(counts.quantile(q), histogram.value_at_quantile(q));
+            }
+            let halves = [&values[..values.len() / 2], &values[values.len() / 2..]].map(|half| {
+                let mut histogram = new_histogram();
+                half.iter().for_each(|(bits, random, n)| histogram.record_n(value((*bits, *random)), *n).unwrap());
+                Counts::of(&histogram)
+            });
+            prop_assert_eq!(&Counts::merged(&halves), &counts);
             let mut sum = new_histogram();
             counts.add_to(&mut sum).unwrap();
             prop_assert_eq!(sum, histogram);

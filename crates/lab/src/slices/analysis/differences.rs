@@ -1,21 +1,21 @@
 //! Differences of logarithms between a target and the baseline, one a round.
 
-use super::latencies::Latencies;
 use super::rounds::{Round, Rounds};
 use crate::slices::record::Slice;
 use brunt_results::figure::{COST, Figure, MEAN, RATE};
+use brunt_results::hlog::Counts;
 use brunt_statistics::{supported, supports_quantile};
 
-/// The response times of every slice, by its index.
-pub struct Readings(Vec<Option<Latencies>>);
+/// The response times of every slice, by its index; `None` without replies, and for a histogram that cannot be read.
+pub struct Readings(Vec<Option<Counts>>);
 
 impl Readings {
     pub fn of(slices: &[Slice]) -> Self {
-        Self(slices.iter().map(Latencies::of).collect())
+        Self(slices.iter().map(|slice| slice.counts().ok().filter(|counts| !counts.is_empty())).collect())
     }
 
-    pub fn merged<'a>(&'a self, indices: impl IntoIterator<Item = &'a usize>) -> Latencies {
-        Latencies::merged(indices.into_iter().filter_map(|index| self.0[*index].as_ref()))
+    pub fn merged<'a>(&'a self, indices: impl IntoIterator<Item = &'a usize>) -> Counts {
+        Counts::merged(indices.into_iter().filter_map(|index| self.0[*index].as_ref()))
     }
 }
 
@@ -35,9 +35,9 @@ impl Series {
         match figure.quantile() {
             _ if is_told => of_rounds(rounds, target, baseline, |index| told(figure, &rounds.slices[index])),
             Some(q) => of_quantile(q, rounds, readings, target, baseline),
-            None if *figure == MEAN => of_rounds(rounds, target, baseline, |index| {
-                readings.0[index].as_ref().map(|latencies| latencies.mean().ln())
-            }),
+            None if *figure == MEAN => {
+                of_rounds(rounds, target, baseline, |index| readings.0[index].as_ref().map(|counts| counts.mean().ln()))
+            }
             None => of_counts(figure, rounds, target, baseline),
         }
     }
@@ -115,7 +115,7 @@ fn of_quantile(q: f64, rounds: &Rounds, readings: &Readings, target: usize, base
 /// Ranges of rounds in which both targets have enough replies.
 fn groups(start: &[Round], readings: &Readings, targets: [usize; 2], q: f64) -> Vec<std::ops::Range<usize>> {
     let count = |index: usize, target: usize| -> u64 {
-        start[index].of[target].iter().filter_map(|slice| readings.0[*slice].as_ref()).map(|l| l.count).sum()
+        start[index].of[target].iter().filter_map(|slice| readings.0[*slice].as_ref()).map(Counts::total).sum()
     };
     let (mut groups, mut from, mut counts): (Vec<std::ops::Range<usize>>, _, _) = (Vec::new(), 0, [0u64; 2]);
     for index in 0..start.len() {

@@ -1,9 +1,9 @@
 //! p99 and p99.9 of all counted slices together, which hold the stalls that are rarer than a slice.
 
 use super::differences::Readings;
-use super::latencies::Latencies;
 use super::rounds::Rounds;
 use crate::slices::comparison::{Merged, TargetComparison};
+use brunt_results::hlog::Counts;
 use brunt_statistics::{below, supports_quantile};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
@@ -47,7 +47,7 @@ fn lost_share(rounds: &Rounds, target: usize) -> f64 {
 
 /// One target's response times, all and by round.
 struct Target {
-    all: Latencies,
+    all: Counts,
     /// Distinct values of the tail, descending.
     values: Vec<u64>,
     /// By round: replies, and of those in the tail the index into `values` and their count.
@@ -56,23 +56,23 @@ struct Target {
 
 impl Target {
     fn of(rounds: &Rounds, readings: &Readings, target: usize) -> Self {
-        let by_round: Vec<Latencies> = rounds.counted.iter().map(|round| readings.merged(&round.of[target])).collect();
-        let all = Latencies::merged(&by_round);
+        let by_round: Vec<Counts> = rounds.counted.iter().map(|round| readings.merged(&round.of[target])).collect();
+        let all = Counts::merged(&by_round);
         let least = all.quantile(TAIL);
-        let values: Vec<u64> = all.values.iter().rev().map(|(value, _)| *value).take_while(|v| *v >= least).collect();
-        let tail = |round: Latencies| {
-            let entry = |(value, count): &(u64, u64)| {
+        let values: Vec<u64> = all.iter().rev().map(|(value, _)| value).take_while(|v| *v >= least).collect();
+        let tail = |round: Counts| {
+            let entry = |(value, count): (u64, u64)| {
                 let index = values.binary_search_by(|other| value.cmp(other));
-                index.ok().map(|index| (index, *count))
+                index.ok().map(|index| (index, count))
             };
-            (round.count, round.values.iter().filter_map(entry).collect())
+            (round.total(), round.iter().filter_map(entry).collect())
         };
         let rounds = by_round.into_iter().map(tail).collect();
         Self { all, values, rounds }
     }
 
     fn has(&self, q: f64) -> bool {
-        supports_quantile(self.all.count as f64, 1.0 - q)
+        supports_quantile(self.all.total() as f64, 1.0 - q)
     }
 
     /// The quantile with every round taken as often as `times` says; `beyond` is room for the counts by value.
