@@ -3,9 +3,9 @@
 
 mod colocation;
 mod hooks;
+mod listening;
 mod phases;
 
-use brunt_lab::clock;
 use brunt_lab::plan::read;
 use brunt_lab::report;
 use brunt_lab::run::Request;
@@ -18,12 +18,12 @@ use brunt_lab::testers::Tester;
 use brunt_results::{Error, RunResult, directory::Directory};
 use brunt_testkit::{Home, home, is_running};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use std::{cell::Cell, fs, rc::Rc, thread};
+use std::time::Duration;
+use std::{fs, thread};
 
 /// The name of [`echo_target`] in this binary.
 const ECHO_TARGET: &str = "trials::echo_target";
@@ -205,42 +205,6 @@ fn a_target_that_dies_or_never_listens_is_recorded_and_the_run_continues() {
     let read = report::read(&scene.out()).unwrap();
     assert_eq!((read.failed(), read.not_run), (6, 0));
     scene.assert_no_process_left(2);
-}
-
-/// Time that begins to pass when something listens at an address.
-struct SinceListening {
-    address: String,
-    begun: Cell<Option<Instant>>,
-}
-
-#[allow(clippy::disallowed_methods, reason = "time that is given passes as the machine's does")]
-impl clock::given::Machine for SinceListening {
-    fn time(&self) -> Duration {
-        self.begun.get().map_or(Duration::ZERO, |begun| begun.elapsed())
-    }
-
-    fn sleep(&self, time: Duration) {
-        if self.begun.get().is_none() && TcpStream::connect(&self.address).is_ok() {
-            self.begun.set(Some(Instant::now()));
-        }
-        thread::sleep(time);
-    }
-}
-
-#[test]
-fn a_target_that_listens_elsewhere_is_told_where() {
-    let mut scene = Scene::with_echo("", &["deaf"]);
-    let address = format!("127.0.0.1:{}", brunt_lab::system::ports::Ports::default().free().unwrap());
-    scene.plan = scene.plan.replace("'{listen}'", &format!("'{address}'")) + "ready_timeout = '100ms'\n";
-    scene.plan = scene.plan.replace("repeats = 2", "repeats = 1");
-    // However long it takes to start, it listens when the time is over.
-    let machine = SinceListening { address: address.clone(), begun: Cell::new(None) };
-    let given = clock::given::Given::begin(Rc::new(machine));
-    scene.run().unwrap();
-    drop(given);
-    let failure = scene.failure("target=deaf");
-    let expected = format!("within 100ms: it listens on {address} instead: use {{listen}} or {{port}} in its command");
-    assert!(failure.contains(&expected), "{failure}");
 }
 
 #[test]
