@@ -101,7 +101,7 @@ fn replies_in_pieces_are_shown_and_excess_bytes_are_an_error() {
         (switching, "< Upgrade: x\n<\n", "another protocol"),
         (short, "<\nhi\n\n", "the target closed the connection before its reply was complete"),
     ] {
-        // Excess bytes in pieces may come after the end of the reply, when nobody reads them.
+        // Excess bytes in pieces may come after the end of the reply, when nothing is read any more.
         for piece in [reply.len(), if reply == excess { reply.len() } else { 1 }] {
             let listener = listener();
             let address = listener.local_addr().unwrap();

@@ -110,7 +110,7 @@ impl Drive<'_> {
         self.rings.extend(self.roots[known..].iter().map(ring));
     }
 
-    /// Workers to whom others have sent something are woken.
+    /// Workers with messages of others in their mailboxes are woken.
     fn look_for_mail(&self) {
         let now = self.machine.clock.elapsed();
         let mut state = self.machine.state.borrow_mut();

@@ -13,7 +13,7 @@ static POISON: [u8; LARGE_SIZE] = [0xd5; LARGE_SIZE];
 /// Bytes of a buffer that are checked unless whole buffers are.
 const CHECKED: usize = 64;
 
-/// Who has a buffer.
+/// Where a buffer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Hold {
     /// Never lent.

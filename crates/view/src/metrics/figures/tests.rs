@@ -47,7 +47,7 @@ fn interval(is_whole: bool, warmup: bool) -> Interval {
     Interval { second, start_ns: 1_000_000_000, end_ns: 2_250_000_000, ..Interval::default() }
 }
 
-/// Names, units, words and values are a contract with those who monitor.
+/// Names, units, words and values are an interface of monitoring systems.
 #[test]
 fn what_monitoring_systems_are_told() {
     let mut totals = Totals::default();
