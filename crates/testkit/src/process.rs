@@ -97,7 +97,7 @@ impl Running {
         self.child.wait().expect("its status")
     }
 
-    /// Waits for its end, with all that it wrote to pipes which nobody has read from.
+    /// Waits for its end, with all that it wrote to pipes and that has not been read.
     #[track_caller]
     pub fn output(mut self) -> Output {
         let (stdout, stderr) = (gather(self.child.stdout.take()), gather(self.child.stderr.take()));

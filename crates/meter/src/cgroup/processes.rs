@@ -66,7 +66,7 @@ pub fn kill(files: &dyn Files, dirs: &[PathBuf], timeout: Duration) -> bool {
             let _ = files.write(&file, word);
         }
     };
-    // Nobody forks any more, so that the number of those to kill only falls.
+    // Nothing forks any more, so the number of those to kill only falls.
     everywhere("pids.max", "0");
     let gone = || {
         everywhere("cgroup.kill", "1");

@@ -1,4 +1,4 @@
-//! Drives the workers of a world: whoever is next in virtual time goes on, and time moves when nobody can.
+//! Drives the workers of a world: the one that is next in virtual time goes on, and time moves when none can.
 //!
 //! Invariants:
 //! - Events of a time come before the turns of that time; turns of one time in the order of the workers.

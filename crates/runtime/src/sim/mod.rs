@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - Its kernel does what Linux does or may do (`tests/kernels.rs` runs the same scripts on the world, io_uring and epoll).
-//! - Nothing waits in real time. Time moves by what work costs, and to the next event when nobody can work.
+//! - Nothing waits in real time. Time moves by what work costs, and to the next event when none can work.
 //! - A run is a function of seed, settings and program. [`World::trace_digest`] tells two runs apart.
 //! - Without the feature nothing of this is in the build.
 //!

@@ -56,7 +56,7 @@ pub(crate) enum Event {
         from: Key,
     },
     Datagram(Box<(SocketAddr, SocketAddr, Box<[u8]>)>),
-    /// Nobody receives datagrams there.
+    /// Datagrams there have no receiver.
     Unreachable {
         to: Key,
     },

@@ -55,7 +55,7 @@ pub(crate) struct Socket {
     pub is_unix: bool,
     /// Number in the trace.
     pub number: u32,
-    /// Open descriptors; a socket that nobody has accepted has none.
+    /// Open descriptors; a socket not accepted yet has none.
     pub descriptors: u32,
     pub local: Option<Name>,
     pub remote: Option<Name>,

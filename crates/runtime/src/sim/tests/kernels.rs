@@ -195,7 +195,7 @@ async fn listening() -> Vec<String> {
     drop(listener);
     settle().await;
     log.push(format!("taken {}", result(taken.read(&mut [0; 9]).await)));
-    // A client that nobody has accepted.
+    // A client that is not accepted.
     let listener = listen();
     let address = listener.local_addr().unwrap();
     let mut waiting = TcpStream::connect(address).await.unwrap();
