@@ -32,7 +32,7 @@ pub struct Between {
 #[derive(Debug, Clone, Copy)]
 pub struct Widened {
     estimate: f64,
-    pub interval: Interval,
+    interval: Interval,
     p: f64,
 }
 
@@ -58,19 +58,27 @@ impl Between {
     }
 
     pub fn widen(&self, within: &Within) -> Widened {
-        let starts = within.starts.len() as f64;
-        let of_a_mean = if within.starts.len() > 1 { self.variance / starts } else { 0.0 };
-        let fixed = STOPPING * self.t * of_a_mean.sqrt();
-        let Interval { low, high } = within.interval;
-        let estimate = within.estimate;
-        let interval =
-            Interval { low: estimate - (estimate - low).hypot(fixed), high: estimate + (high - estimate).hypot(fixed) };
-        Widened { estimate, interval, p: self.p(within, of_a_mean, interval) }
+        let interval = self.interval(within);
+        Widened { estimate: within.estimate, interval, p: self.p(within, interval) }
+    }
+
+    /// That of the difference with the spread between starts.
+    pub fn interval(&self, within: &Within) -> Interval {
+        let fixed = STOPPING * self.t * self.of_a_mean(within).sqrt();
+        let (estimate, Interval { low, high }) = (within.estimate, within.interval);
+        Interval { low: estimate - (estimate - low).hypot(fixed), high: estimate + (high - estimate).hypot(fixed) }
+    }
+
+    /// Variance of the mean over the starts.
+    fn of_a_mean(&self, within: &Within) -> f64 {
+        let starts = within.starts.len();
+        if starts > 1 { self.variance / starts as f64 } else { 0.0 }
     }
 
     /// The signed-rank p knows of no starts: at least that of a t whose 95 % interval is the whole one. Degrees of freedom after
     /// Satterthwaite, those of the rounds taken as infinite.
-    fn p(&self, within: &Within, of_a_mean: f64, interval: Interval) -> f64 {
+    fn p(&self, within: &Within, interval: Interval) -> f64 {
+        let of_a_mean = self.of_a_mean(within);
         let half = if within.estimate > 0.0 { within.estimate - interval.low } else { interval.high - within.estimate };
         let rounds = p(&within.centred);
         if half <= 0.0 {

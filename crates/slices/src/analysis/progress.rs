@@ -72,7 +72,7 @@ impl Progress {
             let all: Vec<Option<Within>> = others.iter().map(within).collect();
             let between = Between::of_load(&all.iter().map(Option::as_ref).collect::<Vec<_>>());
             let mut ratio = |(within, between): (&Within, &Between)| {
-                let interval = between.widen(within).interval;
+                let interval = between.interval(within);
                 let half = (interval.high - interval.low) / 2.0;
                 widest = widest.max(half);
                 needed = needed.max(Some(rounds_for_half(precision, within)));
