@@ -12,7 +12,8 @@ use std::{env, fs, io};
 
 /// The crates of descriptions, plans, statistics, reports, views and users' files, whose code runs before, beside and after a
 /// measurement, as this one's does; and that of tests.
-const LEFT_OUT: [&str; 8] = ["client", "diagnostic", "inputs", "lab", "spec", "statistics", "testkit", "view"];
+const LEFT_OUT: [&str; 9] =
+    ["client", "diagnostic", "inputs", "lab", "slices", "spec", "statistics", "testkit", "view"];
 
 fn main() -> io::Result<()> {
     let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));

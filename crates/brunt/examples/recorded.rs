@@ -1,5 +1,5 @@
 //! Makes a recording of a machine's noise from slices of two equal targets: `recorded SLICES.jsonl... > recorded.txt`, each file a
-//! recording of its own. The tests of the comparison replay `crates/lab/tests/slices/recorded.txt`; `docs/reference/truth.md`
+//! recording of its own. The tests of the comparison replay `crates/slices/tests/recorded.txt`; `docs/reference/truth.md`
 //! says how to record.
 //!
 //! A line a round; a blank line ends a recording. Words of a line: the target of the first slice, `a` or `b`, then for the first
@@ -7,7 +7,8 @@
 //! and 0 without replies, and the share that the machine took of the slice, in percent. Rounds with failed requests or without metered
 //! CPU time are left out.
 
-use brunt_lab::slices::record::{Slice, read};
+use brunt_slices::Slice;
+use brunt_slices::record::read;
 use std::io::{ErrorKind, Write, stdout};
 use std::path::Path;
 use std::{env, process};

@@ -30,10 +30,9 @@ use crate::group::distinct;
 use crate::plan::{Style, slicing::Slicing};
 use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
 use crate::schedule::{Cell, SkippedCell};
-use crate::slices::LoadComparison;
-use crate::slices::analysis::{self, Settings};
 use brunt_results::env::Env;
 use brunt_results::figure::{COST, RATE};
+use brunt_slices::{LoadComparison, Settings};
 use compared::Compared;
 use differences::Differences;
 use std::io;
@@ -153,7 +152,7 @@ fn compare(store: &RunDirectory, experiment: &Experiment) -> io::Result<(Vec<Loa
     let margin = experiment.margin.unwrap_or(default.margin);
     let settings = Settings { margin, precision: experiment.precision.unwrap_or(margin / 2.0) };
     let differences = loads.iter().map(|load| Differences::of(load, &targets, baseline)).collect();
-    Ok((analysis::compare(&loads, &targets, baseline, settings), differences))
+    Ok((brunt_slices::compare(&loads, &targets, baseline, settings), differences))
 }
 
 fn compared_with(comparisons: &[LoadComparison], cell: &Cell) -> Option<Compared> {

@@ -16,10 +16,10 @@ pub mod embedded;
 mod one_load;
 mod records;
 
-use crate::slices::{self, SlicedLoad};
 use crate::{fs_error::with_path, group::distinct, schedule::Cell};
 use brunt_results::lock::Lock;
 use brunt_results::{RunResult, directory::Directory, env::Env};
+use brunt_slices::{SlicedLoad, record};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -69,7 +69,7 @@ impl RunDirectory {
     /// The slices of the load with these settings, as [`Cell::combination`] has them.
     pub fn slices(&self, combination: &str) -> PathBuf {
         let load = if combination.is_empty() { "all" } else { combination };
-        self.path.join("slices").join(load).join(slices::record::FILE)
+        self.path.join("slices").join(load).join(record::FILE)
     }
 
     /// What a co-runner does on these cores without load.
@@ -113,7 +113,7 @@ impl RunDirectory {
         let cells = &experiment.cells.run;
         let loads = distinct(cells.iter().map(Cell::combination)).into_iter().filter(|load| self.slices(load).exists());
         let read = |load: &str| {
-            let slices = slices::record::read(&self.slices(load));
+            let slices = record::read(&self.slices(load));
             let of_load = || cells.iter().filter(|cell| cell.combination() == load);
             Ok(SlicedLoad {
                 load: load.to_owned(),

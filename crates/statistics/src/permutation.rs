@@ -54,17 +54,17 @@ pub fn paired(a: &[f64], b: &[f64], seed: u64) -> Option<f64> {
     }
     let observed = ratios.iter().sum::<f64>().abs();
     let all: f64 = ratios.iter().map(|ratio| ratio.abs()).sum();
-    let reaches = |flipped: &mut dyn FnMut(usize) -> bool| {
-        let signed = ratios.iter().enumerate().map(|(index, ratio)| if flipped(index) { -ratio } else { *ratio });
-        signed.sum::<f64>().abs() >= observed - 1e-12 * all.max(1.0)
-    };
+    let reaches = |sum: f64| sum.abs() >= observed - 1e-12 * all.max(1.0);
     let ways = 1u64.checked_shl(ratios.len() as u32).unwrap_or(u64::MAX);
     if ways <= MAX_ENUMERATED {
-        let reached = (0..ways).filter(|bits| reaches(&mut |index| bits >> index & 1 == 1)).count();
+        let mut reached = 0u64;
+        each_signed_sum(&ratios, 0.0, &mut |sum| reached += u64::from(reaches(sum)));
         return Some(reached as f64 / ways as f64);
     }
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let reached = (0..SAMPLES).filter(|_| reaches(&mut |_| below(2, &mut random) == 1)).count();
+    let mut sampled =
+        || ratios.iter().map(|ratio| if below(2, &mut random) == 1 { -ratio } else { *ratio }).sum::<f64>();
+    let reached = (0..SAMPLES).filter(|_| reaches(sampled())).count();
     Some((reached + 1) as f64 / f64::from(SAMPLES + 1))
 }
 
@@ -95,6 +95,17 @@ fn each_sum(values: &[f64], k: usize, sum: f64, visit: &mut dyn FnMut(f64)) {
             each_sum(rest, k, sum, visit);
         }
         _ => {}
+    }
+}
+
+/// Calls `visit` with the sum of the values, in their order, for every choice of their signs.
+fn each_signed_sum(values: &[f64], sum: f64, visit: &mut dyn FnMut(f64)) {
+    match values.split_first() {
+        None => visit(sum),
+        Some((first, rest)) => {
+            each_signed_sum(rest, sum + first, visit);
+            each_signed_sum(rest, sum - first, visit);
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! What the tests of all crates share: processes that end with their test, ports, temporary homes, waiting for a state,
-//! and claims about measured time.
+//! claims about measured time, and seeded experiments by the thousand.
 //!
 //! A dependency of tests only; it knows no other crate of this workspace, so that every crate can use it.
 //!
@@ -9,6 +9,7 @@
 //! [`at_most`] where a control is measured in the same instants.
 
 mod alone;
+pub mod chance;
 mod disturbance;
 mod home;
 mod http;

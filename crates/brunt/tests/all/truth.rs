@@ -6,8 +6,8 @@
 mod answers;
 
 use crate::shared::example::example;
-use brunt_lab::slices::Slice;
 use brunt_results::LatencySummary;
+use brunt_slices::Slice;
 use brunt_testkit::{Running, Signal, until};
 use std::fs;
 use std::io::{ErrorKind, Read, Write};

@@ -3,10 +3,11 @@
 
 use crate::lab::{Sessions, beside};
 use crate::worlds::{MS, SECOND, Serve, US, address, exact, open};
-use brunt_lab::slices::{SliceSpec, record};
+use brunt_lab::slices::SliceSpec;
 use brunt_lab::slo_search::{self, LoadSource, Range, RatedSlice, Request, SearchReport, SearchResult, SloOutcome};
 use brunt_load::Target;
 use brunt_results::Span;
+use brunt_slices::record;
 use std::sync::atomic::AtomicBool;
 use std::{fs, path::Path, rc::Rc, time::Duration};
 

@@ -2,16 +2,16 @@
 
 use crate::lab::{Lab, beside};
 use crate::worlds::{MS, SECOND, Serve, US, exact, options, times};
-use brunt_lab::slices::LoadComparison;
-use brunt_lab::slices::analysis::{Progress, Settings, SlicedLoad, compare};
+
+use brunt_lab::slices::SliceSpec;
 use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
 use brunt_lab::slices::session::{End, session};
-use brunt_lab::slices::{Slice, SliceSpec};
 use brunt_load::{Options, Target};
 use brunt_results::LatencySummary;
 use brunt_results::comparison::Verdict;
 use brunt_results::figure::{MEAN, P50, P99, RATE};
+use brunt_slices::{LoadComparison, Progress, Settings, Slice, SlicedLoad, compare};
 use std::sync::atomic::AtomicBool;
 use std::{convert::identity, net::SocketAddr, rc::Rc, time::Duration};
 

@@ -2,9 +2,9 @@
 
 use super::{Group, MetricComparison, Pair, metric_comparison, pair};
 use crate::group::grouped;
-use crate::slices::{LoadComparison, TargetComparison};
 use brunt_results::comparison::{Ratio, UNKNOWN};
 use brunt_results::figure;
+use brunt_slices::{LoadComparison, TargetComparison};
 
 /// One comparison for each load in which repeats tell a target from the baseline, or that they do not differ; such targets only.
 pub fn by_trials(groups: &[Group], baseline: &str, margin: f64) -> Vec<LoadComparison> {
@@ -67,8 +67,8 @@ fn target(name: &str, pair: &Pair) -> TargetComparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slices::sentence;
     use brunt_results::RunResult;
+    use brunt_slices::sentence;
 
     fn group(target: &str, load: &str, rate: f64) -> Group {
         let results = [1.0, 1.004, 0.997, 1.001, 1.006, 0.995].map(|noise| {

@@ -3,8 +3,8 @@
 use super::metric_comparison::{MetricComparison, compared};
 use super::{Comparison, Pair};
 use crate::run_directory::RunDirectory;
-use crate::slices::{self, LoadComparison, Slice, SlicedLoad, analysis::Settings};
 use brunt_results::Error;
+use brunt_slices::{LoadComparison, Settings, Slice, SlicedLoad};
 use brunt_statistics::median;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn sliced(dir: &Path, a: &str, b: &str, margin: f64) -> Result<Option<Compar
         return Ok(None);
     }
     let settings = Settings { margin, precision: experiment.precision.unwrap_or(margin / 2.0) };
-    let compared = slices::compare(&loads, &[a.to_owned(), b.to_owned()], a, settings);
+    let compared = brunt_slices::compare(&loads, &[a.to_owned(), b.to_owned()], a, settings);
     let cells = compared.iter().zip(&loads);
     let cells = cells.map(|(comparison, load)| pair(comparison, &load.slices, b, comparison.load.clone())).collect();
     Ok(Some(Comparison { sides: [a.to_owned(), b.to_owned()], margin, cells, alone: Vec::new() }))

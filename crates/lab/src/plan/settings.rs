@@ -216,10 +216,12 @@ impl Settings {
 
     /// The value of that name as shown and selected; `None` if it has none here.
     pub fn get(&self, name: &str) -> Option<String> {
-        match (TABLE.iter().find(|setting| setting.key.name == name), direct::named(name)) {
-            (Some(setting), _) => (setting.get)(self),
-            (None, Some(setting)) => setting.text(&self.load),
-            (None, None) => self.custom_axes.get(name).cloned(),
+        if let Some(setting) = TABLE.iter().find(|setting| setting.key.name == name) {
+            return (setting.get)(self);
+        }
+        match direct::named(name) {
+            Some(setting) => setting.text(&self.load),
+            None => self.custom_axes.get(name).cloned(),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{Report, Row, answers};
 use crate::group::distinct;
-use crate::slices::LoadComparison;
 use crate::slices::text::alarm_words;
+use brunt_slices::LoadComparison;
 
 /// One line for each alarm, with the load if there are several.
 pub fn alarms(report: &Report) -> Vec<String> {

@@ -3,10 +3,10 @@
 use super::tables::columns::varying;
 use super::{Report, Row, charts::load::phrases};
 use crate::format::{self, plural};
-use crate::slices::LoadComparison;
-use crate::slices::analysis::sentence;
 use brunt_results::figure::{self, COST, Figure, RATE};
 use brunt_results::units::share;
+use brunt_slices::LoadComparison;
+use brunt_slices::sentence;
 use std::collections::BTreeSet;
 
 /// One sentence for each load, with the load if there are several.

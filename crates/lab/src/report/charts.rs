@@ -65,10 +65,11 @@ pub fn charts(report: &Report) -> Vec<Chart> {
     }
     let shown = selections(report).into_iter().filter(|table| !table.rows.is_empty());
     for (table, part) in shown.enumerate() {
+        let settings = TableSettings::of(&part.rows, part.over);
         for choice in select_charts::select_charts(&part.rows, part.over, &targets) {
-            let load = under(&part.rows, part.over, &choice);
+            let load = under(&settings, &choice);
             let subtitle = format!("{}: {load}", report.experiment.name);
-            let title = title(&part.rows, part.over, &choice);
+            let title = title(&settings, &choice);
             let file = free_file(&mut files, &title);
             let rows = choice.rows.iter().map(|row| report.index_of(row)).collect();
             let footer = footer.clone();
@@ -140,24 +141,36 @@ pub(super) fn targets(report: &Report) -> Vec<String> {
     distinct(planned.chain(shown.iter().copied())).into_iter().cloned().collect()
 }
 
-/// The settings that axis and headings do not show: those that the whole table shares, and those of the chart.
-fn free(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> (Vec<String>, Vec<String>) {
-    let free = load::telling(table, None, over).into_iter().filter(|name| !choice.told.contains(name));
-    free.partition(|name| load::is_same(table, name))
+/// The settings that tell rows of a table apart, without the axis that its rows were selected over.
+struct TableSettings {
+    /// Those that all rows share.
+    common: Vec<String>,
+    own: Vec<String>,
 }
 
-fn title(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> String {
-    let own = load::phrases(&choice.rows, &free(table, over, choice).1);
+impl TableSettings {
+    fn of(rows: &[&super::Row], over: Option<&str>) -> Self {
+        let (common, own) = load::telling(rows, None, over).into_iter().partition(|name| load::is_same(rows, name));
+        Self { common, own }
+    }
+}
+
+/// Those of the names that axis and headings of a chart do not show.
+fn untold<'a>(names: &'a [String], choice: &'a ChartSelection) -> impl Iterator<Item = &'a String> {
+    names.iter().filter(|name| !choice.told.contains(name))
+}
+
+fn title(settings: &TableSettings, choice: &ChartSelection) -> String {
+    let own = load::phrases(&choice.rows, untold(&settings.own, choice));
     let what = choice.what.trim_end_matches(',');
     if own.is_empty() { what.to_owned() } else { format!("{what}: {own}") }
 }
 
-fn under(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> String {
-    let common = free(table, over, choice).0;
+fn under(settings: &TableSettings, choice: &ChartSelection) -> String {
     // Omitted for brevity; the tester only if it is brunt.
     let own = choice.rows.iter().all(|row| row.cell.settings.tester.is_none());
-    let untold: &[&str] = if own { &["warmup", "timeout", "tester"] } else { &["warmup", "timeout"] };
-    let common = common.iter().filter(|name| !untold.contains(&name.as_str()));
+    let brief: &[&str] = if own { &["warmup", "timeout", "tester"] } else { &["warmup", "timeout"] };
+    let common = untold(&settings.common, choice).filter(|name| !brief.contains(&name.as_str()));
     let mut words = vec![load::phrases(&choice.rows, common)];
     words.extend(repeats(choice));
     let spans = matches!(&choice.body, Body::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()));

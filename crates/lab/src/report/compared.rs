@@ -1,9 +1,9 @@
 //! What a sliced experiment says about one row of the report.
 
 use crate::format;
-use crate::slices::{LoadComparison, Merged, TargetComparison};
 use brunt_results::comparison::{Ratio, StartSpread, words};
 use brunt_results::figure::{COST, Figure, MEAN, P50, RATE};
+use brunt_slices::{LoadComparison, Merged, TargetComparison};
 
 /// A target of a load against the load's baseline.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,7 @@
 //! Ratios to the baseline by round, in the order of time: slow spells, drift and single rounds that weigh too much are seen.
 
-use crate::slices::Slice;
-use crate::slices::analysis::SlicedLoad;
-use crate::slices::analysis::rounds::Rounds;
 use brunt_results::figure::{COST, Figure, P50, RATE};
+use brunt_slices::{Rounds, Slice, SlicedLoad};
 
 /// The counted rounds of one load.
 #[derive(Debug, Clone, Default, PartialEq)]

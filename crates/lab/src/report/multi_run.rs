@@ -3,7 +3,8 @@
 
 use super::{Report, charts, row};
 use crate::group::distinct;
-use crate::{fs_error::with_path, run_directory::RunDirectory, slices::LoadComparison};
+use crate::{fs_error::with_path, run_directory::RunDirectory};
+use brunt_slices::LoadComparison;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 

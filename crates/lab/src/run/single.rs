@@ -5,14 +5,15 @@
 use super::sliced::written;
 use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner};
 use crate::schedule::Machine;
+use crate::slices::Generator;
 use crate::slices::account;
 use crate::slices::participant::Participant;
-use crate::slices::{Generator, Slice, absolute};
 use crate::system::ports::Ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use brunt_results::directory::Directory;
 use brunt_results::result::{Load, Server};
 use brunt_results::{Error, RunResult, judge::judge};
+use brunt_slices::{Slice, absolute};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;

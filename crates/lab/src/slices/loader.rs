@@ -1,9 +1,10 @@
 //! What loads one target, slice by slice: connections that stay open, or a run of an external tester for each slice.
 
-use super::{ConnectionSet, Measured, Slice, SliceSpec};
+use super::{ConnectionSet, Measured, SliceSpec};
 use brunt_results::latency::MAX_LATENCY_NS;
 use brunt_results::result::Load;
 use brunt_results::{LatencySummary, hlog::encode};
+use brunt_slices::Slice;
 use hdrhistogram::Histogram;
 
 /// Why there is no slice, in one line.

@@ -1,12 +1,13 @@
 //! Makes the slices of one start: rounds in random order until the caller has enough of them.
 
 use super::account::MachineAccount;
-use super::length::{Lengths, Pace, lengths};
 use super::participant::{Participant, Taking};
-use super::{Slice, SliceError, SliceSpec};
+use super::{SliceError, SliceSpec};
 use crate::clock;
 use crate::schedule::shuffle;
 use brunt_results::env::Env;
+use brunt_slices::Slice;
+use brunt_slices::length::{Lengths, Pace, lengths};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicBool, Ordering};

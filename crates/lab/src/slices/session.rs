@@ -1,8 +1,8 @@
 //! The rounds of one start, until there are enough of them.
 
-use super::Slice;
 use super::rounds::Rounds;
 use crate::clock;
+use brunt_slices::Slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

@@ -1,13 +1,11 @@
 //! The comparison of one load as text for a terminal.
 
-use super::analysis::{Progress, RunningRatio, sentence};
-use super::comparison::{Alarm, LoadComparison, TargetComparison};
-use super::record::Slice;
 use crate::format::{self, ABSENT, plural, time};
 use brunt_results::comparison::{Ratio, words};
 use brunt_results::env::Idle;
 use brunt_results::figure::{COST, Figure, P50, P99, RATE};
 use brunt_results::units::share;
+use brunt_slices::{Alarm, LoadComparison, Progress, RunningRatio, Slice, TargetComparison, sentence};
 use brunt_statistics::median;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! An SLO as bounds on sums, so that evidence adds up over slices: `p99<6ms` is "of the requests, at most 1 % took 6 ms or
 //! longer". Pure.
 
-use crate::slices::Slice;
 use brunt_results::latency::share_beyond;
 use brunt_results::{Slo, Threshold};
+use brunt_slices::Slice;
 
 /// Share of the offered requests that a rate may leave unanswered at the end of each slice.
 pub const LEFT: f64 = 0.01;

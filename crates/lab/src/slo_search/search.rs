@@ -7,7 +7,7 @@
 
 use super::bounds::{Bound, Sample};
 use super::evidence::{Standing, standing};
-use crate::slices::analysis::rounds::MOST_VOID;
+use brunt_slices::MOST_VOID;
 use serde::Serialize;
 
 /// Range of rates in requests per second.

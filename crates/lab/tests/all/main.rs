@@ -17,7 +17,7 @@ mod report;
 mod results;
 mod sliced;
 mod slices;
-mod statistics;
 mod styles;
 mod testers;
 mod trials;
+mod verdicts;

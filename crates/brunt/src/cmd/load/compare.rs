@@ -7,14 +7,14 @@ use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
 use brunt_lab::slices::account::{self, TargetAccount};
-use brunt_lab::slices::analysis::{self, Progress, SlicedLoad};
 use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
 use brunt_lab::slices::session::session;
-use brunt_lab::slices::{LoadComparison, Slice, record, text};
+use brunt_lab::slices::text;
 use brunt_results::comparison::Verdict;
 use brunt_results::figure::{COST, RATE};
 use brunt_results::{Error, ExitCode, Span, directory::Directory};
+use brunt_slices::{LoadComparison, Progress, Settings, Slice, SlicedLoad, record};
 use brunt_spec::LoadSpec;
 use brunt_view::status_line::StatusLine;
 use std::fs::File;
@@ -103,8 +103,9 @@ impl Args {
         drop(rounds);
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
-        let settings = analysis::Settings { margin: slicing.margin, precision };
-        let compared = analysis::compare(std::slice::from_ref(&load), &self.spec.urls, &self.spec.urls[0], settings);
+        let settings = Settings { margin: slicing.margin, precision };
+        let compared =
+            brunt_slices::compare(std::slice::from_ref(&load), &self.spec.urls, &self.spec.urls[0], settings);
         let comparison = compared.first().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
         self.show(comparison, &load.slices)?;
         Ok(conclusion(comparison))

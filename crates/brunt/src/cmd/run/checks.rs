@@ -4,10 +4,10 @@ use crate::cmd::ci::{Check, Outcome};
 use brunt_lab::plan::Plan;
 use brunt_lab::report::{Report, Row};
 use brunt_lab::run_directory::RunDirectory;
-use brunt_lab::slices::LoadComparison;
 use brunt_results::comparison::Ratio;
 use brunt_results::figure::{COST, RATE};
 use brunt_results::{Error, RunResult, Threshold};
+use brunt_slices::LoadComparison;
 use std::path::Path;
 
 pub(super) fn checks(report: &Report) -> Vec<Check> {

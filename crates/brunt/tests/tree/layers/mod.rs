@@ -17,7 +17,7 @@ const TESTKIT: &str = "testkit";
 const UNSAFE: [&str; 3] = ["runtime", "meter", TESTKIT];
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 21] = [
     (TESTKIT, &[]),
     ("runtime", &[]),
     ("wire", &[]),
@@ -34,7 +34,8 @@ const LAYERS: [(&str, &[&str]); 20] = [
     ("inputs", &["results", "runtime"]),
     ("client", &["tls", "wire"]),
     ("statistics", &["results"]),
-    ("lab", &["meter", "results", "spec", "statistics", "tls", "diagnostic"]),
+    ("slices", &["results", "statistics"]),
+    ("lab", &["meter", "results", "slices", "spec", "statistics", "tls", "diagnostic"]),
     ("colocate", &["meter", "inputs", "client", "wire", "results"]),
     ("view", &["lab", "serve", "meter", "inputs", "client", "spec", "statistics", "runtime", "wire", "results"]),
     (
@@ -49,6 +50,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "inputs",
             "runtime",
             "results",
+            "slices",
             "spec",
             "tls",
             "multiprocess",
@@ -140,7 +142,8 @@ fn only_tests_ask_for_the_simulated_world() {
 fn the_sources_of_the_other_crates_are_hashed() {
     let names = env!("BRUNT_SOURCE_HASHES").split(' ').map(|word| word.split_once('=').unwrap().0);
     let expected = LAYERS.map(|(name, _)| name).into_iter().filter(|name| {
-        !["brunt", "client", "diagnostic", "inputs", "lab", "spec", "statistics", "view", TESTKIT].contains(name)
+        !["brunt", "client", "diagnostic", "inputs", "lab", "slices", "spec", "statistics", "view", TESTKIT]
+            .contains(name)
     });
     assert_eq!(names.collect::<BTreeSet<_>>(), expected.collect());
 }

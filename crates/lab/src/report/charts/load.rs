@@ -28,7 +28,10 @@ fn specified(row: &Row, name: &str) -> Option<String> {
 }
 
 pub fn is_same(rows: &[&Row], name: &str) -> bool {
-    rows.windows(2).all(|pair| specified(pair[0], name) == specified(pair[1], name))
+    rows.split_first().is_none_or(|(first, others)| {
+        let known = specified(first, name);
+        others.iter().all(|row| specified(row, name) == known)
+    })
 }
 
 /// Describes the setting `name` of rows that share it; `None` if there is nothing to describe.

@@ -3,10 +3,10 @@
 
 use crate::report::compared::main_ratio;
 use crate::report::{Report, answers};
-use crate::slices::LoadComparison;
 use brunt_results::comparison::Ratio;
 use brunt_results::figure::COST;
 use brunt_results::units::trimmed;
+use brunt_slices::LoadComparison;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ratios {

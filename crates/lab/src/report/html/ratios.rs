@@ -2,7 +2,7 @@
 
 use crate::format::escaped;
 use crate::report::charts::{Body, COLOURS, Chart, RatioMark, Ratios};
-use crate::slices::LoadComparison;
+use brunt_slices::LoadComparison;
 use std::fmt::Write;
 
 /// The section; empty without slices.

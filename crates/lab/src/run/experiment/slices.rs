@@ -8,8 +8,9 @@ use crate::run::trial::{TrialRunner, TrialStatus};
 use crate::run::{Event, Request, TrialProgress};
 use crate::run_directory::RunDirectory;
 use crate::schedule::{Cell, OVERHEAD, Schedule, ScheduledTrial};
-use crate::slices::{Generator, record};
+use crate::slices::Generator;
 use brunt_results::Error;
+use brunt_slices::record;
 
 /// Time that a run still takes, after the starts that its directory has.
 pub(super) fn time_left(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Result<TimeLeft, Error> {

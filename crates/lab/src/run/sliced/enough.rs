@@ -2,9 +2,8 @@
 
 use crate::plan::Plan;
 use crate::schedule::Cell;
-use crate::slices::Slice;
-use crate::slices::analysis::Progress;
 use crate::slices::session::Made;
+use brunt_slices::{Progress, Slice};
 use std::time::Duration;
 
 /// Rounds of one start: the spread between starts takes many starts, and each costs the time to launch and warm up.

@@ -2,13 +2,13 @@
 
 use crate::clock;
 use crate::run::trial::{TrialGroup, TrialSpec};
-use crate::slices::{Slice, absolute, record};
 use crate::testers::external;
 use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::hlog::{Hlog, decode};
 use brunt_results::result::{Load, Server};
 use brunt_results::{RunResult, figure, judge::judge};
+use brunt_slices::{Slice, absolute, record};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -252,7 +252,7 @@ fn rates_of_one_target_are_tried_in_random_order_in_one_round() {
     let bench = Bench::begin();
     let server = bench.server("only", 100 * US, US);
     let mut rounds = begin(&[&server], 7, 300 * MS);
-    let lengths = crate::slices::length::Lengths { window: 200 * MS, lead: 50 * MS };
+    let lengths = brunt_slices::length::Lengths { window: 200 * MS, lead: 50 * MS };
     let mut tried = Vec::new();
     for _ in 0..4 {
         let round = rounds.round_of_rates(&[1.0, 2.0, 3.0], lengths, &AtomicBool::new(false)).unwrap();

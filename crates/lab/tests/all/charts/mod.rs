@@ -10,7 +10,7 @@ use brunt_lab::report::{self, Chart, Report, Row, charts};
 use brunt_lab::run_directory::{CHART_MARK, Failure, RunDirectory, TrialOutcome};
 use brunt_lab::schedule::{Cell, Cells, Machine, cells};
 use proptest::prelude::*;
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, sync::LazyLock};
 use xml::texts;
 
 /// Draws all charts, checks properties common to them, and returns title, texts and SVG of each.
@@ -21,24 +21,22 @@ fn drawn(report: &Report) -> Vec<(String, Vec<String>, String)> {
     files.sort_unstable();
     files.dedup();
     assert_eq!(files.len(), charts.len(), "two charts have one file");
-    let draw = |chart: &Chart| {
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-        assert!(
-            chart.file.chars().all(plain) && chart.file.ends_with(".svg") && chart.file.len() < 140,
-            "{}",
-            chart.file
-        );
-        let svg = chart.svg().unwrap();
-        assert_eq!(svg, chart.svg().unwrap());
-        // Text alternatives.
-        let (_, words) = svg.split_once(CHART_MARK).unwrap();
-        assert!(svg.starts_with("<svg role=\"img\"") && svg.contains("<title>"), "{svg}");
-        assert!(words.starts_with(". ") && words.split_once("</desc>").unwrap().0.len() > 10, "{svg}");
-        // A background of its own, for dark pages.
-        assert!(svg.lines().any(|line| line.starts_with("<rect x=\"0\" y=\"0\"") && line.contains("#FFFFFF")), "{svg}");
-        (chart.title.clone(), texts(&svg), svg)
-    };
     charts.iter().map(draw).collect()
+}
+
+#[track_caller]
+fn draw(chart: &Chart) -> (String, Vec<String>, String) {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+    assert!(chart.file.chars().all(plain) && chart.file.ends_with(".svg") && chart.file.len() < 140, "{}", chart.file);
+    let svg = chart.svg().unwrap();
+    assert_eq!(svg, chart.svg().unwrap());
+    // Text alternatives.
+    let (_, words) = svg.split_once(CHART_MARK).unwrap();
+    assert!(svg.starts_with("<svg role=\"img\"") && svg.contains("<title>"), "{svg}");
+    assert!(words.starts_with(". ") && words.split_once("</desc>").unwrap().0.len() > 10, "{svg}");
+    // A background of its own, for dark pages.
+    assert!(svg.lines().any(|line| line.starts_with("<rect x=\"0\" y=\"0\"") && line.contains("#FFFFFF")), "{svg}");
+    (chart.title.clone(), texts(&svg), svg)
 }
 
 fn titles(report: &Report) -> Vec<String> {
@@ -136,13 +134,14 @@ fn builtin_plans_give_charts_of_limited_size() {
     }
 }
 
+/// The test above draws the other charts of this plan.
 #[test]
 fn core_scaling_shows_the_best_and_starts_at_zero() {
-    let report = run(builtin::text("ping-pong-scaling").unwrap(), 100);
-    let (title, texts, _) = drawn(&report).swap_remove(0);
+    let charts = charts(&run(builtin::text("ping-pong-scaling").unwrap(), 100));
+    let (title, texts, _) = draw(&charts[0]);
     assert_eq!(title, "Best throughput over connections, by server cores: 4 generator cores a server core");
     assert!(texts.iter().any(|text| text == "server cores") && texts.iter().any(|text| text == "20"), "{texts:?}");
-    assert!(charts(&report)[0].table == 0 && charts(&report).last().unwrap().table == 1);
+    assert!(charts[0].table == 0 && charts.last().unwrap().table == 1);
 }
 
 #[test]
@@ -317,10 +316,13 @@ fn odd_rows() -> impl Strategy<Value = Vec<Row>> {
 
 type OddCell = (String, Option<Amount<u64>>, Option<Amount<f64>>, usize, usize);
 
-fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<TrialOutcome>) -> Row {
+static CELL: LazyLock<Cell> = LazyLock::new(|| {
     let plan = read("p", &plan("[load]\nconnections = 1", &["t"])).unwrap();
-    let mut cell =
-        cells(&plan, &Machine { cores: (0..8).collect(), open_files: 1 << 20 }, &BTreeMap::new()).run.swap_remove(0);
+    cells(&plan, &Machine { cores: (0..8).collect(), open_files: 1 << 20 }, &BTreeMap::new()).run.swap_remove(0)
+});
+
+fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<TrialOutcome>) -> Row {
+    let mut cell = CELL.clone();
     cell.settings.connections = connections;
     cell.settings.rate = rate;
     cell.settings.server_cores = cores;

@@ -39,6 +39,9 @@ pub fn texts(svg: &str) -> Vec<String> {
 fn unescaped(text: &str) -> String {
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
     let mut out = text.to_owned();
+    if !text.contains('&') {
+        return out;
+    }
     for (entity, character) in [("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\'')] {
         out = out.replace(&format!("&{entity};"), &character.to_string());
     }

@@ -4,7 +4,7 @@ mod scene;
 
 use brunt_lab::plan::Style;
 use brunt_lab::report::{self, Width};
-use brunt_lab::slices::{Slice, record};
+use brunt_slices::{Slice, record};
 use scene::{ROUNDS, STARTS, TARGETS, sliced};
 use std::fs;
 

@@ -3,10 +3,11 @@
 use crate::clock::given::{Given, Machine, Still};
 use crate::slices::account::TargetAccount;
 use crate::slices::participant::{Freeze, Participant};
-use crate::slices::{Loader, Slice, SliceError, SliceSpec};
+use crate::slices::{Loader, SliceError, SliceSpec};
 use brunt_meter::slice::CpuSource;
 use brunt_results::LatencySummary;
 use brunt_results::result::Load;
+use brunt_slices::Slice;
 use std::cell::{Cell, RefCell};
 use std::{rc::Rc, time::Duration};
 

@@ -1,0 +1,216 @@
+//! `slices.jsonl`: every slice of one load, one JSON object a line, in the order they were made. All figures of a report come
+//! from it. Times are in microseconds.
+
+use brunt_results::LatencySummary;
+use brunt_results::figure::{COST, Figure, RATE};
+use brunt_results::hlog::{Counts, decode};
+use brunt_results::result::Errors;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+
+/// Name of the file in the directory of a load.
+pub const FILE: &str = "slices.jsonl";
+
+/// Share of a slice that the machine may take.
+pub const LOST: f64 = 0.1;
+
+/// One slice.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Launch of the targets, counted from 1.
+    pub start: u32,
+    /// Counted from 1 within its start.
+    pub round: u32,
+    /// Place in the random order of its round, counted from 0.
+    pub position: u32,
+    pub target: String,
+    /// Begin of the slice, since the first slice of its start.
+    pub at_us: u64,
+    /// Length of the measured window.
+    pub window_us: u64,
+    /// From the first request to the last reply.
+    pub busy_us: u64,
+    /// Correct replies in the window.
+    pub completed: u64,
+    /// Replies of the whole slice: lead, window, drain.
+    pub replies: u64,
+    /// Failed requests of the whole slice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
+    /// Requests without a reply at the end of the window.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
+    /// Requests of the window that were never sent, or given up without a reply.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub abandoned: u64,
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub errors: Errors,
+    /// CPU time of the target over the whole slice, between two idle moments; absent if it is not metered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_us: Option<f64>,
+    /// CPU time of the generator over the whole slice.
+    pub generator_cpu_us: f64,
+    /// CPU of the generator's busiest thread in the window, without waiting, in percent of a core.
+    pub generator_percent: f64,
+    /// Time that the machine took from the slice: the generator runnable without a core, and steal.
+    #[serde(default)]
+    pub lost_us: f64,
+    /// Time that the busiest thread of an external tester waited for a core. It makes no round void: a run of a second or more
+    /// always has some on a shared machine, and so have those of all targets.
+    #[serde(default, skip_serializing_if = "is_zero_us")]
+    pub waited_us: f64,
+    /// CPU time that the idle targets used meanwhile, by name; those that used none are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle_cpu_us: Vec<(String, f64)>,
+    /// Resident memory of the target after the slice, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rss_bytes: Option<u64>,
+    /// Payload bytes of the window.
+    #[serde(default)]
+    pub sent_bytes: u64,
+    #[serde(default)]
+    pub received_bytes: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<(u16, u64)>,
+    /// Bytes of bodies in the window, where the generator counts them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
+    /// Connections opened, as the generator counts them, or else accepted in this network namespace during the slice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened: Option<u64>,
+    /// Response times of the window, exact to 0.1 %, or as an external tester reports them.
+    pub latency: LatencySummary,
+    /// Service times of an external tester that starts its clock when it sends, at a rate; `latency` has no figures then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_latency: Option<LatencySummary>,
+    /// Distribution of the response times, exact to 1 %: HdrHistogram V2 of nanoseconds, deflated, in base64; empty if the
+    /// tester reports none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub response: String,
+    /// Service times of an open loop; of a closed loop they are the response times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// The generator's own lateness in an open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<String>,
+}
+
+/// Reads all slices of a load. The last line of a run that was killed while it wrote is left out.
+pub fn read(path: &Path) -> Result<Vec<Slice>, String> {
+    let bytes = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut slices = Vec::new();
+    for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
+        match serde_json::from_slice(line) {
+            Ok(slice) => slices.push(slice),
+            Err(_) if !line.ends_with(b"\n") => {}
+            Err(e) => {
+                return Err(format!("{}: line {number} is not a slice ({e}): remove the line", path.display()));
+            }
+        }
+    }
+    Ok(slices)
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn is_zero_us(us: &f64) -> bool {
+    *us == 0.0
+}
+
+fn is_none(errors: &Errors) -> bool {
+    errors.total() == 0
+}
+
+impl Slice {
+    /// Whether its round does not count, because the machine took too much of it.
+    pub fn is_void(&self) -> bool {
+        self.lost_us > LOST * self.busy_us as f64
+    }
+
+    /// Its line of the file.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("a slice holds only numbers, text and lists");
+        line.push(b'\n');
+        line
+    }
+
+    /// Correct replies a second of the window.
+    pub fn rate(&self) -> f64 {
+        self.completed as f64 / self.window_us as f64 * 1e6
+    }
+
+    /// One of [`FIGURES`](crate::FIGURES), of this slice alone.
+    pub fn value(&self, figure: &Figure) -> Option<f64> {
+        match figure {
+            rate if *rate == RATE => Some(self.rate()),
+            cost if *cost == COST => self.cpu_us_per_request(),
+            times => self.latency.figure(times.times?.statistic).flatten(),
+        }
+    }
+
+    /// CPU time of the target a reply, in microseconds.
+    pub fn cpu_us_per_request(&self) -> Option<f64> {
+        self.server_cpu_us.filter(|_| self.replies > 0).map(|cpu| cpu / self.replies as f64)
+    }
+
+    /// Whether it has the distribution of its response times, not only what a tester reports of it.
+    pub fn has_distribution(&self) -> bool {
+        !self.response.is_empty()
+    }
+
+    pub fn response(&self) -> Result<Histogram<u64>, String> {
+        decode(&self.response)
+    }
+
+    /// Its response times.
+    pub fn counts(&self) -> Result<Counts, String> {
+        Counts::decode(&self.response)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Write;
+
+    fn written(slices: &[Slice]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for slice in slices {
+            serde_json::to_writer(&mut bytes, slice).unwrap();
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn a_file_cut_anywhere_holds_its_whole_lines(rounds in 0..9u32, cut in any::<prop::sample::Index>()) {
+            let name = |round: u32| if round.is_multiple_of(2) { "épo\nll" } else { "uring" }.to_owned();
+            let slices: Vec<Slice> =
+                (0..rounds).map(|round| Slice { round, target: name(round), ..Slice::default() }).collect();
+            let mut bytes = written(&slices);
+            bytes.truncate(cut.index(bytes.len() + 1));
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(&bytes).unwrap();
+            let read = read(file.path()).unwrap();
+            // A line may be whole but for its end.
+            let whole = bytes.iter().filter(|byte| **byte == b'\n').count();
+            prop_assert!(read.len() == whole || read.len() == whole + 1);
+            prop_assert_eq!(&read[..], &slices[..read.len()]);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_not_a_slice_is_named() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[written(&[Slice::default()]), b"{}\n".to_vec()].concat()).unwrap();
+        let error = read(file.path()).unwrap_err();
+        assert!(error.contains("line 2 is not a slice (missing field"), "{error}");
+        assert!(read(Path::new("/none")).unwrap_err().starts_with("/none: "));
+    }
+}
