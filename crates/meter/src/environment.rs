@@ -1,5 +1,6 @@
 //! Machine, kernel, limits and settings of a trial, for `env.json`. What cannot be read is listed in `absent` with its reason.
 
+use crate::build_id;
 use brunt_results::env::Env;
 use brunt_results::secrets::{is_secret, without_users};
 use fnv::FnvHasher;
@@ -134,10 +135,15 @@ fn source_hashes() -> Result<BTreeMap<String, String>, &'static str> {
     if hashes.is_empty() { Err("this program was built without them") } else { Ok(hashes) }
 }
 
-/// 64-bit FNV-1a hash of the running executable, to tell builds apart.
+/// 64-bit FNV-1a hash of what tells builds apart: the build id that the linker gave the running executable, or else its content,
+/// of which it may have a hundred megabytes.
 fn binary_hash() -> io::Result<String> {
     let mut file = File::open("/proc/self/exe")?;
     let mut hash = FnvHasher::default();
+    if let Some(id) = build_id::read(&file)? {
+        hash.write(&id);
+        return Ok(format!("{:016x}", hash.finish()));
+    }
     let mut block = vec![0; 1 << 20];
     loop {
         match file.read(&mut block)? {

@@ -9,6 +9,7 @@
 
 mod absent;
 pub mod affinity;
+mod build_id;
 pub mod cgroup;
 pub mod connections;
 pub mod counters;

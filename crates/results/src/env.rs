@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Env {
     pub brunt: String,
-    /// 64-bit FNV-1a hash of the binary, in hexadecimal.
+    /// 64-bit FNV-1a hash of the build id of the binary, or of the binary if its linker gave it none; in hexadecimal.
     pub binary_hash: Option<String>,
     /// Hash of the source of each crate that serves, loads or meters, in hexadecimal, by the crate's folder.
     #[serde(default)]

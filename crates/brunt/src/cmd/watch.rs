@@ -56,7 +56,9 @@ impl Args {
             if source.is_over() {
                 break;
             }
-            thread::sleep(EVERY);
+            if !source.is_behind() {
+                thread::sleep(EVERY);
+            }
         }
         stdout::print(&live::page(source.model()))?;
         match source.is_dead() {

@@ -1,5 +1,5 @@
-//! docs/guide/first-hour.md, typed as it stands: the commands of its `console` blocks run in one shell, end with the status
-//! that the page gives, and print the lines that it shows, whatever their figures.
+//! docs/guide/first-hour.md, typed as it stands, but for the length of loads: the commands of its `console` blocks run in one shell, end
+//! with the status that the page gives, and print the lines that it shows, whatever their figures.
 
 use brunt_testkit::{Running, free_port};
 use std::fmt::Write as _;
@@ -44,10 +44,24 @@ fn with_free_ports(text: &str) -> String {
     ["8080", "8081"].iter().fold(text.to_owned(), |text, port| text.replace(port, &free()))
 }
 
+/// The command with shorter loads: what it prints does not depend on their length, but for figures.
+fn shortened(command: &str) -> String {
+    let mut words: Vec<&str> = command.split(' ').collect();
+    for at in 1..words.len() {
+        match words[at - 1] {
+            "-d" => words[at] = "1",
+            "--budget" => words[at] = "4s",
+            _ => (),
+        }
+    }
+    words.join(" ")
+}
+
 /// All commands, each with a line behind it that tells its status. A command that is left running has to listen first.
 fn script(steps: &[Step]) -> String {
     let mut script = String::from("exec 2>&1\ntrap 'kill $(jobs -p)' EXIT\n");
     for (number, Step { command, .. }) in steps.iter().enumerate() {
+        let command = shortened(command);
         let _ = writeln!(script, "{command}\necho \"{MARK} {number} $?\"");
         if command.ends_with('&') {
             let port = command.split("127.0.0.1:").nth(1).unwrap().split(' ').next().unwrap();

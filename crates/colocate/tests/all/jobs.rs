@@ -292,7 +292,8 @@ fn frozen_time_is_counted_and_nothing_starts_meanwhile() {
     let scene = Scene::new();
     scene.queue().add(&scene.script("touch up.$1; sleep 300", 0), 2).unwrap();
     let mut runner = scene.runner();
-    poll(&mut runner, 1, |_, _| is_up(&scene, "up.0"));
+    // The process may touch its file before the runner learns that it is started, from when on it can be frozen.
+    poll(&mut runner, 1, |runner, _| is_up(&scene, "up.0").filter(|()| runner.live().count() == 1));
     let began = Instant::now();
     runner.set_frozen(true, began);
     let state = || scene.queue().list().unwrap()[0].job.state;

@@ -111,8 +111,17 @@ impl Browser {
     /// As [`Self::open`], for any URL.
     pub fn visit(&mut self, url: &str) {
         self.events.clear();
-        self.ask("Page.navigate", json!({ "url": url }));
-        if !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+        self.leave(|browser| _ = browser.ask("Page.navigate", json!({ "url": url })));
+    }
+
+    /// Does what leads to another page, or loads this one again; returns after its scripts have run. What is evaluated meanwhile would
+    /// be lost.
+    #[track_caller]
+    pub fn leave(&mut self, by: impl FnOnce(&mut Self)) {
+        let is_loaded = |event: &&Value| event["method"] == "Page.loadEventFired";
+        let before = self.events.iter().filter(is_loaded).count();
+        by(self);
+        if self.events.iter().filter(is_loaded).count() == before {
             let loaded = self.until(|message| message["method"] == "Page.loadEventFired");
             self.events.push(loaded);
         }

@@ -17,7 +17,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes read at a time, so that keys are answered while a long series is read.
 const MOST_BYTES: u64 = 4 << 20;
-/// Longest line; a longer one is no second.
+/// Longest line with its end; a longer one is no second.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// Identity and version of a file.
@@ -35,12 +35,15 @@ struct Tail {
     offset: u64,
     /// The begin of a line.
     half: Vec<u8>,
+    /// Whether the file had more when it was read last, and gave what was asked for.
+    is_behind: bool,
 }
 
 impl Tail {
-    /// Calls `line` with each new line; returns whether the file has been replaced or has become shorter, so that its lines
-    /// come from the start. `begin` is called before these.
+    /// Calls `line` with each new line of the next [`MOST_BYTES`]. If the file has been replaced or has become shorter, its lines
+    /// come from the start, and `begin` is called before these.
     fn read<T>(&mut self, path: &Path, target: &mut T, begin: fn(&mut T), line: fn(&mut T, &[u8])) -> io::Result<()> {
+        self.is_behind = false;
         let mut file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
@@ -50,25 +53,24 @@ impl Tail {
             *self = Self { inode: is.ino(), ..Self::default() };
             begin(target);
         }
-        file.seek(SeekFrom::Start(self.offset))?;
+        let from = file.seek(SeekFrom::Start(self.offset))?;
         let mut input = BufReader::with_capacity(LONGEST_LINE, file.take(MOST_BYTES));
         loop {
-            let bytes = input.fill_buf()?;
-            if bytes.is_empty() {
+            let length = input.read_until(b'\n', &mut self.half)?;
+            if length == 0 {
+                self.is_behind = self.offset > from && self.offset < is.len();
                 return Ok(());
             }
-            for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-                if self.half.len() + piece.len() <= LONGEST_LINE {
-                    self.half.extend_from_slice(piece);
-                }
-                if piece.ends_with(b"\n") {
-                    line(target, &self.half);
-                    self.half.clear();
-                }
-            }
-            let length = bytes.len();
             self.offset += length as u64;
-            input.consume(length);
+            let is_whole = self.half.ends_with(b"\n");
+            if is_whole && self.half.len() <= LONGEST_LINE {
+                line(target, &self.half);
+            }
+            match is_whole {
+                true => self.half.clear(),
+                // What follows makes it longer than a line can be.
+                false => self.half.truncate(LONGEST_LINE),
+            }
         }
     }
 }
@@ -152,8 +154,16 @@ impl Source {
         Ok(is_new)
     }
 
-    /// Whether no line will follow.
+    /// Whether there is more to read than a call of [`Source::poll`] reads: the next one need not wait.
+    pub fn is_behind(&self) -> bool {
+        self.tail.is_behind
+    }
+
+    /// Whether all is read, and no line will follow.
     pub fn is_over(&self) -> bool {
+        if self.is_behind() {
+            return false;
+        }
         if self.is_run() {
             return self.heard.elapsed() > SILENCE && !is_locked(&self.root.join("lock"));
         }
@@ -287,6 +297,29 @@ mod tests {
         fs::write(&series, "x".repeat(3 * LONGEST_LINE) + "\n" + &line(1.0, 4)).unwrap();
         source.poll().unwrap();
         assert_eq!(sum(&source), (1.0, 4));
+    }
+
+    #[test]
+    fn a_long_series_is_read_in_pieces() {
+        let home = tempfile::tempdir().unwrap();
+        let mut source = Source::new(home.path());
+        // Blanks as long as the rest of a second.
+        let lines: Vec<String> = (1..=9000).map(|at| format!("{:1000}{}", " ", line(f64::from(at), 1))).collect();
+        fs::write(home.path().join("series.jsonl"), lines.concat()).unwrap();
+        let mut polls = 0;
+        while polls == 0 || source.is_behind() {
+            assert!(source.poll().unwrap());
+            polls += 1;
+        }
+        assert_eq!((polls, sum(&source)), (3, (9000.0, 9000)));
+        assert!(!source.poll().unwrap() && !source.is_behind());
+        // The whole course of a load that has long ended.
+        let mut source = Source::new(home.path());
+        Directory::open(home.path()).write_result(&brunt_results::RunResult::new("brunt")).unwrap();
+        while !source.is_over() {
+            source.poll().unwrap();
+        }
+        assert_eq!(sum(&source), (9000.0, 9000));
     }
 
     #[test]

@@ -152,7 +152,9 @@ fn follow(dir: &Path, watcher: &Weak<Watcher>, jobs: Option<&Jobs>) {
         }
         before = job;
         drop(watcher);
-        thread::sleep(EVERY);
+        if !files.is_behind() {
+            thread::sleep(EVERY);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A page that is served, a server to load, and plain requests.
 
-use brunt_testkit::{LIMIT, Running, Signal, exchange, free_port, until};
+use brunt_testkit::{LIMIT, Marked, Running, Signal, exchange, free_port, until};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,8 @@ impl Reply {
 /// A command that serves the page: `brunt ui`, or `brunt load --ui`.
 pub struct Ui {
     running: Running,
+    /// It, and the loads that it starts, each in a group of its own.
+    marked: Marked,
     /// With the token.
     pub url: String,
     pub port: u16,
@@ -60,12 +62,13 @@ impl Ui {
     }
 
     pub fn of(mut command: Command) -> Self {
+        let marked = Marked::new(&mut command);
         let mut running = Running::start(command.stderr(Stdio::piped()));
         let url = running.line_after("page: ");
         let (address, token) = url.split_once("/?token=").unwrap();
         let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
         let token = token.to_owned();
-        Self { running, url, port, token }
+        Self { running, marked, url, port, token }
     }
 
     pub fn host(&self) -> String {
@@ -124,6 +127,11 @@ impl Ui {
             }
         }
         seen
+    }
+
+    /// Its processes and those of its loads.
+    pub fn pids(&self) -> Vec<u32> {
+        self.marked.pids()
     }
 
     #[track_caller]

@@ -1,8 +1,9 @@
 //! The form: the command that it stands for, and loads that it starts.
 
 use super::scene::{Ui, server};
-use brunt_testkit::{Signal, home, until};
+use brunt_testkit::{Signal, home, is_running, until, until_some};
 use serde_json::Value;
+use std::{panic, thread};
 
 fn command(ui: &Ui, body: &str) -> Value {
     let fields = [ui.known(), vec![format!("Origin: http://{}", ui.host()), "Accept: application/json".to_owned()]];
@@ -90,6 +91,23 @@ fn loads_end_with_the_page_and_keep_their_results() {
     assert_eq!(ui.ended(), Some(0));
     let result = std::fs::read_to_string(home.join(&dir).join("result.json")).expect("the result is kept");
     assert!(serde_json::from_str::<Value>(&result).unwrap()["interrupted"] == true, "{result}");
+}
+
+#[test]
+fn loads_of_the_page_end_with_a_test_that_panics() {
+    let home = home();
+    let (_server, url) = server(&home);
+    let dir = home.to_path_buf();
+    let test = move || {
+        let ui = Ui::start(&dir, &["--allow-start"]);
+        let started = ui.post("/start", &format!("url={url}&connections=2&rate=100&duration=1h"));
+        assert_eq!(started.status, 303, "{started:?}");
+        let pids = until_some("the load runs", || Some(ui.pids()).filter(|pids| pids.len() >= 2));
+        // A panic without a message.
+        panic::resume_unwind(Box::new(pids));
+    };
+    let pids = thread::spawn(test).join().unwrap_err().downcast::<Vec<u32>>().unwrap();
+    assert!(!pids.iter().any(|pid| is_running(*pid)), "{pids:?}");
 }
 
 #[test]
