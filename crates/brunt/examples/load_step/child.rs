@@ -7,8 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Between SIGTERM and SIGKILL: a controller ends its jobs first.
-const GRACE: Duration = Duration::from_secs(10);
+/// Between SIGTERM and SIGKILL, which a process gets only if it hangs: a controller ends its jobs first, and leaves its groups behind
+/// if it is killed.
+const GRACE: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub struct Process {

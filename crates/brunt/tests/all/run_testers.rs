@@ -226,7 +226,15 @@ fn installed_testers_in_slices() {
             println!("skipped: there is no {tester} here: apt install wrk apache2-utils");
             continue;
         };
-        let scene = Scene::new(&IN_SLICES.replace("'wrk'", &format!("'{tester}'")));
+        // Replies after a while: what is done with them does not depend on how many there are.
+        let plan = IN_SLICES
+            .replace("'wrk'", &format!("'{tester}'"))
+            .replace("'http', '--", "'http', '--service', 'httpbin', '--");
+        let plan = plan.replace("model = 'epoll' }", "model = 'epoll', args = ['--service', 'httpbin'] }");
+        let scene = Scene::new(&plan);
+        let plan = scene.home.path().join("plan.toml");
+        let slow = fs::read_to_string(&plan).unwrap().replace("path = '/hello'", "path = '/delay/0.005'");
+        fs::write(&plan, slow).unwrap();
         std::os::unix::fs::symlink(program, scene.home.path().join("bin").join(tester)).unwrap();
         let output = scene.run("--repeat 1 --budget 2s");
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));

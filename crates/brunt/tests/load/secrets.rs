@@ -1,12 +1,12 @@
 //! Secrets, given in each way in which a load takes them, are sent, and are in no file, page, push or argument that brunt makes.
-//! One test at a time, as each looks at the arguments of all processes.
+//! Each test looks at the arguments of all processes, so its secrets begin with a word of its own.
 
 use crate::shared::proxy;
 use crate::shared::recorder::Recorder;
 use crate::shared::screen::Screen;
 use crate::shared::target::{Run, load};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use brunt_testkit::{LIMIT, Signal, alone, assert_code, free_port, text, until_some};
+use brunt_testkit::{LIMIT, Signal, assert_code, free_port, text, until_some};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -24,19 +24,19 @@ struct Way {
     is_typed: bool,
 }
 
-/// Files of secrets are in `inputs`; `server` gets the requests of files.
-fn ways(inputs: &Path, server: &Recorder) -> Vec<Way> {
+/// Files of secrets are in `inputs`; `server` gets the requests of files. `word` stands in place of `s3cret`.
+fn ways(word: &str, inputs: &Path, server: &Recorder) -> Vec<Way> {
     let file = |name: &str, text: &str| {
         let place = inputs.join(name);
-        fs::write(&place, text).unwrap();
+        fs::write(&place, text.replace("s3cret", word)).unwrap();
         place.display().to_string()
     };
     let way = |args: &[&str], sent: &[&str]| Way {
-        args: args.iter().map(|&word| word.to_owned()).collect(),
-        sent: sent.iter().map(|&text| text.to_owned()).collect(),
+        args: args.iter().map(|arg| arg.replace("s3cret", word)).collect(),
+        sent: sent.iter().map(|text| text.replace("s3cret", word)).collect(),
         is_typed: args.contains(&"-H"),
     };
-    let basic = |pair: &str| BASE64_STANDARD.encode(pair);
+    let basic = |pair: &str| BASE64_STANDARD.encode(pair.replace("s3cret", word));
     let url = server.url();
     let curl = format!(
         "curl -u me:s3cret-of-curl {url}a\ncurl -b id=s3cret-of-curls-cookie {url}b\n\
@@ -93,8 +93,8 @@ impl Made {
     }
 
     #[track_caller]
-    fn assert_without(&self, secrets: &[String]) {
-        for secret in secrets.iter().map(String::as_str).chain(["s3cret"]) {
+    fn assert_without(&self, word: &str, secrets: &[String]) {
+        for secret in secrets.iter().map(String::as_str).chain([word]) {
             for (place, text) in &self.0 {
                 assert!(!text.contains(secret), "{secret} is in {place}: {text}");
             }
@@ -163,10 +163,10 @@ fn load_and_read(home: &Path, way: &Way, made: &mut Made) {
 
 #[test]
 fn secrets_are_sent_and_appear_nowhere() {
-    let _alone = alone();
     let inputs = brunt_testkit::home();
     let server = Recorder::start();
-    for way in ways(inputs.path(), &server) {
+    let word = "s3cret-in-files";
+    for way in ways(word, inputs.path(), &server) {
         let (home, mut made) = (brunt_testkit::home(), Made::default());
         load_and_read(home.path(), &way, &mut made);
         let heads: String = server.take().into_iter().map(|request| request.head).collect();
@@ -176,13 +176,12 @@ fn secrets_are_sent_and_appear_nowhere() {
         for file in ["page.html", "series.jsonl", "env.json", "load.xml", "summary.md", "load.json"] {
             assert!(made.0.iter().any(|(place, text)| place.ends_with(file) && !text.is_empty()), "no {file}");
         }
-        made.assert_without(&way.sent);
+        made.assert_without(word, &way.sent);
     }
 }
 
 #[test]
 fn the_pair_for_a_proxy_is_sent_and_appears_nowhere() {
-    let _alone = alone();
     let (inputs, home) = (brunt_testkit::home(), brunt_testkit::home());
     let server = Recorder::start();
     let port = server.authority().rsplit(':').next().unwrap().parse().unwrap();
@@ -195,15 +194,15 @@ fn the_pair_for_a_proxy_is_sent_and_appears_nowhere() {
     let mut made = Made::default();
     load_and_read(home.path(), &way, &mut made);
     assert!(proxy.heads().iter().all(|head| head.contains(&sent[0])), "{:?}", proxy.heads());
-    made.assert_without(&sent);
+    made.assert_without("s3cret-of-proxy", &sent);
 }
 
 #[test]
 fn the_live_view_and_the_search_of_a_rate_show_no_secret() {
-    let _alone = alone();
     let (inputs, home) = (brunt_testkit::home(), brunt_testkit::home());
     let server = Recorder::start();
-    let all = ways(inputs.path(), &server);
+    let word = "s3cret-on-screen";
+    let all = ways(word, inputs.path(), &server);
     let mut made = Made::default();
     let brunt = env!("CARGO_BIN_EXE_brunt");
     let variables = format!("BRUNT_STATE_DIR={0}/state TMPDIR={0}", home.path().display());
@@ -245,12 +244,11 @@ fn the_live_view_and_the_search_of_a_rate_show_no_secret() {
     }
     made.add_files(home.path());
     let secrets: BTreeSet<String> = all.into_iter().flat_map(|way| way.sent).collect();
-    made.assert_without(&secrets.into_iter().collect::<Vec<_>>());
+    made.assert_without(word, &secrets.into_iter().collect::<Vec<_>>());
 }
 
 #[test]
 fn errors_quote_no_password() {
-    let _alone = alone();
     let home = brunt_testkit::home();
     let file = home.path().join("calls");
     for (args, calls, says) in [

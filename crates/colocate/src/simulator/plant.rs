@@ -97,7 +97,11 @@ impl Plant {
         // A request that arrives in a pause waits for its end: half of the pause in the mean.
         let undisturbed = |ms: f64| (-(ms - fixed_ms).max(0.0) / mean_ms).exp();
         let in_pause_ms = lost * seconds * 500.0;
-        let tail = |ms: f64| (1.0 - lost) * undisturbed(ms) + lost * undisturbed(ms - in_pause_ms);
+        let tail = |ms: f64| match lost {
+            // Of most steps.
+            0.0 => undisturbed(ms),
+            _ => (1.0 - lost) * undisturbed(ms) + lost * undisturbed(ms - in_pause_ms),
+        };
         let slow = self.chance.binomial(arrivals, tail(self.limit_ms));
         let be_memory_bandwidth = be_cores * self.job.memory_bandwidth;
         let memory_bandwidth = be_memory_bandwidth + load * service.memory_bandwidth;

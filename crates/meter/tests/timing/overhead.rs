@@ -83,6 +83,8 @@ fn ten_thousand_connections() {
     raise_descriptors();
     let mut far = Actor::start();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // A connection that finds the queue full is tried again after a second.
+    socket2::SockRef::from(&listener).listen(CONNECTIONS as i32).unwrap();
     let mut meter = ServerMeter::attach(std::process::id()).unwrap();
     far.send(&format!("connect {} {CONNECTIONS}", listener.local_addr().unwrap().port()));
     let accepting = thread::spawn(move || listener.incoming().take(CONNECTIONS as usize).collect::<Vec<_>>());

@@ -7,9 +7,9 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
 use std::io::Read;
 
-/// Cookies of the HdrHistogram V2 encoding: deflated, and what is deflated.
-const DEFLATED: u32 = 0x1c84_9304;
-const PLAIN: u32 = 0x1c84_9303;
+/// Cookies of the HdrHistogram V2 encoding, with the bit that says so of counts in LEB128: deflated, and what is deflated.
+const DEFLATED: u32 = 0x1c84_9314;
+const PLAIN: u32 = 0x1c84_9313;
 /// Bytes of the header behind the cookie: length, offset, digits, lowest and highest value, ratio.
 const HEADER: usize = 36;
 /// Cells of a power of two, at three digits.
@@ -25,9 +25,8 @@ pub struct Counts {
 impl Counts {
     /// Of a text of an interval log.
     pub fn decode(text: &str) -> Result<Self, String> {
-        let own = BASE64_STANDARD.decode(text).ok().and_then(|bytes| inflated(&bytes)).and_then(|plain| cells(&plain));
         // Of other bounds than ours, or broken: the general reader takes it, or says what is wrong.
-        own.map_or_else(|| Ok(Self::of(&decode(text)?)), |values| Ok(Self::from(values)))
+        own(text).map_or_else(|| Ok(Self::of(&decode(text)?)), |values| Ok(Self::from(values)))
     }
 
     pub fn of(histogram: &Histogram<u64>) -> Self {
@@ -95,6 +94,12 @@ impl From<Vec<(u64, u64)>> for Counts {
         let total = values.iter().map(|(_, count)| count).sum();
         Self { values, total }
     }
+}
+
+/// The cells of a text of [`super::encode`]; `None` for what others have written, or broken.
+fn own(text: &str) -> Option<Vec<(u64, u64)>> {
+    let bytes = BASE64_STANDARD.decode(text).ok()?;
+    cells(&inflated(&bytes)?)
 }
 
 fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
@@ -207,7 +212,7 @@ mod tests {
             let value = |(bits, random): (u32, u64)| (random & ((2 << bits) - 1)).min(crate::latency::MAX_LATENCY_NS);
             let mut histogram = new_histogram();
             values.iter().for_each(|(bits, random, n)| histogram.record_n(value((*bits, *random)), *n).unwrap());
-            let counts = Counts::decode(&encode(&histogram)).unwrap();
+            let counts = Counts::from(own(&encode(&histogram)).expect("a text of ours"));
             prop_assert_eq!(&counts, &Counts::of(&histogram));
             prop_assert_eq!(counts.total(), histogram.len());
             let limit = value(limit);
