@@ -27,12 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use tempfile::TempDir;
 use terminal::{Asked, Terminal};
-
-/// Time between two looks at the files.
-const EVERY: Duration = Duration::from_millis(250);
 
 /// The directory that is removed before a signal kills the process.
 static TEMPORARY: OnceLock<PathBuf> = OnceLock::new();
@@ -50,16 +46,11 @@ pub fn watch(mut source: Source, stop: &AtomicBool) -> Result<(Vec<String>, Sour
     while !stop.load(Ordering::SeqCst) {
         let is_new = source.poll()?;
         terminal.draw(source.model(), is_new)?;
-        if terminal.keys(pause(&source))?.is_some() {
+        if terminal.keys(source.pause())?.is_some() {
             break;
         }
     }
     Ok((terminal.close(), source))
-}
-
-/// None while what has long been written is read.
-fn pause(source: &Source) -> Duration {
-    if source.is_behind() { Duration::ZERO } else { EVERY }
 }
 
 /// The directory of a load that writes to none; removed when it is dropped, or by [`before_kill`].
@@ -115,7 +106,7 @@ fn show(
         if page.swap(false, Ordering::SeqCst) {
             terminal.keep();
         }
-        match terminal.keys(pause(&source)) {
+        match terminal.keys(source.pause()) {
             Ok(None) => (),
             Ok(Some(Asked::Quit)) => stop.store(true, Ordering::SeqCst),
             // The handler of the signal knows whether it is the first.

@@ -7,10 +7,6 @@ use brunt_view::live::{self, Lines, Source, Stream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
-
-/// Time between two looks at the files.
-const EVERY: Duration = Duration::from_millis(250);
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -32,7 +28,7 @@ impl Args {
         let source = Source::new(&self.directory);
         // What cannot be watched is said before the screen changes.
         while !source.is_found()? {
-            thread::sleep(EVERY);
+            thread::sleep(source.pause());
         }
         let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Kill)?;
         if !Stream::Stdout.has_screen() {
@@ -56,9 +52,7 @@ impl Args {
             if source.is_over() {
                 break;
             }
-            if !source.is_behind() {
-                thread::sleep(EVERY);
-            }
+            thread::sleep(source.pause());
         }
         stdout::print(&live::page(source.model()))?;
         match source.is_dead() {

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const SILENCE: Duration = Duration::from_secs(3);
 /// Time that a directory has to appear, and to hold files of a load.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Time between two looks at the files.
+const EVERY: Duration = Duration::from_millis(250);
 /// Bytes read at a time, so that keys are answered while a long series is read.
 const MOST_BYTES: u64 = 4 << 20;
 /// Longest line with its end; a longer one is no second.
@@ -154,14 +156,14 @@ impl Source {
         Ok(is_new)
     }
 
-    /// Whether there is more to read than a call of [`Source::poll`] reads: the next one need not wait.
-    pub fn is_behind(&self) -> bool {
-        self.tail.is_behind
+    /// Time to wait before the next [`Source::poll`]: none while there is more to read than one call reads.
+    pub fn pause(&self) -> Duration {
+        if self.tail.is_behind { Duration::ZERO } else { EVERY }
     }
 
     /// Whether all is read, and no line will follow.
     pub fn is_over(&self) -> bool {
-        if self.is_behind() {
+        if self.tail.is_behind {
             return false;
         }
         if self.is_run() {
@@ -307,12 +309,12 @@ mod tests {
         let lines: Vec<String> = (1..=9000).map(|at| format!("{:1000}{}", " ", line(f64::from(at), 1))).collect();
         fs::write(home.path().join("series.jsonl"), lines.concat()).unwrap();
         let mut polls = 0;
-        while polls == 0 || source.is_behind() {
+        while polls == 0 || source.pause().is_zero() {
             assert!(source.poll().unwrap());
             polls += 1;
         }
         assert_eq!((polls, sum(&source)), (3, (9000.0, 9000)));
-        assert!(!source.poll().unwrap() && !source.is_behind());
+        assert!(!source.poll().unwrap() && !source.pause().is_zero());
         // The whole course of a load that has long ended.
         let mut source = Source::new(home.path());
         Directory::open(home.path()).write_result(&brunt_results::RunResult::new("brunt")).unwrap();

@@ -16,8 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the files.
-const EVERY: Duration = Duration::from_millis(250);
 /// Time between two looks of a stream at the latest snapshot.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Without news, the time after which a comment shows whether the browser is still there.
@@ -152,9 +150,7 @@ fn follow(dir: &Path, watcher: &Weak<Watcher>, jobs: Option<&Jobs>) {
         }
         before = job;
         drop(watcher);
-        if !files.is_behind() {
-            thread::sleep(EVERY);
-        }
+        thread::sleep(files.pause());
     }
 }
 
