@@ -1,12 +1,10 @@
 //! Programs that start others in process groups of their own, which end with the test nevertheless.
 
-use crate::LIMIT;
+use crate::wait::within_limit;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// Every process inherits it from the one that started it.
 const VARIABLE: &str = "BRUNT_TEST_MARK";
@@ -50,18 +48,14 @@ impl Marked {
 
 impl Drop for Marked {
     fn drop(&mut self) {
-        let begin = Instant::now();
-        loop {
+        // No panic at the limit: the test may be panicking.
+        let _ = within_limit(|| {
             let pids = self.pids();
-            // No panic here: the test may be panicking.
-            if pids.is_empty() || begin.elapsed() > LIMIT {
-                return;
-            }
-            for handle in pids.into_iter().filter_map(|pid| self.handle(pid)) {
+            for handle in pids.iter().filter_map(|pid| self.handle(*pid)) {
                 let _ = pidfd_send_signal(handle, Signal::KILL);
             }
-            sleep(Duration::from_millis(1));
-        }
+            pids.is_empty().then_some(())
+        });
     }
 }
 

@@ -15,12 +15,17 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// Waits until `look` finds something; panics with `what` after [`LIMIT`].
 #[track_caller]
 pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    within_limit(&mut look).unwrap_or_else(|| panic!("never within {} s: {what}", LIMIT.as_secs()))
+}
+
+/// Waits until `look` finds something; `None` after [`LIMIT`].
+pub(crate) fn within_limit<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     loop {
-        if let Some(found) = look() {
+        let found = look();
+        if found.is_some() || begin.elapsed() >= LIMIT {
             return found;
         }
-        assert!(begin.elapsed() < LIMIT, "never within {} s: {what}", LIMIT.as_secs());
         sleep(Duration::from_millis(2));
     }
 }
