@@ -143,8 +143,8 @@ fn a_tester_that_fails_or_prints_nonsense_fails_its_trial_and_a_missing_one_is_s
 /// Two servers in slices of a tester; few starts and seconds.
 const IN_SLICES: &str = "tester = 'wrk'\n\
     [[target]]\nname = 'dies'\ncommand = ['bash', '-c', 'echo $$ >pid; exec \"$0\" \"$@\"', '{brunt}', 'serve', 'http', \
-    '--listen', '{listen}', '--model', 'epoll', '--cores', '{cores}']\n\
-    [[target]]\nname = 'stays'\nserve = { service = 'http', model = 'epoll' }\n";
+    '--service', 'httpbin', '--listen', '{listen}', '--model', 'epoll', '--cores', '{cores}']\n\
+    [[target]]\nname = 'stays'\nserve = { service = 'http', model = 'epoll', args = ['--service', 'httpbin'] }\n";
 
 /// Runs `fault` in the second run against the first port it sees, where it does not end there.
 fn faulty(fault: &str) -> String {
@@ -226,17 +226,10 @@ fn installed_testers_in_slices() {
             println!("skipped: there is no {tester} here: apt install wrk apache2-utils");
             continue;
         };
-        // Replies after a while: what is done with them does not depend on how many there are.
-        let plan = IN_SLICES
-            .replace("'wrk'", &format!("'{tester}'"))
-            .replace("'http', '--", "'http', '--service', 'httpbin', '--");
-        let plan = plan.replace("model = 'epoll' }", "model = 'epoll', args = ['--service', 'httpbin'] }");
-        let scene = Scene::new(&plan);
-        let plan = scene.home.path().join("plan.toml");
-        let slow = fs::read_to_string(&plan).unwrap().replace("path = '/hello'", "path = '/delay/0.005'");
-        fs::write(&plan, slow).unwrap();
+        let scene = Scene::new(&IN_SLICES.replace("'wrk'", &format!("'{tester}'")));
         std::os::unix::fs::symlink(program, scene.home.path().join("bin").join(tester)).unwrap();
-        let output = scene.run("--repeat 1 --budget 2s");
+        // Replies after a while: what is done with them does not depend on how many there are.
+        let output = scene.run("--repeat 1 --budget 2s --set path=/delay/0.005");
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         let all = slices(&scene);
         assert!(all.len() >= 4, "{all:?}");

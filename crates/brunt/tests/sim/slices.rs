@@ -2,7 +2,6 @@
 
 use crate::lab::{Lab, beside};
 use crate::worlds::{MS, SECOND, Serve, US, exact, options, times};
-
 use brunt_lab::slices::SliceSpec;
 use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
