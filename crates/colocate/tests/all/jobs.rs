@@ -237,14 +237,15 @@ fn a_preempted_job_goes_before_newer_ones_and_its_end_is_no_failure() {
     scene.queue().add(&scene.script(first, 0), 1).unwrap();
     scene.queue().add(&scene.script(stubborn, 0), 1).unwrap();
     scene.queue().add(&Spec { priority: 1, ..scene.script("exit 4", 0) }, 1).unwrap();
-    let mut runner = runner(&scene.home, Duration::from_secs(2));
+    let grace = Duration::from_secs(100);
+    let mut runner = runner(&scene.home, grace);
     assert_eq!(ends(&mut runner, 1, 1), [(3, Outcome::Exited(4), State::Failed)]);
     poll(&mut runner, 1, |_, _| is_up(&scene, "up"));
     assert!(!runner.preempt(2, Instant::now()) && runner.preempt(1, Instant::now()));
     assert_eq!(ends(&mut runner, 0, 1), [(1, Outcome::Preempted, State::Preempted)]);
     assert_eq!(ends(&mut runner, 1, 1), [(1, Outcome::Exited(0), State::Done)]);
     poll(&mut runner, 1, |_, _| is_up(&scene, "up2"));
-    runner.preempt_all(Instant::now());
+    runner.preempt_all(Instant::now() - grace);
     assert!(runner.live().all(|live| live.is_ending));
     assert_eq!(ends(&mut runner, 0, 1), [(2, Outcome::Preempted, State::Preempted)]);
     assert!(runner.is_idle());

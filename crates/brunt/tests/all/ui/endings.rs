@@ -51,10 +51,11 @@ fn signals_end_it_at_once_whoever_looks() {
 #[test]
 fn a_load_is_shown_until_it_ends_and_with_hold_until_ctrl_c() {
     let home = home();
-    let (_server, url) = server(&home);
+    let (server, url) = server(&home);
     for hold in [false, true] {
-        let words =
-            ["load", &url, "-R", "500", "-c", "2", "-d", "2s", "--warmup", "200ms", "--accept-any-result", "--ui"];
+        // The load cannot end before its page is read.
+        server.signal(Signal::STOP);
+        let words = ["load", &url, "-n", "500", "-c", "2", "--timeout", "60s", "--accept-any-result", "--ui"];
         let mut command = brunt(&home, &words);
         if hold {
             command.args(["--hold", "--out", "held"]);
@@ -64,7 +65,11 @@ fn a_load_is_shown_until_it_ends_and_with_hold_until_ctrl_c() {
         let dir = page.split("data-events=\"/events?dir=").nth(1).unwrap().split('"').next().unwrap().to_owned();
         assert!(!page.contains("Start a load"), "{page}");
         assert_eq!(ui.get("/start").status, 404);
-        let states = ui.events(&dir, |_| false);
+        let go_on = |_: &_| {
+            server.signal(Signal::CONT);
+            false
+        };
+        let states = ui.events(&dir, go_on);
         let last = states.last().unwrap();
         assert!(last["ended"] == true && last["verdict"].as_str().unwrap().starts_with("verdict: "), "{last}");
         if hold {
