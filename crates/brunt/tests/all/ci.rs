@@ -64,38 +64,23 @@ fn two_versions_are_built_and_measured_by_slices() {
     tree.assert_clean();
 }
 
-/// Says what the servers do instead of loading them: about 1,000 requests a second, or of head what `../rate` has.
-const TESTER: &str = r#"while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done
-rate=1000; case $out in *target=head*) rate=$(cat ../rate);; esac
-sed "s/5000/$((rate * (100 + ${out##*/}) / 100))/" ../result.json > $out/result.json
-"#;
-
 #[test]
 fn a_slower_tree_crosses_a_bound_and_an_equal_one_does_not() {
-    let tree = Tree::new(0);
-    let mut result = brunt_results::RunResult::new("fake");
-    result.requests.rate = 5000.0;
-    let path = |name: &str| tree.home.path().join(name);
-    fs::write(path("result.json"), serde_json::to_vec(&result).unwrap()).unwrap();
-    tree.write("load", TESTER);
-    tree.commit();
-    let compare = |rate: &str, bound: &str| {
-        fs::write(path("rate"), rate).unwrap();
-        let measuring = ["--build", "true", "--repeat", "3", "--", "--order", "abba", "--tester", "sh"];
-        let junit = path("junit.xml");
-        let first = ["plan.toml", "--base", "HEAD", "--fail-if", bound, "--junit", junit.to_str().unwrap()];
-        let mut command = tree.command(&[&first[..], &measuring].concat());
+    let tree = Tree::with_rates();
+    let junit = tree.home.path().join("junit.xml");
+    let compare = |rate: u32, bound: &str| {
+        let mut command = tree.compare(rate, &["--fail-if", bound, "--junit", junit.to_str().unwrap()]);
         let output = command.env("GITHUB_ACTIONS", "true").output().unwrap();
         tree.assert_clean();
-        (output, fs::read_to_string(junit).unwrap())
+        (output, fs::read_to_string(&junit).unwrap())
     };
-    let (output, junit) = compare("1000", "rate<-50%&5");
+    let (output, junit) = compare(1000, "rate<-50%&5");
     let (_, stderr) = told(&output, 0);
     assert!(!stderr.contains("with changes") && junit.contains("failures=\"0\""), "{stderr}\n{junit}");
 
     // The change is in no commit yet.
     tree.delay(200);
-    let (output, junit) = compare("25", "rate<-50%&5");
+    let (output, junit) = compare(25, "rate<-50%&5");
     let (stdout, stderr) = told(&output, 99);
     assert!(stderr.contains(" with changes that are in no commit, built in place"), "{stderr}");
     assert!(stderr.contains("threshold crossed: rate<-50%&5: it was -97."), "{stderr}\n{stdout}");
@@ -103,7 +88,7 @@ fn a_slower_tree_crosses_a_bound_and_an_equal_one_does_not() {
     assert!(junit.contains("<testcase classname=\"brunt ci\" name=\"rate&lt;-50%&amp;5\""), "{junit}");
     assert!(junit.contains("failures=\"1\""), "{junit}");
     // A change that is relatively large and matters little.
-    told(&compare("25", "rate<-50%&10k").0, 0);
+    told(&compare(25, "rate<-50%&10k").0, 0);
     assert!(tree.root().join("runs/ci-3/report.md").exists());
 }
 

@@ -82,6 +82,32 @@ impl Tree {
     }
 }
 
+/// Says what the servers do instead of loading them: about 1,000 requests a second, or of head what `../rate` has.
+const TESTER: &str = r#"while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done
+rate=1000; case $out in *target=head*) rate=$(cat ../rate);; esac
+sed "s/5000/$((rate * (100 + ${out##*/}) / 100))/" ../result.json > $out/result.json
+"#;
+
+/// Comparisons of known rates.
+impl Tree {
+    pub fn with_rates() -> Self {
+        let tree = Self::new(0);
+        let mut result = brunt_results::RunResult::new("fake");
+        result.requests.rate = 5000.0;
+        fs::write(tree.home.path().join("result.json"), serde_json::to_vec(&result).unwrap()).unwrap();
+        tree.write("load", TESTER);
+        tree.commit();
+        tree
+    }
+
+    /// Of the commit, at 1,000 requests a second, with the tree as it is now, at this rate.
+    pub fn compare(&self, rate: u32, args: &[&str]) -> Command {
+        fs::write(self.home.path().join("rate"), rate.to_string()).unwrap();
+        let measuring = ["--build", "true", "--repeat", "3", "--", "--order", "abba", "--tester", "sh"];
+        self.command(&[&["plan.toml", "--base", "HEAD"], args, &measuring].concat())
+    }
+}
+
 /// Short, and of few slices.
 const SHORT: [&str; 7] = ["--build", "true", "--repeat", "2", "--", "--budget", "1s"];
 
