@@ -3,7 +3,7 @@
 use brunt_meter::process::{Snapshot, Tree};
 pub use brunt_testkit::{LIMIT as PATIENCE, Signal, free_port};
 use brunt_testkit::{Role, Running, role, text, until};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
@@ -201,15 +201,10 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Reads once. A read with a timeout is interrupted when the process is stopped and continued, without any signal handler.
+/// Reads once.
 #[track_caller]
-pub fn read(mut from: impl Read, buffer: &mut [u8]) -> usize {
-    loop {
-        match from.read(buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => (),
-            result => return result.unwrap(),
-        }
-    }
+pub fn read(from: impl Read, buffer: &mut [u8]) -> usize {
+    brunt_testkit::read(from, buffer).unwrap()
 }
 
 /// Sends one message and reads its echo.

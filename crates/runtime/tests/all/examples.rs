@@ -1,6 +1,6 @@
 //! The examples as a user runs them: started, used and stopped, on both backends.
 
-use brunt_testkit::{LIMIT, Running, Signal};
+use brunt_testkit::{LIMIT, Running, Signal, until};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use futures_rustls::TlsConnector;
 use futures_rustls::rustls::pki_types::pem::PemObject;
@@ -110,9 +110,7 @@ fn graceful_shutdown() {
         ask(&mut busy, b"hello");
         busy.write_all(&[7; 50_000]).unwrap();
         // On its way back, and not lost though the server ends before it is read.
-        while busy.peek(&mut [0; 50_000]).unwrap() < 50_000 {
-            thread::sleep(Duration::from_millis(1));
-        }
+        until("the reply is there", || busy.peek(&mut [0; 50_000]).is_ok_and(|length| length == 50_000));
         server.process.signal(Signal::TERM);
         expect_end(&mut idle);
         expect(&mut busy, &[7; 50_000]);
@@ -194,7 +192,7 @@ fn select_semaphore() {
         let mut fifth = server.connect();
         fifth.write_all(b"hello").unwrap();
         fifth.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        assert!(fifth.read(&mut [0; 8]).is_err());
+        assert!(brunt_testkit::read(&fifth, &mut [0; 8]).is_err());
         fifth.set_read_timeout(Some(LIMIT)).unwrap();
         drop(clients.pop());
         expect(&mut fifth, b"hello");
