@@ -150,8 +150,8 @@ fn steps_of_a_script_have_figures_and_bounds_of_their_own() {
     let target = Target::start_web();
     // In an open loop a machine that stops leaves any number of requests unanswered, which count as failed, beyond the 400 that are
     // answered; the simulated world counts that loop exactly.
-    for (flags, most_failed) in [("-n 400", "300"), ("-n 400 -t 2", "300"), ("-n 400 -R 4k", "100%")] {
-        let output = run(&target, STEPS, &format!("{flags} --json - --fail-if failed>{most_failed}"));
+    for (flags, bound) in [("-n 400", "failed>300"), ("-n 400 -t 2", "failed>300"), ("-n 400 -R 4k", "errors>100%")] {
+        let output = run(&target, STEPS, &format!("{flags} --json - --fail-if {bound}"));
         assert_code(&output, &[0]);
         let result = json(&output);
         let names = result["names"].as_array().unwrap();
