@@ -191,12 +191,7 @@ impl Client {
     /// True if nothing arrives for this long.
     pub fn is_silent(&mut self, time: Duration) -> bool {
         self.stream.set_read_timeout(Some(time)).unwrap();
-        let result = loop {
-            match self.stream.peek(&mut [0]) {
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => (),
-                result => break result,
-            }
-        };
+        let result = brunt_testkit::uninterrupted(|| self.stream.peek(&mut [0]));
         self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
         result.is_err_and(|error| matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut))
     }

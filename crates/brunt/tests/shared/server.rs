@@ -2,7 +2,7 @@
 
 use brunt_meter::process::{Snapshot, Tree};
 pub use brunt_testkit::{LIMIT as PATIENCE, Signal, free_port};
-use brunt_testkit::{Role, Running, role, text, until};
+use brunt_testkit::{Role, Running, role, text, uninterrupted, until};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, ExitStatus, Stdio};
@@ -203,8 +203,8 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 
 /// Reads once.
 #[track_caller]
-pub fn read(from: impl Read, buffer: &mut [u8]) -> usize {
-    brunt_testkit::read(from, buffer).unwrap()
+pub fn read(mut from: impl Read, buffer: &mut [u8]) -> usize {
+    uninterrupted(|| from.read(buffer)).unwrap()
 }
 
 /// Sends one message and reads its echo.
