@@ -1,8 +1,8 @@
 """Whether a test program has passed as it is: what it can read is the same as when it last did.
 
-A line of target/ci/passed is the program, its arguments and a hash: of the program itself, of the files of its package, of what
-the repository holds outside of crates/, and of the variables that reach the tests. The file is not committed: where nothing was
-run before, everything runs."""
+A line of target/ci/passed is the program, its arguments and a hash: of the program itself, of those of its package that it starts,
+of the files of its package, of what the repository holds outside of crates/, and of the variables that reach the tests. The file
+is not committed: where nothing was run before, everything runs."""
 
 import hashlib, os, shlex, subprocess
 from pathlib import Path
@@ -28,8 +28,10 @@ class Passed:
     def key(self, program, arguments):
         """The line of this program and these arguments, and its hash now."""
         variables = sorted(item for item in os.environ.items() if item[0].startswith(("BRUNT_", "RUST_")))
-        with open(program["path"], "rb") as file:
-            parts = [hashlib.file_digest(file, "sha256").hexdigest(), self.hash_of(program["folder"]), self.outside, repr(variables)]
+        parts = [self.hash_of(program["folder"]), self.outside, repr(variables)]
+        for path in [program["path"], *program["starts"]]:
+            with open(path, "rb") as file:
+                parts.append(hashlib.file_digest(file, "sha256").hexdigest())
         backend = [f"BRUNT_BACKEND={os.environ['BRUNT_BACKEND']}"] if "BRUNT_BACKEND" in os.environ else []
         return shlex.join([program["name"], *backend, *arguments]), hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
