@@ -144,8 +144,11 @@ mod tests {
         }
         let run = |megabytes: u64| {
             let cgroup = MemoryCgroup::new(Size(32 << 20)).unwrap().unwrap();
-            // `dd` holds one block.
-            let script = format!("{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1", cgroup.enter_command());
+            // `dd` holds one block; a signal or a pause of the machine would end a single read early.
+            let script = format!(
+                "{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1 iflag=fullblock",
+                cgroup.enter_command()
+            );
             let status = std::process::Command::new("sh").args(["-c", &script]).output().unwrap().status;
             (status.success(), cgroup.oom_kill(), cgroup.path.clone())
         };
