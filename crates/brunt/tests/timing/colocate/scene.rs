@@ -94,7 +94,7 @@ pub fn has_ended(pid: u32) -> bool {
     brunt_meter::proc_stat::has_ended(pid)
 }
 
-/// Settings of the groups that this process is in.
+/// Settings of the groups that this process is in. Whether they are frozen is none: while it reads, others may stop and thaw them.
 pub fn knobs() -> BTreeMap<PathBuf, String> {
     let names = [
         "cpu.idle",
@@ -108,8 +108,6 @@ pub fn knobs() -> BTreeMap<PathBuf, String> {
         "memory.limit_in_bytes",
         "memory.max",
         "pids.max",
-        "cgroup.freeze",
-        "freezer.state",
         "cgroup.subtree_control",
         "cgroup.clone_children",
         "notify_on_release",
