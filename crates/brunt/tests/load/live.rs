@@ -113,10 +113,7 @@ fn without_a_terminal_live_has_lines() {
 fn the_live_view_ends_with_q_and_leaves_the_result_on_the_screen() {
     let target = Target::start();
     let brunt = env!("CARGO_BIN_EXE_brunt");
-    let command = format!(
-        "{brunt} load {} --live -R 1k -d 60s --warmup 0s -c 4 --allow-untrusted --fail-if \"errors>50%\"",
-        target.url()
-    );
+    let command = format!("{brunt} load {} --live -R 1k -d 60s --warmup 0s -c 4 --allow-untrusted", target.url());
     let Some(screen) = Screen::start(&command) else { return };
     let seen = screen.until(&["verdict so far: ", "response time: . p50", " of 1:00 left", "q stop the load"]);
     assert!(seen.lines().count() <= 24, "{seen}");
