@@ -12,8 +12,9 @@ class Busy:
 
     def __enter__(self):
         before = self.AUTOGROUP.read_text() if self.AUTOGROUP.exists() else ""
-        setting = str(self.AUTOGROUP if before else "/dev/null")
-        self.loops = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid()), setting, before]) for _ in range(2)]
+        setting = self.AUTOGROUP if before else Path("/dev/null")
+        setting.write_text("0")
+        self.loops = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid()), str(setting), before]) for _ in range(2)]
 
     def __exit__(self, *_):
         for loop in self.loops:
@@ -27,7 +28,6 @@ import os, signal, sys
 suite, setting, before = sys.argv[1:]
 signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 try:
-    open(setting, "w").write("0")
     while os.getppid() == int(suite):
         for _ in range(1000000):
             pass
