@@ -1,8 +1,6 @@
 //! Control groups in a directory, for tests: the control files that a kernel would show, with errors on demand.
 
-use crate::journal::{Recovered, recover};
 use brunt_meter::cgroup::{Files, Hierarchy, parse};
-use brunt_testkit::until_some;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -71,14 +69,6 @@ const TWO: [(&str, &str); 9] = [
 
 /// Directory of resctrl; there is none before [`Fake::with_resctrl`].
 pub const RESCTRL: &str = "resctrl";
-
-/// Undoes a journal that is not in use. A process that another test has just forked holds its lock until it runs its program.
-pub fn recovered(fake: &Fake, journal: &Path) -> Recovered {
-    until_some("the journal is not in use", || match recover(fake, journal).unwrap() {
-        Recovered::InUse { .. } => None,
-        recovered => Some(recovered),
-    })
-}
 
 #[derive(Debug)]
 pub struct Fake {

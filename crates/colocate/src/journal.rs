@@ -12,6 +12,7 @@ pub use contents::{Change, Contents, Owner};
 
 use brunt_meter::cgroup::Files;
 use brunt_meter::proc_stat::{boot_id, start_time};
+use brunt_results::lock::Lock;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub(crate) const STATUS: &str = "status";
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: File,
+    file: Lock,
     /// Bytes of complete lines.
     length: u64,
     changes: Vec<Change>,
@@ -74,7 +75,7 @@ impl Journal {
         fs::create_dir_all(folder).map_err(named)?;
         let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(named)?;
         file.lock().map_err(named)?;
-        let mut journal = Self { path: path.to_owned(), file, length: 0, changes: Vec::new() };
+        let mut journal = Self { path: path.to_owned(), file: Lock::of(file), length: 0, changes: Vec::new() };
         journal.append(&serde_json::to_string(&Owner::this_process())?).map_err(named)?;
         // The name of the file, too, is on disk before any change.
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(named)?;
@@ -107,7 +108,7 @@ impl Journal {
 
     fn append(&mut self, line: &str) -> io::Result<()> {
         let line = format!("{line}\n");
-        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        let written = (&*self.file).write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
         match written {
             Ok(()) => self.length += line.len() as u64,
             // A part of the line must not precede the next one.
@@ -122,11 +123,11 @@ pub fn recover(files: &dyn Files, path: &Path) -> io::Result<Recovered> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("journal {}: {error}", path.display()));
     let file = File::open(path).map_err(named)?;
     let contents = Contents::read(path).map_err(named)?;
-    match file.try_lock() {
-        Ok(()) => (),
+    let _lock = match file.try_lock() {
+        Ok(()) => Lock::of(file),
         Err(TryLockError::WouldBlock) => return Ok(Recovered::InUse { pid: contents.owner.pid }),
         Err(TryLockError::Error(error)) => return Err(named(error)),
-    }
+    };
     // Another process may have undone it just before.
     if !path.exists() {
         return Ok(Recovered::Undone { changes: 0, problems: Vec::new() });

@@ -3,7 +3,8 @@
 //! Files are replaced atomically (written beside, then renamed): a run that dies leaves the old file or the new one.
 //! `result.json` is written last and marks the directory as complete.
 
-use crate::{env::Env, figure, lock::Lock, result::RunResult, series::Second, start::LoadStart};
+use crate::lock::{Lock, is_locked};
+use crate::{env::Env, figure, result::RunResult, series::Second, start::LoadStart};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::fs;
@@ -63,11 +64,7 @@ impl Directory {
 
     /// Whether the load that writes to the directory still runs; `None` if that cannot be known.
     pub fn is_written(&self) -> Option<bool> {
-        match fs::File::open(self.path.join(START_FILE)).ok()?.try_lock_shared() {
-            Ok(()) => Some(false),
-            Err(fs::TryLockError::WouldBlock) => Some(true),
-            Err(fs::TryLockError::Error(_)) => None,
-        }
+        is_locked(&self.path.join(START_FILE))
     }
 
     pub fn write_env(&self, env: &Env) -> io::Result<()> {

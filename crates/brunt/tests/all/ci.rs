@@ -1,7 +1,7 @@
 //! `brunt ci` as typed, in a git repository of two commits whose server is a script.
 
 use super::shared::repository::{PLAN, Tree, args};
-use brunt_testkit::{Running, Signal, assert_code, told, until};
+use brunt_testkit::{Running, Signal, assert_code, program, told, until};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -106,7 +106,7 @@ fn a_commit_without_the_binary_is_an_error_that_names_it() {
 #[test]
 fn a_version_that_does_not_start_fails_the_comparison_and_is_named() {
     let tree = Tree::new(0);
-    tree.write("server", "#!/bin/sh\necho out of order >&2\nexit 3\n");
+    program(&tree.root().join("server"), "#!/bin/sh\necho out of order >&2\nexit 3\n");
     let output = tree.ci(&args(&["plan.toml", "--base", "HEAD", "--fail-if", "rate<-3%", "--quiet"]));
     let (_, stderr) = told(&output, 1);
     let error = stderr.lines().find(|line| line.starts_with("error: ")).unwrap();

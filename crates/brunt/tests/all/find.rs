@@ -216,11 +216,9 @@ printf '"Percentiles":[%s,%s,%s]}}' $(p 50) $(p 90) $(p 99)
 
 #[test]
 fn any_tester_that_holds_a_rate_finds_it() {
-    use std::os::unix::fs::PermissionsExt;
     let home = plan("path = '/'", [("a", "service = 'http'"), ("b", "service = 'http'")]);
     let place = home.path().join("fortio");
-    fs::write(&place, FORTIO).unwrap();
-    fs::set_permissions(&place, fs::Permissions::from_mode(0o755)).unwrap();
+    brunt_testkit::program(&place, FORTIO);
     let path = format!("{}:/usr/bin:/bin", home.path().display());
     let find = |slo: &str| {
         let flags = "--target a --only connections=4 --tester fortio --step 50ms --confirm 100ms --quiet";

@@ -1,8 +1,8 @@
 //! `brunt run` with external testers and with nginx as a target. Testers are scripts on PATH that print output
 //! captured from the real tools; nginx is the real one, if installed.
 
+use brunt_testkit::program;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -25,8 +25,7 @@ impl Scene {
     /// Installs a script as the tester of this name on PATH.
     fn tester(self, name: &str, script: &str) -> Self {
         let path = self.home.path().join("bin").join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        program(&path, &format!("#!/bin/sh\n{script}\n"));
         self
     }
 

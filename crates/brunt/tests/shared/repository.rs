@@ -1,8 +1,7 @@
 //! A git repository whose server is a script, and `brunt ci` in it.
 
-use brunt_testkit::{Home, told};
+use brunt_testkit::{Home, program, told};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -39,8 +38,7 @@ impl Tree {
         self.write("routes.toml", &format!("[[route]]\npath = '/'\ntext = 'hello'\ndelay = '{ms}ms'\n"));
         // The routes are those beside the script, of its own version.
         let script = format!("#!/bin/sh\nexec {brunt} serve http --listen $1 --routes $(dirname $0)/routes.toml\n");
-        self.write("server", &script);
-        fs::set_permissions(self.root().join("server"), fs::Permissions::from_mode(0o755)).unwrap();
+        program(&self.root().join("server"), &script);
     }
 
     pub fn git(&self, args: &[&str]) -> String {

@@ -1,7 +1,7 @@
 use super::resctrl::Resctrl;
 use super::*;
 use crate::clock::given::Given;
-use crate::fake::{Fake, LAYOUTS, Layout, RESCTRL, recovered};
+use crate::fake::{Fake, LAYOUTS, Layout, RESCTRL};
 use crate::journal::{Recovered, recover};
 use proptest::prelude::*;
 use rustix::io::Errno;
@@ -317,10 +317,10 @@ fn a_killed_controller_leaves_nothing_after_recovery() {
         drop(scene.journal);
         scene.fake.fail("unified", Errno::ROFS);
         scene.fake.fail("freezer", Errno::ROFS);
-        let Recovered::Undone { problems, .. } = recovered(&scene.fake, &path) else { panic!("{layout:?}") };
+        let Recovered::Undone { problems, .. } = recover(&*scene.fake, &path).unwrap() else { panic!("{layout:?}") };
         assert!(problems.iter().any(|why| why.contains("Read-only")) && path.exists(), "{problems:?}");
         scene.fake.mend();
-        let Recovered::Undone { problems, .. } = recovered(&scene.fake, &path) else { panic!("{layout:?}") };
+        let Recovered::Undone { problems, .. } = recover(&*scene.fake, &path).unwrap() else { panic!("{layout:?}") };
         assert_eq!(problems, Vec::<String>::new());
         assert_eq!((scene.fake.snapshot(), path.exists()), (before, false), "{layout:?}");
     }

@@ -3,8 +3,7 @@
 //! Files that are missing, truncated or half written are the usual state of such a directory.
 
 use super::model::{Model, Silence};
-use brunt_results::Error;
-use brunt_results::directory::Directory;
+use brunt_results::{Error, directory::Directory, lock};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -246,7 +245,7 @@ impl Source {
 
 /// Whether a run holds the lock of its directory.
 fn is_locked(lock: &Path) -> bool {
-    File::open(lock).is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+    lock::is_locked(lock) == Some(true)
 }
 
 /// The trial that was changed last, and its name.

@@ -1,7 +1,7 @@
 //! Signals keep the total, and nothing stays behind.
 
 use crate::shared::runner::*;
-use brunt_testkit::Signal;
+use brunt_testkit::{Signal, copy_program};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -106,7 +106,7 @@ fn processes_refused_by_a_limit_are_counted() {
     // The build directory may be closed to other users.
     let dir = brunt_testkit::home();
     let binary = dir.path().join("brunt");
-    fs::copy(env!("CARGO_BIN_EXE_brunt"), &binary).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_brunt").as_ref(), &binary);
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new("setpriv");
     as_user(&mut command);

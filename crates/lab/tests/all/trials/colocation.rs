@@ -7,9 +7,8 @@ use brunt_lab::run::experiment::{Summary, run};
 use brunt_lab::run_directory::{Colocated, Experiment};
 use brunt_results::LatencySummary;
 use brunt_results::directory::Directory;
-use brunt_testkit::is_running;
+use brunt_testkit::{is_running, program};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,8 +58,7 @@ fn scene(policies: &str, controller: &str) -> Scene {
     measured.host.cpu_percent = Some(60.0);
     fs::write(home.join("template.json"), serde_json::to_vec(&measured).unwrap()).unwrap();
     let brunt = home.join("controller");
-    fs::write(&brunt, controller.replace("HOME", &home.display().to_string())).unwrap();
-    fs::set_permissions(&brunt, fs::Permissions::from_mode(0o755)).unwrap();
+    program(&brunt, &controller.replace("HOME", &home.display().to_string()));
     scene.brunt = brunt;
     scene
 }

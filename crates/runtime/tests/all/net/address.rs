@@ -4,7 +4,6 @@ use super::unix::Folder;
 use crate::on_both_backends;
 use brunt_runtime::net::{Address, Any, Listener, Stream, UnixListener};
 use std::io;
-use std::os::unix::net;
 
 on_both_backends!(
     either_family_listens_and_connects,
@@ -70,7 +69,7 @@ async fn an_unused_address_is_listened_on_by_several() {
 
 async fn a_stale_file_is_replaced_and_a_live_one_kept() {
     let folder = Folder::new();
-    drop(net::UnixListener::bind(folder.path()).unwrap());
+    folder.leave_stale();
     let address = Address::Unix(folder.path());
     assert_eq!(UnixListener::bind(folder.path()).unwrap_err().kind(), io::ErrorKind::AddrInUse);
     let listener = Listener::<Any>::bind(&address).unwrap();

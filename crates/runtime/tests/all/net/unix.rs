@@ -4,7 +4,7 @@ use crate::{on_both_backends, shared::*};
 use brunt_runtime::net::{Credentials, UnixListener, UnixStream};
 use brunt_runtime::spawn;
 use brunt_runtime::time::{sleep, timeout};
-use brunt_testkit::{Home, home};
+use brunt_testkit::{Home, home, until};
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::os::linux::net::SocketAddrExt;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,14 @@ impl Folder {
 
     pub fn path(&self) -> PathBuf {
         self.0.join("socket")
+    }
+
+    /// Leaves a socket file without a listener. A process that another test starts meanwhile may hold the listener until it runs
+    /// its program.
+    pub fn leave_stale(&self) {
+        let path = self.path();
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        until("nobody listens", || std::os::unix::net::UnixStream::connect(&path).is_err());
     }
 }
 
@@ -115,7 +123,7 @@ async fn an_existing_file_is_described() {
     assert_eq!(refused(&path, "another program listens there"), io::ErrorKind::AddrInUse);
     assert!(timeout(Duration::from_millis(10), living.accept()).await.is_err(), "the listener saw no connection");
     drop(living);
-    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    folder.leave_stale();
     assert_eq!(refused(&path, "stale socket file"), io::ErrorKind::AddrInUse);
     fs::remove_file(&path).unwrap();
     fs::write(&path, "text").unwrap();
@@ -142,7 +150,7 @@ async fn connecting_without_a_listener_is_an_error() {
     let folder = Folder::new();
     let error = UnixStream::connect(folder.path()).await.unwrap_err();
     assert!(error.kind() == io::ErrorKind::NotFound && error.to_string().contains("socket'"), "{error}");
-    drop(std::os::unix::net::UnixListener::bind(folder.path()).unwrap());
+    folder.leave_stale();
     assert_eq!(UnixStream::connect(folder.path()).await.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
 }
 
