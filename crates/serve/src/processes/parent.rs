@@ -1,6 +1,7 @@
 //! The parent process: starts the workers, hands them listeners, and adds up what they served.
 
 use super::{Order, Report, Task, WORKER_ARGS, fill::Fill};
+use crate::tcp::shared::threads::set_affinity;
 use crate::{Counts, Notice, Options, ServeError, listen};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 use brunt_runtime::{CancellationToken, net::Address};
@@ -54,6 +55,8 @@ impl Processes {
         layout: &[Vec<Option<usize>>],
         stop: &CancellationToken,
     ) -> Result<Option<Self>, ServeError> {
+        // Also what this process does beside them stays on their cores.
+        set_affinity(&layout.concat())?;
         let workers = match Workers::start(&WORKER_ARGS, layout.len(), || stop.is_cancelled()) {
             Ok(workers) => workers,
             Err(StartError::Cancelled) => return Ok(None),

@@ -54,6 +54,9 @@ fn processes_share_the_named_cores_and_exclusively_bind_the_address() {
     let port = free_port();
     let listen = format!("serve echo --listen 127.0.0.1:{port} --cores {core}");
     let server = Server::start(brunt(&format!("{listen} --connections 300")));
+    // The process that shares the connections out, too.
+    let parent = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    assert!(parent.contains(&format!("\nCpus_allowed_list:\t{core}\n")), "{parent}");
     for flags in ["", " --connections 300"] {
         let second = brunt(&format!("{listen}{flags}")).output().unwrap();
         assert_eq!(second.status.code(), Some(1), "{}", text(&second));
