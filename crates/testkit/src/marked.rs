@@ -1,6 +1,7 @@
 //! Programs that start others in process groups of their own, which end with the test nevertheless.
 
 use crate::wait::within_limit;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::process::Command;
@@ -46,15 +47,25 @@ impl Marked {
     }
 }
 
+/// A handle is readable once its process has ended.
+fn has_ended(handle: &OwnedFd) -> bool {
+    let mut set = [PollFd::new(handle, PollFlags::IN)];
+    matches!(poll(&mut set, Some(&Timespec::default())), Ok(1))
+}
+
 impl Drop for Marked {
     fn drop(&mut self) {
+        let mut killed = Vec::new();
         // No panic at the limit: the test may be panicking.
         let _ = within_limit(|| {
             let pids = self.pids();
             for handle in pids.iter().filter_map(|pid| self.handle(*pid)) {
-                let _ = pidfd_send_signal(handle, Signal::KILL);
+                let _ = pidfd_send_signal(&handle, Signal::KILL);
+                killed.push(handle);
             }
-            pids.is_empty().then_some(())
+            // One that is about to end has no environment any more.
+            killed.retain(|handle| !has_ended(handle));
+            (pids.is_empty() && killed.is_empty()).then_some(())
         });
     }
 }
