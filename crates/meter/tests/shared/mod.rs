@@ -328,6 +328,8 @@ fn connect(port: u16) -> Option<std::net::TcpStream> {
 pub fn reuseport(port: u16) -> socket2::Socket {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.set_reuse_port(true).unwrap();
+    // Also beside connections of an earlier listener that have just ended.
+    socket.set_reuse_address(true).unwrap();
     let address: std::net::SocketAddr = ([127, 0, 0, 1], port).into();
     socket.bind(&address.into()).unwrap();
     socket.listen(8).unwrap();
