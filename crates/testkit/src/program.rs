@@ -17,8 +17,8 @@ pub fn program(path: &Path, text: &str) {
 
 /// Copies a program.
 ///
-/// Another process writes the file. A descriptor of this one would be held for a moment by every process that another test
-/// starts meanwhile, and a file that somebody may write to cannot be started: "text file busy".
+/// Another process writes the file. Every process that another test starts meanwhile would for a moment have a copy of a
+/// descriptor of this one, and a file that is open for writing cannot be started: "text file busy".
 #[track_caller]
 pub fn copy_program(from: &Path, to: &Path) {
     let output = Command::new("install").args(["-m", "755"]).args([from, to]).output().expect("install of coreutils");

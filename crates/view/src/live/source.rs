@@ -3,7 +3,7 @@
 //! Files that are missing, truncated or half written are the usual state of such a directory.
 
 use super::model::{Model, Silence};
-use brunt_results::{Error, directory::Directory, lock};
+use brunt_results::{Error, directory::Directory, lock::is_locked};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt as _;
@@ -166,7 +166,7 @@ impl Source {
             return false;
         }
         if self.is_run() {
-            return self.heard.elapsed() > SILENCE && !is_locked(&self.root.join("lock"));
+            return self.heard.elapsed() > SILENCE && is_locked(&self.root.join("lock")) != Some(true);
         }
         self.model.is_ended() || self.is_dead()
     }
@@ -241,11 +241,6 @@ impl Source {
         let is_silent = since >= SILENCE && !self.model.is_ended() && has_begun;
         is_silent.then(|| Silence { seconds: since.as_secs(), is_running: is_running() })
     }
-}
-
-/// Whether a run holds the lock of its directory.
-fn is_locked(lock: &Path) -> bool {
-    lock::is_locked(lock) == Some(true)
 }
 
 /// The trial that was changed last, and its name.

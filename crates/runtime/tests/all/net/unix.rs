@@ -40,7 +40,7 @@ impl Folder {
     pub fn leave_stale(&self) {
         let path = self.path();
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-        until("nobody listens", || std::os::unix::net::UnixStream::connect(&path).is_err());
+        until("the listener is closed", || std::os::unix::net::UnixStream::connect(&path).is_err());
     }
 }
 
