@@ -3,16 +3,20 @@
 //! A test that can take port 0 does so. These are for tests that must know the port before something listens on it.
 
 use std::fs::{File, create_dir_all};
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_reuseaddr;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
 /// Locks of the blocks. Not in TMPDIR, which differs between programs that run at the same time.
 const LOCKS: &str = "/tmp/brunt-testkit-ports";
 
 /// Ports of a process.
-const BLOCK: u16 = 200;
+const BLOCK: u16 = 400;
 /// The first port of all blocks, and the end of the last.
 const RANGE: std::ops::Range<u16> = 10_000..32_000;
 
@@ -45,13 +49,24 @@ fn ports() -> impl Iterator<Item = u16> {
 }
 
 /// A port on which nothing listens, in IPv4 and IPv6.
-///
-/// Nothing is bound to find that out: a process that another test starts at that moment would hold the socket until it runs its
-/// program, which makes the port one in use.
 #[track_caller]
 pub fn free_port() -> u16 {
-    let is_free = |host: &str, port: u16| TcpStream::connect((host, port)).is_err();
-    ports().find(|port| is_free("127.0.0.1", *port) && is_free("::1", *port)).expect("a free port")
+    let hosts: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    ports().find(|port| hosts.iter().all(|host| is_free((*host, *port).into()))).expect("a free port")
+}
+
+/// Whether nothing listens on `address`, also if the host does not have it.
+///
+/// The socket that finds it out disturbs no other test: it does not listen, so that a listener can take the port while a copy of
+/// the socket is held by a process just being started; and it does not connect, so that no listener accepts it.
+fn is_free(address: SocketAddr) -> bool {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let bound = || {
+        let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        set_socket_reuseaddr(&socket, true)?;
+        bind(&socket, &address)
+    };
+    bound() != Err(Errno::ADDRINUSE)
 }
 
 /// A listener of 127.0.0.1 on such a port.
@@ -64,6 +79,7 @@ pub fn listener() -> TcpListener {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use std::io::ErrorKind;
 
     #[test]
     fn ports_of_this_process_are_its_own_and_free() {
@@ -72,5 +88,21 @@ mod tests {
         assert!(ports.iter().all(|port| (block()..block() + BLOCK).contains(port)));
         let path = Path::new(LOCKS).join(((block() - RANGE.start) / BLOCK).to_string());
         assert!(File::options().write(true).open(path).unwrap().try_lock().is_err(), "the block is locked");
+    }
+
+    #[test]
+    fn looking_for_a_free_port_leaves_listeners_alone() {
+        let listener = listener();
+        let address = listener.local_addr().unwrap();
+        assert!(!is_free(address), "a listener has it");
+        listener.set_nonblocking(true).unwrap();
+        assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "no connection arrived");
+        drop(listener);
+        // A bound socket, which a process just being started may hold, does not keep a listener from the port.
+        let held = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        set_socket_reuseaddr(&held, true).unwrap();
+        bind(&held, &address).unwrap();
+        assert!(is_free(address));
+        TcpListener::bind(address).unwrap();
     }
 }

@@ -5,7 +5,6 @@ use crate::shared::server::Server;
 use crate::shared::target::{PATIENCE, Run, Target, json, load, number};
 use brunt_testkit::{Signal, assert_code, text, until};
 use std::fs;
-use std::net::TcpListener;
 use std::process::Command;
 use std::time::Instant;
 
@@ -72,13 +71,12 @@ fn credentials_are_sent_to_the_proxy_and_are_in_no_result() {
 
 #[test]
 fn a_proxy_that_refuses_ends_the_load_with_a_line_that_says_why() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let start = |answer| Proxy::start(answer, 1).url();
     for (url, timeout, why) in [
         (start(Answer::TunnelKnown), "2m", "the proxy answered 407 Proxy Authentication Required"),
         (start(Answer::Close), "2m", "the proxy closed the connection without an answer"),
         (start(Answer::Nothing), "300ms", "did not answer one attempt to connect within 300ms"),
-        (format!("http://{closed}"), "2m", "efused"),
+        ("http://127.0.0.1:1".to_owned(), "2m", "efused"),
     ] {
         let begun = Instant::now();
         let flags = format!("-T {timeout} -c 2 -d 600s --quiet --proxy {url}");

@@ -1,9 +1,9 @@
 //! Test targets: an echo or web server in another process that can be stopped and killed; and the command under test.
 
-use brunt_testkit::{Role, Running, Signal, listener, read_head, text};
+use brunt_testkit::{Role, Running, Signal, free_port, read_head, text};
 use serde_json::Value;
 use std::io::{BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
 use std::sync::Once;
 use std::thread;
@@ -36,9 +36,11 @@ impl Target {
 
     #[track_caller]
     fn play(role: &str) -> Self {
-        let mut running = Running::start(ROLE.command(role).stdout(Stdio::piped()));
-        // The test harness prints on the same line first.
-        let port = running.line_after("LISTENS ").parse().unwrap();
+        // A port of this process: one of the target's own would soon be that of another target, and a load that this one leaves
+        // behind would go on there.
+        let port = free_port();
+        let mut running = Running::start(ROLE.command(&format!("{role} {port}")).stdout(Stdio::piped()));
+        running.line_after("LISTENS");
         Self { running, port }
     }
 
@@ -76,10 +78,11 @@ impl Target {
 /// Serves until killed in the process of a [`Target`]; in the test run itself it returns at once.
 #[test]
 fn role() {
-    let Some(role) = brunt_testkit::role() else { return };
+    let Some(words) = brunt_testkit::role() else { return };
+    let (role, port) = words.split_once(' ').unwrap();
     let serve = if role == "web" { web } else { echo };
-    let listener = listener();
-    println!("LISTENS {}", listener.local_addr().unwrap().port());
+    let listener = TcpListener::bind(("127.0.0.1", port.parse().unwrap())).unwrap();
+    println!("LISTENS");
     for stream in listener.incoming().flatten() {
         thread::spawn(move || serve(stream));
     }

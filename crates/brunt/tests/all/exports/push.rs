@@ -206,11 +206,10 @@ fn intervals_that_could_not_be_taken_are_sent_again_and_count_once() {
 #[test]
 fn collectors_that_fail_lose_intervals() {
     let (refuses, silent) = (Collector::start(&[500]), Collector::start(&[NEVER]));
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, seconds, why) in [
         (refuses.url, 3, "the collector answered 500 Internal Server Error"),
         (silent.url, 1, "no answer within 2s"),
-        (format!("otlp=http://{closed}"), 3, "refused"),
+        ("otlp=http://127.0.0.1:1".to_owned(), 3, "refused"),
     ] {
         let note = push(&url, seconds, |_| ()).unwrap();
         let lost = format!("{seconds} of {seconds} intervals were not pushed to http://");
@@ -239,9 +238,8 @@ fn a_load_is_pushed_second_by_second() {
 #[test]
 fn a_load_goes_on_without_its_collector() {
     let web = web("--service hello");
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let flags = format!("-n 10 --warmup 0s --push otlp=http://{closed}");
-    let ended = Load::start(web.address(), &flags).end();
+    let flags = "-n 10 --warmup 0s --push otlp=http://127.0.0.1:1";
+    let ended = Load::start(web.address(), flags).end();
     assert!(ended.stderr.contains(" intervals were not pushed to http://"), "{}", ended.stderr);
     assert_eq!(ended.count("/requests/completed"), 10);
     let quiet = Load::start(web.address(), &format!("{flags} --quiet")).end();
