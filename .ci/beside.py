@@ -1,39 +1,41 @@
-"""What goes on beside a run of the tests: nothing, two busy loops, or pauses of the whole tree."""
+"""What a run of the tests shares the cores with: nothing, two busy loops, or pauses of the whole tree; and how they are shared out."""
 
-import os, subprocess, sys, threading, time
+import contextlib, os, subprocess, sys, threading, time
 from pathlib import Path
 
 
-class Busy:
-    """Two loops that compete for the cores, thread against thread. Linux 6.18, if it shares out time by session (autogroup), lets one
-    session run for up to a second while kernel threads wait, and holds up jobs of least weight for minutes; so it is told not to."""
+class ByThread(contextlib.ContextDecorator):
+    """The cores are shared out thread by thread. Linux 6.18, if it shares out time by session (autogroup) and a session computes
+    without a pause, never runs the threads of other groups on that core: a job of least weight stood for half an hour, and with it
+    all that read its /proc/PID/stat. A kernel that does not let it be set stays as it is."""
 
-    AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
+    SETTING = Path("/proc/sys/kernel/sched_autogroup_enabled")
 
     def __enter__(self):
-        before = self.AUTOGROUP.read_text() if self.AUTOGROUP.exists() else ""
-        setting = self.AUTOGROUP if before else Path("/dev/null")
-        setting.write_text("0")
-        self.loops = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid()), str(setting), before]) for _ in range(2)]
+        self.restores = None
+        if os.access(self.SETTING, os.W_OK) and (before := self.SETTING.read_text()).strip() != "0":
+            # Its input ends with the suite, however that ends.
+            command = [sys.executable, "-c", "import sys; sys.stdin.read(); open(sys.argv[1], 'w').write(sys.argv[2])"]
+            self.restores = subprocess.Popen([*command, self.SETTING, before], stdin=subprocess.PIPE, start_new_session=True)
+            self.SETTING.write_text("0")
+
+    def __exit__(self, *_):
+        if self.restores:
+            self.restores.communicate()
+
+
+class Busy:
+    """Two loops that compete for the cores. They end with the suite, however that ends."""
+
+    LOOP = "import os, sys\nwhile os.getppid() == int(sys.argv[1]):\n for _ in range(1000000): pass"
+
+    def __enter__(self):
+        self.loops = [subprocess.Popen([sys.executable, "-c", self.LOOP, str(os.getpid())]) for _ in range(2)]
 
     def __exit__(self, *_):
         for loop in self.loops:
             loop.terminate()
             loop.wait()
-
-
-# They end with the suite, however that ends, and leave the setting as it was.
-LOOP = """
-import os, signal, sys
-suite, setting, before = sys.argv[1:]
-signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-try:
-    while os.getppid() == int(suite):
-        for _ in range(1000000):
-            pass
-finally:
-    open(setting, "w").write(before)
-"""
 
 
 class Pauses:
