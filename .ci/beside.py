@@ -1,10 +1,10 @@
 """What a run of the tests shares the cores with: nothing, two busy loops, or pauses of the whole tree; and how they are shared out."""
 
-import contextlib, os, subprocess, sys, threading, time
+import os, subprocess, sys, threading, time
 from pathlib import Path
 
 
-class ByThread(contextlib.ContextDecorator):
+class ByThread:
     """The cores are shared out thread by thread. Linux 6.18, if it shares out time by session (autogroup) and a session computes
     without a pause, never runs the threads of other groups on that core: a job of least weight stood for half an hour, and with it
     all that read its /proc/PID/stat. A kernel that does not let it be set stays as it is."""

@@ -69,7 +69,7 @@ pub struct Readings {
     /// Cycles for each instruction of the LC service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpi: Option<Reading<f64>>,
-    /// Share of the window that the machine took from everyone: steal and pauses. Not the doing of BE jobs.
+    /// Share of the window that the machine took from all processes: steal and pauses. Not the doing of BE jobs.
     pub lost: Option<Reading<f64>>,
     /// CPU time of the LC service, in cores.
     pub lc_cpu: Option<Reading<f64>>,

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - A figure that cannot be had is no reading, and [`Machine::capabilities`] says why and what follows.
-//! - A slow spell of the machine is told from the doing of BE jobs: time that the machine took from everyone is `lost`, time that
+//! - A slow spell of the machine is told from the doing of BE jobs: time that the machine took from all is `lost`, time that
 //!   a thread of the service waited for a core while others had it is `run_delay`.
 
 mod cache_misses;

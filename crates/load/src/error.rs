@@ -2,6 +2,7 @@
 //!
 //! A target that answers badly is a result, not an error.
 
+use crate::options::Target;
 use brunt_runtime::net::Address;
 use brunt_tls::{Cause, TlsError};
 use std::{io, time::Duration};
@@ -56,6 +57,18 @@ pub enum LoadError {
         #[source]
         error: io::Error,
     },
+}
+
+impl LoadError {
+    /// Why the first attempts to connect to a host of the target have failed.
+    pub(crate) fn of_connecting(target: &Target, host: usize, address: Address, error: io::Error) -> Self {
+        match TlsError::of(&error) {
+            Some(error) => Self::Tls { target: target.called(host, &address), error: error.clone() },
+            None if target.is_proxied() => Self::Proxy(address, error),
+            None if error.kind() == io::ErrorKind::ConnectionRefused => Self::Refused(address),
+            None => Self::Unreachable(address, error),
+        }
+    }
 }
 
 fn unreachable(address: &Address, error: &io::Error) -> String {

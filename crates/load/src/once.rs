@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::schedule::Arrival;
 use crate::{check, error::LoadError, protocol};
 use brunt_runtime::time;
-use brunt_tls::HandshakeInfo;
+use brunt_tls::{HandshakeInfo, TlsError};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,7 +79,8 @@ fn of_one(options: &Options) -> Options {
 async fn exchange(options: &Options) -> Result<Exchange, LoadError> {
     let shared = Arc::new(Shared::new(options, Clock::start()));
     let mut record = Record { began: clock::now(), exchange: Exchange::default() };
-    record.exchange.address = shared.hosts.addresses[0].to_string();
+    let address = shared.hosts.addresses[0].clone();
+    record.exchange.address = address.to_string();
     let once = protocol::once(&shared, options.share(0), &mut record);
     let ended = time::timeout(options.timeout, once).await;
     if let Some(reason) = shared.take_broken() {
@@ -92,18 +93,16 @@ async fn exchange(options: &Options) -> Result<Exchange, LoadError> {
             record.exchange.done = record.now();
             None
         }
-        // The request was too late when its reply came, unless the trace knows better.
+        // The request was too late when its reply came, unless the trace has another reason.
         Ok(Ok(Ok(false))) => Some(record.exchange.error.take().unwrap_or_else(late)),
-        Ok(Ok(Err(error))) => Some(error.to_string()),
+        Ok(Ok(Err(error))) if record.is_reached(options) && TlsError::of(&error).is_none() => Some(error.to_string()),
+        Ok(Ok(Err(error))) => Some(LoadError::of_connecting(&options.target, 0, address, error).to_string()),
         Err(time::Elapsed) => Some(late()),
     };
-    let mut exchange = record.exchange;
-    let is_reached =
-        if options.target.is_proxied() { exchange.tunnelled.is_some() } else { exchange.connected.is_some() };
-    if !is_reached {
-        exchange.request.clear();
+    if !record.is_reached(options) {
+        record.exchange.request.clear();
     }
-    Ok(Exchange { error, ..exchange })
+    Ok(Exchange { error, ..record.exchange })
 }
 
 /// The exchange so far.
@@ -115,6 +114,12 @@ struct Record {
 impl Record {
     fn now(&self) -> Option<Duration> {
         Some(clock::now() - self.began)
+    }
+
+    /// Whether there is a connection to the target.
+    fn is_reached(&self, options: &Options) -> bool {
+        let exchange = &self.exchange;
+        if options.target.is_proxied() { exchange.tunnelled.is_some() } else { exchange.connected.is_some() }
     }
 
     /// The reply under way.

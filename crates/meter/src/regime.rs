@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_that_nobody_is_billed_for_is_told_from_waiting() {
+    fn time_billed_to_no_process_is_told_from_waiting() {
         let spin = Spin {
             wall: ms(1000),
             cpu: ms(960),

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(ceilings.entries().unwrap().len(), MAX_ENTRIES);
         let of = |bytes: u64, replies: u64| {
             let statuses = [("200".to_owned(), replies)].into();
-            HttpKey::mean_body_bytes(&Responses { statuses, body_bytes: Some(bytes) })
+            HttpKey::mean_body_bytes(&Responses::of(statuses, Some(bytes)))
         };
         assert_eq!(of(0, 0), None);
         for (mean, rounded) in

@@ -60,9 +60,9 @@ pub struct Machine {
     pub service_cores: Option<f64>,
     pub job_cores: Option<f64>,
     pub total_cores: Option<f64>,
-    /// Share of the time that the machine took from everyone.
+    /// Share of the time that the machine took from all processes.
     pub lost: Option<f64>,
-    /// Bytes a second read from and written to memory by everyone.
+    /// Bytes a second read from and written to memory by all processes.
     pub memory_bytes_per_s: Option<f64>,
     /// Bytes a second sent by the service, and by the jobs.
     pub service_network_bytes_per_s: Option<f64>,

@@ -284,6 +284,13 @@ pub struct Responses {
     pub body_bytes: Option<u64>,
 }
 
+impl Responses {
+    /// With the figures that every tester has.
+    pub fn of(statuses: BTreeMap<String, u64>, body_bytes: Option<u64>) -> Self {
+        Self { statuses, body_bytes }
+    }
+}
+
 /// Resources used by the generator inside the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Generator {

@@ -159,5 +159,5 @@ fn responses(slices: &[&Slice]) -> Option<Responses> {
     let body_bytes: Option<u64> = slices.iter().map(|slice| slice.body_bytes).sum();
     // External testers speak HTTP, whatever they report of it.
     let is_http = !statuses.is_empty() || slices.iter().all(|slice| !slice.has_distribution());
-    is_http.then_some(Responses { statuses, body_bytes })
+    is_http.then_some(Responses::of(statuses, body_bytes))
 }

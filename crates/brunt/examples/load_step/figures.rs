@@ -36,7 +36,7 @@ pub struct Figures {
     /// Requests in the time after the step, and the slow ones of these.
     pub count: u64,
     pub slow: u64,
-    /// Largest share of time that the machine took from everyone.
+    /// Largest share of time that the machine took from all processes.
     pub lost: Option<f64>,
 }
 

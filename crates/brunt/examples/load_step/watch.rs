@@ -39,7 +39,7 @@ impl<T: Send + 'static> Watch<T> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
         let thread = thread::spawn(move || {
-            // Away from the service; on a machine that does not permit it, where the kernel likes.
+            // Away from the service; on a machine that does not permit it, on any core.
             let _ = affinity::pin(&[core]);
             watch(&asked)
         });

@@ -15,10 +15,7 @@ fn result(completed: u64, measured_s: f64) -> RunResult {
         requests: Requests { completed, rate: completed as f64 / measured_s, ..Requests::default() },
         connections: Connections { opened: 20, peak: 20, ..Default::default() },
         bytes: Bytes::of(0, completed * 159),
-        responses: Some(Responses {
-            statuses: BTreeMap::from([("200".to_owned(), completed)]),
-            body_bytes: Some(completed * 11),
-        }),
+        responses: Some(Responses::of(BTreeMap::from([("200".to_owned(), completed)]), Some(completed * 11))),
         ..RunResult::new("brunt")
     }
 }

@@ -147,7 +147,9 @@ fn a_target_that_does_not_answer_ends_it_in_time() {
     drop(silent);
     let output = once(&format!("http://{address}/"), "");
     assert_code(&output, &[1]);
-    assert!(text(&output).contains("refused"), "{}", text(&output));
+    let refused =
+        format!("error: nothing listens on {address} (connection refused): start the target first or check the port\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), refused);
     // It speaks no HTTP, and it closes.
     let echo = Target::start();
     let output = once(&echo.url().replace("tcp", "http"), "");

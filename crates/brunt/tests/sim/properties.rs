@@ -228,7 +228,7 @@ fn try_seed(seed: u64) -> u64 {
         digest
     }));
     outcome.unwrap_or_else(|panic| {
-        let line = format!("to replay: BRUNT_SEED={seed} cargo test -p brunt --test sim properties\n");
+        let line = format!("to replay: BRUNT_SEED={seed} cargo test --workspace --test sim properties\n");
         eprint!("{line}");
         resume_unwind(panic)
     })

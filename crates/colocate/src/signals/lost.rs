@@ -1,4 +1,4 @@
-//! Time that the machine takes from everyone: pauses, seen by a thread that sleeps and wakes too late, and steal.
+//! Time that the machine takes from all processes: pauses, seen by a thread that sleeps and wakes too late, and steal.
 //!
 //! What is slow then is not the doing of BE jobs: waiting for a core that others have is not in it.
 

@@ -216,7 +216,7 @@ impl ExternalTester {
                 ..result::Connections::default()
             },
             bytes: result::Bytes::of(0, told.received.unwrap_or(0)),
-            responses: Some(Responses { statuses: told.statuses, body_bytes: told.body_bytes }),
+            responses: Some(Responses::of(told.statuses, told.body_bytes)),
             generator: Generator { cores: ask.cores.clone(), ..Generator::default() },
             ..RunResult::new(self.capabilities.name)
         };

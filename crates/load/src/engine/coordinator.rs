@@ -16,7 +16,6 @@ use crate::{check::port_range, error::LoadError, http::Http, observer::Observer,
 use brunt_multiprocess::Workers;
 use brunt_results::result::Connections;
 use brunt_runtime::{BackendKind, time};
-use brunt_tls::TlsError;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
@@ -226,12 +225,7 @@ impl<'s> Coordinator<'s> {
             Some(Errno::NFILE) => LoadError::SystemDescriptors { open },
             Some(Errno::ADDRNOTAVAIL) => LoadError::Ports { address, open, range: port_range() },
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => return Ok(()),
-            _ if options.target.is_proxied() && TlsError::of(&error).is_none() => LoadError::Proxy(address, error),
-            _ if error.kind() == io::ErrorKind::ConnectionRefused => LoadError::Refused(address),
-            _ => match TlsError::of(&error) {
-                Some(error) => LoadError::Tls { target: options.target.called(host, &address), error: error.clone() },
-                None => LoadError::Unreachable(address, error),
-            },
+            _ => LoadError::of_connecting(&options.target, host, address, error),
         })
     }
 

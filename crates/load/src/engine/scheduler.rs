@@ -203,8 +203,8 @@ impl Scheduler {
     }
 
     /// Records a complete reply to the oldest request of a connection, correct or a failure, whose first byte came at
-    /// `first_ns` if not now; `count` adds what else is counted of it. Returns false if the request had timed out: the connection must be closed. Otherwise the caller
-    /// continues with [`Self::remove_oldest`], [`Self::next_request`] or [`Self::suspend`].
+    /// `first_ns` if not now; `count` adds what else is counted of it. Returns false if the request had timed out: the connection
+    /// must be closed. Otherwise the caller continues with [`Self::remove_oldest`], [`Self::next_request`] or [`Self::suspend`].
     #[inline(always)]
     pub fn record_reply(
         &mut self,

@@ -16,7 +16,7 @@ const NOTICE: Duration = Duration::from_millis(5);
 struct Notes {
     world: World,
     calls: Vec<(&'static str, Duration)>,
-    /// Wants a stop so long after the last call.
+    /// Asks for a stop so long after the last call.
     stop_after: Option<(&'static str, Duration)>,
 }
 
@@ -52,7 +52,7 @@ impl Observer for Notes {
     }
 }
 
-/// Runs a load of two threads against an echo; wants a stop so long after a call.
+/// Runs a load of two threads against an echo; asks for a stop so long after a call.
 fn noted(options: Options, stop_after: Option<(&'static str, Duration)>) -> (Report, Notes) {
     let options = Options { threads: vec![None, None], connections: 2, ..options };
     let world = exact(1);

@@ -206,7 +206,7 @@ fn excess_bytes_are_a_protocol_error_with_a_reply_and_after_it() {
 }
 
 #[test]
-fn a_target_that_nobody_serves_is_an_error() {
+fn a_target_without_a_server_is_an_error() {
     for options in loads(Options { timeout: Duration::from_secs(600), ..options() }) {
         let world = exact(1);
         let error = fails(&world, &options, pending());

@@ -143,7 +143,7 @@ fn try_seed(seed: u64) {
         }
     }));
     if let Err(panic) = outcome {
-        eprintln!("to replay: BRUNT_SEED={seed} cargo test -p brunt-load --test sim properties");
+        eprintln!("to replay: BRUNT_SEED={seed} cargo test --workspace --test sim properties");
         resume_unwind(panic);
     }
 }

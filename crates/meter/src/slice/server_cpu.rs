@@ -102,11 +102,6 @@ impl ServerCpu {
         if self.clock.is_some() { CpuSource::TaskClock } else { CpuSource::ProcessClock }
     }
 
-    /// Why values may be a tick old, if so: the tree runs while it is read, and there is no task clock.
-    pub fn inexact(&self) -> Option<&str> {
-        self.no_clock.as_deref()
-    }
-
     /// Resident memory at the last read, in bytes; shared pages count once per process.
     pub fn rss_bytes(&self) -> u64 {
         self.newest.rss_bytes

@@ -153,7 +153,7 @@ fn each_seed(check: impl Fn(u64) -> u64 + RefUnwindSafe) {
             assert!(!seed.is_multiple_of(50) || check(seed) == digest, "a second run of the seed is another run");
         });
         if let Err(panic) = outcome {
-            eprintln!("to replay: BRUNT_SEED={seed} cargo test -p brunt-serve --test sim slow_clients");
+            eprintln!("to replay: BRUNT_SEED={seed} cargo test --workspace --test sim slow_clients");
             resume_unwind(panic);
         }
     }

@@ -158,7 +158,7 @@ impl Observer for LoadObserver {
         self.host.open();
         // Late, because reading connection state takes time.
         self.server.iter_mut().for_each(ServerMeter::open);
-        // Last, because it reads every process of the machine. It knows its own time.
+        // Last, because it reads every process of the machine. It has a time of its own.
         self.neighbours = Some(Snapshot::take());
     }
 

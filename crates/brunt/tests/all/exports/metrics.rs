@@ -83,7 +83,7 @@ fn the_last_page_is_waited_for() {
 }
 
 #[test]
-fn clients_that_misbehave_get_an_error_or_the_end_and_delay_nobody() {
+fn clients_that_misbehave_get_an_error_or_the_end_and_delay_no_other() {
     let web = web("--service hello");
     let mut load = Load::start(web.address(), "-R 100 -c 2 -d 10m --warmup 0s --metrics 127.0.0.1:0");
     let address = address(&mut load);

@@ -64,7 +64,7 @@ pub fn write(dir: &Path, is_http: bool) {
         result.errors.status = 300;
         result.errors.timeout = 200;
         let statuses = [("200".to_owned(), completed), ("503".to_owned(), 300)].into();
-        result.responses = Some(Responses { statuses, body_bytes: None });
+        result.responses = Some(Responses::of(statuses, None));
     }
     result.connections.opened = 16;
     result.bytes.sent = 1_000_000;

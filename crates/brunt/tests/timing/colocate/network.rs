@@ -75,7 +75,7 @@ fn the_class_of_the_jobs_follows_the_allotment_and_is_removed() {
 }
 
 #[test]
-fn an_interface_with_a_discipline_of_somebody_else_is_refused() {
+fn an_interface_with_a_discipline_of_another_program_is_refused() {
     let _alone = alone();
     let Some(interface) = Interface::new(2) else { return };
     interface.tc(&["qdisc", "add", "root", "handle", "1:", "htb"]);

@@ -57,7 +57,7 @@ pub fn http(speed: f64, offered_rate: Option<f64>) -> RunResult {
     };
     result.bytes = bytes(completed);
     let statuses = [("200".to_owned(), completed), ("503".to_owned(), 15)].into();
-    result.responses = Some(Responses { statuses, body_bytes: Some(completed * 1024) });
+    result.responses = Some(Responses::of(statuses, Some(completed * 1024)));
     result.generator = Generator {
         cpu_percent: Some(70.0),
         cores: vec![1],
