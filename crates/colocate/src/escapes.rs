@@ -3,7 +3,6 @@
 
 use crate::clock;
 use brunt_meter::cgroup::{Files, members};
-use brunt_meter::marked;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,7 +27,7 @@ const LOOKS: u32 = 10;
 pub fn escaped(files: &dyn Files, dirs: &[PathBuf]) -> Escaped {
     let names: BTreeSet<_> = dirs.iter().filter_map(|dir| dir.file_name()).collect();
     let mut escaped = Escaped::default();
-    for found in names.into_iter().map(|name| marked::find(MARK, name)) {
+    for found in names.into_iter().map(|name| files.marked(MARK, name)) {
         escaped.undecided |= found.undecided;
         escaped.pids.extend(found.marked);
     }

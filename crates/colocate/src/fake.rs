@@ -1,8 +1,10 @@
 //! Control groups in a directory, for tests: the control files that a kernel would show, with errors on demand.
 
 use brunt_meter::cgroup::{Files, Hierarchy, parse};
+use brunt_meter::marked::Found;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -223,6 +225,11 @@ impl Files for Fake {
             return Err(Errno::BUSY.into());
         }
         fs::remove_dir_all(dir)
+    }
+
+    /// None: it has no processes but the numbers in its files.
+    fn marked(&self, _: &str, _: &OsStr) -> Found {
+        Found::default()
     }
 
     fn kill(&self, pid: u32) {

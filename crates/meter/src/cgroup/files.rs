@@ -1,7 +1,9 @@
 //! Access to the files of control groups.
 
+use crate::marked::{self, Found};
 use crate::proc;
 use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,11 @@ pub trait Files: Debug + Send + Sync {
     fn remove_dir(&self, dir: &Path) -> io::Result<()>;
     /// SIGKILL. A process that has ended is no error.
     fn kill(&self, pid: u32);
+
+    /// The processes that were started with this variable, of this value.
+    fn marked(&self, name: &str, value: &OsStr) -> Found {
+        marked::find(name, value)
+    }
 
     fn exists(&self, path: &Path) -> bool {
         path.exists()
