@@ -11,6 +11,7 @@
 mod alone;
 pub mod chance;
 mod disturbance;
+mod golden;
 mod home;
 mod http;
 mod interrupted;
@@ -23,11 +24,13 @@ mod process;
 mod program;
 mod random;
 mod role;
+mod seeds;
 mod text;
 mod wait;
 
 pub use alone::alone;
 pub use disturbance::{Disturbance, Watch};
+pub use golden::golden;
 pub use home::{Home, home};
 pub use http::{Reply, exchange, get, read_head};
 pub use interrupted::uninterrupted;
@@ -40,5 +43,6 @@ pub use program::{copy_program, program};
 pub use random::Random;
 pub use role::{Role, role};
 pub use rustix::process::Signal;
+pub use seeds::{each_seed, number};
 pub use text::{assert_code, text, told};
 pub use wait::{LIMIT, until, until_some};

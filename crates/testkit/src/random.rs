@@ -12,9 +12,8 @@ impl Random {
 
     /// From `BRUNT_SEED`, or a new seed, which is printed: output of tests that fail is shown.
     pub fn from_environment() -> Self {
-        let given = std::env::var("BRUNT_SEED").ok().map(|seed| seed.parse().expect("BRUNT_SEED: a whole number"));
         let now = || std::time::UNIX_EPOCH.elapsed().map_or(0, |since| u64::from(since.subsec_nanos()));
-        let seed = given.unwrap_or_else(now);
+        let seed = crate::number("BRUNT_SEED").unwrap_or_else(now);
         println!("again with BRUNT_SEED={seed}");
         Self::new(seed)
     }

@@ -1,7 +1,4 @@
 //! What holds in every world: loads and servers by seed, on a host that varies, with faults.
-//!
-//! `BRUNT_SEEDS=10000` tries more of them; `BRUNT_SEED=7` one. With `--nocapture` either prints a digest, which is equal for two
-//! builds in which everything happens alike.
 
 use crate::seeds::{Case, REQUESTS, lengths, settings};
 use crate::sleeper::Sleeper;
@@ -10,9 +7,8 @@ use crate::worlds::{Run, SECOND, run};
 use brunt_results::LatencySummary;
 use brunt_results::series::Second;
 use brunt_runtime::sim::{Settings, World};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::{env, fmt, hint, thread};
+use brunt_testkit::each_seed;
+use std::{fmt, hint};
 
 /// Turns of all workers of a world, at most: many times as many as there are requests, so a wake-up that never comes is found.
 const TURNS: u64 = 500_000;
@@ -207,84 +203,15 @@ impl<'r> Outcome<'r> {
     }
 }
 
-/// Resident memory of this process, in bytes.
-fn resident() -> u64 {
-    let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4096
-}
-
-fn number(name: &str) -> Option<u64> {
-    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is '{text}', which is no number")))
-}
-
-/// Returns the digest of the seed.
-fn try_seed(seed: u64) -> u64 {
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let digest = check(seed);
-        // Chance must not be in.
-        if seed.is_multiple_of(50) {
-            assert_eq!(check(seed), digest, "a second run of the seed is another run");
-        }
-        digest
-    }));
-    outcome.unwrap_or_else(|panic| {
-        let line = format!("to replay: BRUNT_SEED={seed} cargo test --workspace --test sim properties\n");
-        eprint!("{line}");
-        resume_unwind(panic)
-    })
-}
-
-/// Tries every second seed from `first` on, until one of the other half has failed. Returns the sum of their digests.
-fn try_half(first: u64, seeds: u64, failed: &AtomicBool) -> u64 {
-    let _fails = OnPanic(failed);
-    let (mut settled, mut sum) = (0, 0u64);
-    for seed in (first..seeds).step_by(2) {
-        if failed.load(Relaxed) {
-            return 0;
-        }
-        sum = sum.wrapping_add(try_seed(seed));
-        if seed / 2 == 100 {
-            settled = resident();
-        }
-    }
-    if seeds > 1000 {
-        let grown = resident().saturating_sub(settled);
-        assert!(grown < 64 << 20, "{grown} bytes more than after 100 seeds");
-    }
-    sum
-}
-
 /// Lets the heap keep its memory between worlds, each of which takes and returns some megabytes: glibc returns memory to the
 /// system as soon as more is free than twice the largest block that was mapped for itself and freed (mallopt(3)).
 fn keep_heap() {
     drop(hint::black_box(vec![0u8; HEAP]));
 }
 
-struct OnPanic<'f>(&'f AtomicBool);
-
-impl Drop for OnPanic<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_or(thread::panicking(), Relaxed);
-    }
-}
-
 #[test]
 fn nothing_is_lost_and_each_request_counts_once() {
     lengths();
     keep_heap();
-    if let Some(seed) = number("BRUNT_SEED") {
-        return println!("seed {seed}: digest {:016x}", try_seed(seed));
-    }
-    let seeds = number("BRUNT_SEEDS").unwrap_or(SEEDS);
-    let failed = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let halves = [0, 1].map(|first| {
-            scope.spawn({
-                let failed = &failed;
-                move || try_half(first, seeds, failed)
-            })
-        });
-        let sums = halves.map(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        println!("{seeds} seeds: digest {:016x}", sums[0].wrapping_add(sums[1]));
-    });
+    each_seed("--test sim properties", SEEDS, check);
 }

@@ -2,9 +2,10 @@
 //! runs and the history depend; and the command lines of testers.
 //!
 //! `golden/plans.txt` has a line for each plan of `experiments/` and `golden/settings.txt` every setting of `golden/every-key.toml`.
-//! Of long lists it has the number and a hash. `UPDATE_GOLDEN=1 cargo test -p brunt-lab --test all plan_golden` writes both; a
-//! change of ids, settings or plan in them orphans what users have measured.
+//! Of long lists it has the number and a hash. `BRUNT_GOLDEN=write` writes both; a change of ids, settings or plan in
+//! them orphans what users have measured.
 
+use crate::common::{golden, golden_file};
 use brunt_lab::plan::{Plan, read};
 use brunt_lab::schedule::{Cell, Machine, cells};
 use brunt_lab::testers::Tester;
@@ -14,10 +15,6 @@ use std::path::{Path, PathBuf};
 
 fn clone(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
-fn golden(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file)
 }
 
 fn plan(path: &Path) -> Plan {
@@ -45,18 +42,6 @@ fn words(cell: &Cell) -> String {
     format!("{} {}", program.display(), words.join(" "))
 }
 
-#[track_caller]
-fn assert_golden(file: &str, current: &str) {
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        fs::write(golden(file), current).unwrap();
-    }
-    let stored = fs::read_to_string(golden(file)).unwrap_or_default();
-    for (stored, current) in stored.lines().zip(current.lines()) {
-        assert_eq!(stored, current, "{file}");
-    }
-    assert_eq!(stored.lines().count(), current.lines().count(), "{file}");
-}
-
 #[test]
 fn ids_settings_and_hashes_of_plans_stay_as_they_are() {
     let folder = fs::read_dir(clone("experiments")).unwrap().map(|entry| entry.unwrap().path());
@@ -72,13 +57,13 @@ fn ids_settings_and_hashes_of_plans_stay_as_they_are() {
         let (plan, count) = (plan.hash(), cells.len());
         text += &format!("{name}: plan {plan}, {count} cells, ids {ids}, settings {settings}, testers {words}\n");
     }
-    assert_golden("plans.txt", &text);
+    golden("plans.txt", &text);
 }
 
 /// Every setting that plans resolve themselves. All at once exclude each other, so the plan has them in several cells.
 #[test]
 fn every_setting_has_its_normal_form() {
-    let plan = plan(&golden("every-key.toml"));
+    let plan = plan(&golden_file("every-key.toml"));
     let mut text = format!("plan {}\n", plan.hash());
     let cells = cells_of(&plan);
     for name in brunt_lab::plan::settings::TABLE.iter().map(|setting| setting.key.name) {
@@ -91,5 +76,5 @@ fn every_setting_has_its_normal_form() {
     for cell in &cells {
         text += &format!("\n{}\n{}\n{}\n", cell.id(), settings(cell), words(cell));
     }
-    assert_golden("settings.txt", &text);
+    golden("settings.txt", &text);
 }

@@ -1,6 +1,6 @@
 //! Reports of hand-made result directories, compared with golden files.
 
-use crate::common::golden::golden;
+use crate::common::golden;
 use crate::common::model::experiment;
 use crate::common::summary::summary;
 use brunt_lab::plan::{Style, read};

@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "the tests of slices use the rest")]
 mod recipe;
 
-use crate::common::golden::golden;
+use crate::common::golden;
 use brunt_lab::compare;
 use brunt_lab::slices::text;
 use brunt_slices::{Progress, Settings, Slice, sentence};

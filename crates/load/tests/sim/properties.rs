@@ -1,14 +1,12 @@
 //! What holds in every world: loads and targets by seed, on a host that varies, with faults.
-//!
-//! `BRUNT_SEEDS=10000` tries more of them; `BRUNT_SEED=7` one.
 
 use crate::targets::{self, Seen};
 use crate::worlds::{MS, US, address, options};
 use brunt_load::{Arrival, Options, Report, Silent, Target, run_in_world};
 use brunt_runtime::Builder;
 use brunt_runtime::sim::{Faults, Settings, World};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::{env, rc::Rc, thread, time::Duration};
+use brunt_testkit::each_seed;
+use std::{rc::Rc, time::Duration};
 
 /// Draws from a world's generator.
 struct Draw<'w>(&'w World);
@@ -124,50 +122,7 @@ fn holds(options: &Options, report: &Report, seen: &Seen) {
     }
 }
 
-/// Resident memory of this process, in bytes.
-fn resident() -> u64 {
-    let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4096
-}
-
-fn number(name: &str) -> Option<u64> {
-    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is '{text}', which is no number")))
-}
-
-fn try_seed(seed: u64) {
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let digest = check(seed);
-        // Chance must not be in.
-        if seed.is_multiple_of(50) {
-            assert_eq!(check(seed), digest, "a second run of the seed is another run");
-        }
-    }));
-    if let Err(panic) = outcome {
-        eprintln!("to replay: BRUNT_SEED={seed} cargo test --workspace --test sim properties");
-        resume_unwind(panic);
-    }
-}
-
 #[test]
 fn nothing_is_lost_and_each_request_counts_once() {
-    if let Some(seed) = number("BRUNT_SEED") {
-        return try_seed(seed);
-    }
-    let seeds = number("BRUNT_SEEDS").unwrap_or(300);
-    let halves = [0, 1].map(|half| {
-        thread::spawn(move || {
-            let mut settled = 0;
-            for seed in (half..seeds).step_by(2) {
-                try_seed(seed);
-                if seed / 2 == 100 {
-                    settled = resident();
-                }
-            }
-            if seeds > 1000 {
-                let grown = resident().saturating_sub(settled);
-                assert!(grown < 64 << 20, "{grown} bytes more than after 100 seeds");
-            }
-        })
-    });
-    halves.into_iter().for_each(|half| half.join().unwrap_or_else(|panic| resume_unwind(panic)));
+    each_seed("--test sim properties", 300, check);
 }

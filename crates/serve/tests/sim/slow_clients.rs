@@ -8,11 +8,13 @@ use crate::worlds::{MS, ONE_WAY, Server, US, address, exact, options, page};
 use brunt_runtime::sim::{self, World};
 use brunt_runtime::time;
 use brunt_serve::http::{self, Plan, Service, Settings};
-use std::panic::{RefUnwindSafe, catch_unwind, resume_unwind};
-use std::{env, time::Duration};
+use brunt_testkit::each_seed;
+use std::time::Duration;
 
 /// At most as many as the server closes in one sweep.
 const CLIENTS: u64 = 8;
+const TEST: &str = "--test sim slow_clients";
+const SEEDS: u64 = 300;
 /// A tick is an eighth of the shortest one, so the nth one is `n` microseconds behind a whole millisecond.
 const DEADLINES: [Duration; 4] =
     [MS.saturating_mul(80), MS.saturating_mul(160), MS.saturating_mul(240), MS.saturating_mul(400)];
@@ -140,31 +142,12 @@ fn check(
     world.trace_digest()
 }
 
-fn number(name: &str) -> Option<u64> {
-    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is '{text}', which is no number")))
-}
-
-/// Tries seeds twice now and then: chance must not be in.
-fn each_seed(check: impl Fn(u64) -> u64 + RefUnwindSafe) {
-    let one = number("BRUNT_SEED").map(|seed| seed..seed + 1);
-    for seed in one.unwrap_or(0..number("BRUNT_SEEDS").unwrap_or(300)) {
-        let outcome = catch_unwind(|| {
-            let digest = check(seed);
-            assert!(!seed.is_multiple_of(50) || check(seed) == digest, "a second run of the seed is another run");
-        });
-        if let Err(panic) = outcome {
-            eprintln!("to replay: BRUNT_SEED={seed} cargo test --workspace --test sim slow_clients");
-            resume_unwind(panic);
-        }
-    }
-}
-
 #[test]
 fn each_connection_ends_when_the_rule_says() {
     let holds = |client: &Behaviour, settings: &Settings, seen: &Seen| {
         assert_eq!(*seen, expected(client, settings).0, "{settings:?}\n{client:#?}");
     };
-    each_seed(|seed| check(&exact(seed), holds, Some(|client, settings| expected(client, settings).1)));
+    each_seed(TEST, SEEDS, |seed| check(&exact(seed), holds, Some(|client, settings| expected(client, settings).1)));
 }
 
 #[test]
@@ -172,5 +155,5 @@ fn on_a_host_that_varies_no_connection_ends_early_or_three_ticks_late() {
     let holds = |client: &Behaviour, settings: &Settings, seen: &Seen| {
         assert!(is_possible(client, settings, seen), "{seen:?}\n{settings:?}\n{client:#?}");
     };
-    each_seed(|seed| check(&World::with_settings(seed, sim::Settings::rough()), holds, None));
+    each_seed(TEST, SEEDS, |seed| check(&World::with_settings(seed, sim::Settings::rough()), holds, None));
 }

@@ -3,7 +3,7 @@
 
 mod scene;
 
-use crate::common::golden::golden;
+use crate::common::golden;
 use brunt_lab::compare::{self, ResultSet, compare_with};
 use brunt_lab::export;
 use brunt_lab::history::{self, Filter, Index};

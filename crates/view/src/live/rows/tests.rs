@@ -4,16 +4,11 @@ use brunt_results::LatencySummary;
 use brunt_results::result::Server;
 use brunt_results::series::{Line, SoFar};
 use brunt_results::start::LoadStart;
-use std::{env, fs, path::Path};
+use std::path::Path;
 
-/// Compares text with a file of this folder. `BRUNT_GOLDEN=write` rewrites the file.
+/// Compares text with a file of this folder.
 fn golden(name: &str, actual: &str) {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/live/rows").join(name);
-    if env::var("BRUNT_GOLDEN").is_ok_and(|word| word == "write") {
-        fs::write(&place, actual).unwrap();
-    }
-    let expected = fs::read_to_string(&place).unwrap_or_default();
-    assert!(expected == actual, "{} differs; it is now\n{actual}", place.display());
+    brunt_testkit::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/live/rows").join(name), actual);
 }
 
 fn begun(rate: Option<f64>) -> Model {

@@ -1,7 +1,7 @@
 use super::super::{exposition, interval::Totals, otlp};
 use super::*;
 use serde_json::{Map, Value, json};
-use std::{env, fs, path::Path};
+use std::path::Path;
 
 /// Every key of the series has a figure: setting it changes a value.
 #[test]
@@ -24,14 +24,9 @@ fn every_figure_of_the_series_is_shown() {
     }
 }
 
-/// Compares text with a file of this folder. `BRUNT_GOLDEN=write` rewrites the file.
+/// Compares text with a file of this folder.
 fn golden(name: &str, actual: &str) {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics/figures").join(name);
-    if env::var("BRUNT_GOLDEN").is_ok_and(|word| word == "write") {
-        fs::write(&place, actual).unwrap();
-    }
-    let expected = fs::read_to_string(&place).unwrap_or_default();
-    assert!(expected == actual, "{} differs; it is now\n{actual}", place.display());
+    brunt_testkit::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics/figures").join(name), actual);
 }
 
 /// A second of 1.25 s with a value of its own for each key, or with those alone that every tester has.
