@@ -189,7 +189,6 @@ pub(crate) fn port_range() -> Option<(u16, u16)> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use brunt_spec::Direct;
 
     fn echo(size: usize) -> Target {
         Target::Echo { address: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size, reuse: None }
@@ -197,28 +196,9 @@ pub mod tests {
 
     pub fn valid() -> Options {
         Options {
-            url: "tcp://127.0.0.1:7100".to_owned(),
-            target: echo(64),
             connections: 4,
-            connection_stages: Vec::new(),
             threads: vec![None, None],
-            group: None,
-            duration: Duration::from_secs(1),
-            warmup: Duration::ZERO,
-            steady: false,
-            requests: None,
-            rate: None,
-            stages: Vec::new(),
-            replay: None,
-            arrival: Arrival::Constant,
-            timeout: Duration::from_secs(1),
-            connect_rate: None,
-            sources: None,
-            direct: Direct::default(),
-            backend: None,
-            counts: None,
-            percentiles: Vec::new(),
-            seed: 1,
+            ..Options::new("tcp://127.0.0.1:7100".to_owned(), echo(64))
         }
     }
 

@@ -166,6 +166,34 @@ pub struct Options {
 }
 
 impl Options {
+    /// A closed loop of one second over one connection, on one thread that is not pinned.
+    pub fn new(url: String, target: Target) -> Self {
+        Self {
+            url,
+            target,
+            connections: 1,
+            connection_stages: Vec::new(),
+            threads: vec![None],
+            backend: None,
+            group: None,
+            duration: Duration::from_secs(1),
+            warmup: Duration::ZERO,
+            steady: false,
+            requests: None,
+            rate: None,
+            stages: Vec::new(),
+            replay: None,
+            arrival: Arrival::Constant,
+            timeout: Duration::from_secs(10),
+            connect_rate: None,
+            sources: None,
+            seed: 1,
+            counts: None,
+            percentiles: Vec::new(),
+            direct: Direct::default(),
+        }
+    }
+
     /// Names of parts of the load, by their number.
     pub(crate) fn names(&self) -> &[String] {
         self.target.names()

@@ -1,6 +1,6 @@
 //! Worlds for loads and servers, and the run of a load against a server in one.
 
-use brunt_load::{Arrival, Direct, LoadError, Observer, Options, Report, Target, run_in_world};
+use brunt_load::{LoadError, Observer, Options, Report, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::sim::{Costs, Settings, World};
 use brunt_runtime::{CancellationToken, time};
@@ -46,30 +46,7 @@ pub fn exact() -> World {
 
 /// A closed loop of one second over one connection.
 pub fn options(target: Target) -> Options {
-    Options {
-        url: "sim".to_owned(),
-        target,
-        connections: 1,
-        threads: vec![None],
-        group: None,
-        duration: SECOND,
-        warmup: Duration::ZERO,
-        steady: false,
-        requests: None,
-        rate: None,
-        arrival: Arrival::Constant,
-        timeout: Duration::from_secs(10),
-        connect_rate: None,
-        sources: None,
-        direct: Direct::default(),
-        percentiles: Vec::new(),
-        stages: Vec::new(),
-        connection_stages: Vec::new(),
-        replay: None,
-        backend: None,
-        counts: None,
-        seed: 7,
-    }
+    Options { seed: 7, ..Options::new("sim".to_owned(), target) }
 }
 
 /// An open loop of one second of that rate after its dispatchers have learnt.

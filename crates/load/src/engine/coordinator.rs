@@ -19,7 +19,7 @@ use brunt_runtime::{BackendKind, time};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use std::{io, sync::atomic::Ordering::Relaxed};
 
 /// From the decision to start or to end until the start or the end.
@@ -246,19 +246,26 @@ impl<'s> Coordinator<'s> {
         is_due
     }
 
-    /// Starts the load and drives it until every thread has ended.
-    pub async fn drive(&mut self, observer: &mut dyn Observer, schedules: Vec<Schedule>) -> Collector {
-        let Self { shared, .. } = *self;
-        observer.started(&self.tids);
-        let start_delay = self.notice();
-        let start = shared.clock.now() + start_delay.as_nanos() as u64;
+    /// Has the threads begin, and the window open after the warm-up. Returns when: in nanoseconds of the clock, and the time of day.
+    fn begin(&mut self, duration: u64) -> (u64, SystemTime) {
+        let shared = self.shared;
+        let delay = self.notice();
+        let start = shared.clock.now() + delay.as_nanos() as u64;
         self.warmup = Warmup::new(&shared.options, start);
-        let duration = shared.options.duration.as_nanos() as u64;
         let open = if self.warmup.is_some() { u64::MAX } else { start + shared.options.warmup.as_nanos() as u64 };
         let close = if self.interrupted { start } else { open.saturating_add(duration) };
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
-        let mut collector = Collector::new(self.tids.len(), start, time::system_now() + start_delay, schedules);
+        (start, time::system_now() + delay)
+    }
+
+    /// Starts the load and drives it until every thread has ended.
+    pub async fn drive(&mut self, observer: &mut dyn Observer, schedules: Vec<Schedule>) -> Collector {
+        let Self { shared, .. } = *self;
+        observer.started(&self.tids);
+        let duration = shared.options.duration.as_nanos() as u64;
+        let (start, started_at) = self.begin(duration);
+        let mut collector = Collector::new(self.tids.len(), start, started_at, schedules);
         let zero_ns = shared.clock.zero_ns();
         let mut lines = shared.options.counts.map(|counting| Lines::new(&counting, self.tids.len(), start, zero_ns));
         let (mut opened, mut closed, mut ends_early) = (false, false, false);

@@ -3,7 +3,7 @@
 
 pub mod web;
 
-use brunt_load::{Arrival, Direct, Options, Report, Silent, Target};
+use brunt_load::{Options, Report, Silent, Target};
 use brunt_runtime::net::Address;
 pub use brunt_testkit::LIMIT;
 use std::io::{self, Read, Write};
@@ -22,30 +22,8 @@ pub const SIZE: usize = 64;
 /// A closed loop of one second over two connections.
 pub fn options(address: impl Into<Address>) -> Options {
     let address = address.into();
-    Options {
-        url: format!("tcp://{address}"),
-        target: Target::Echo { address, size: SIZE, reuse: None },
-        connections: 2,
-        threads: vec![None],
-        group: None,
-        duration: Duration::from_secs(1),
-        warmup: Duration::ZERO,
-        steady: false,
-        requests: None,
-        rate: None,
-        arrival: Arrival::Constant,
-        timeout: Duration::from_secs(10),
-        connect_rate: None,
-        sources: None,
-        direct: Direct::default(),
-        percentiles: Vec::new(),
-        stages: Vec::new(),
-        connection_stages: Vec::new(),
-        replay: None,
-        backend: None,
-        counts: None,
-        seed: 7,
-    }
+    let url = format!("tcp://{address}");
+    Options { connections: 2, seed: 7, ..Options::new(url, Target::Echo { address, size: SIZE, reuse: None }) }
 }
 
 /// Runs a load and checks the invariants of every result.

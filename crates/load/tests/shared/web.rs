@@ -1,7 +1,7 @@
 //! Web servers with exactly known behaviour, on plain threads, and the requests they got.
 
 use brunt_load::http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Template};
-use brunt_load::{Arrival, Direct, Options, Target};
+use brunt_load::{Options, Target};
 use brunt_testkit::read_head;
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -134,30 +134,9 @@ pub fn get(address: SocketAddr) -> Http {
 
 /// A closed loop of 0.4 s over two connections.
 pub fn short(http: Http) -> Options {
-    Options {
-        url: format!("http://{}/", http.hosts[0].address),
-        target: Target::Http(http),
-        connections: 2,
-        threads: vec![None],
-        group: None,
-        duration: Duration::from_millis(400),
-        warmup: Duration::ZERO,
-        steady: false,
-        requests: None,
-        rate: None,
-        arrival: Arrival::Constant,
-        timeout: Duration::from_secs(10),
-        connect_rate: None,
-        sources: None,
-        direct: Direct::default(),
-        percentiles: Vec::new(),
-        stages: Vec::new(),
-        connection_stages: Vec::new(),
-        replay: None,
-        backend: None,
-        counts: None,
-        seed: 7,
-    }
+    let url = format!("http://{}/", http.hosts[0].address);
+    let duration = Duration::from_millis(400);
+    Options { connections: 2, duration, seed: 7, ..Options::new(url, Target::Http(http)) }
 }
 
 /// As [`short`], for a number of requests, without a limit of time.

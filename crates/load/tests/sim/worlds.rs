@@ -1,6 +1,6 @@
 //! Worlds for loads, and the run of a load in one.
 
-use brunt_load::{Arrival, Direct, LoadError, Observer, Options, Report, Silent, Target, run_in_world};
+use brunt_load::{LoadError, Observer, Options, Report, Silent, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::Builder;
 use brunt_runtime::net::Address;
@@ -55,30 +55,8 @@ pub fn open(rate: f64, connections: usize, threads: usize) -> Options {
 
 /// A closed loop of one second over one connection.
 pub fn options() -> Options {
-    Options {
-        url: format!("tcp://{}", address()),
-        target: Target::Echo { address: address().into(), size: SIZE, reuse: None },
-        connections: 1,
-        threads: vec![None],
-        group: None,
-        duration: Duration::from_secs(1),
-        warmup: Duration::ZERO,
-        steady: false,
-        requests: None,
-        rate: None,
-        arrival: Arrival::Constant,
-        timeout: Duration::from_secs(10),
-        connect_rate: None,
-        sources: None,
-        direct: Direct::default(),
-        percentiles: Vec::new(),
-        stages: Vec::new(),
-        connection_stages: Vec::new(),
-        replay: None,
-        backend: None,
-        counts: None,
-        seed: 7,
-    }
+    let target = Target::Echo { address: address().into(), size: SIZE, reuse: None };
+    Options { seed: 7, ..Options::new(format!("tcp://{}", address()), target) }
 }
 
 /// The same load of an echo on another address.

@@ -6,10 +6,13 @@ use super::{
 use super::{progress, script, start, words};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
+use brunt_load::Report;
 use brunt_meter::ServerMeter;
-use brunt_results::{Error, ExitCode, Percentile, RunResult, Threshold, drift, env::Env};
+use brunt_results::{Error, ExitCode, Percentile, Threshold, drift, env::Env};
 use brunt_view::ui::Served;
 use brunt_view::{page, percentiles, short, summary};
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +20,14 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// Adds to `env` what is known after the load.
-fn complete(env: &mut Env, result: &RunResult) {
+/// Adds to `env` what is known after the load: `absent` has the reasons of the meters.
+fn complete(env: &mut Env, report: &Report, absent: BTreeMap<String, String>) {
+    let result = &report.result;
+    env.backend = Some(match &report.fallback {
+        Some(why) => format!("{} ({why})", report.backend),
+        None => report.backend.to_string(),
+    });
+    env.absent.extend(absent);
     env.absent.extend(absent::of(result));
     env.steal_percent = result.host.steal_percent;
     if let Some(why) = env.absent.get("host.steal_percent").cloned() {
@@ -108,9 +117,7 @@ impl Args {
         let (mut options, mut notes) = options::options_of(self, &self.spec, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
         notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
-        for note in notes.iter().filter(|_| !self.quiet) {
-            let _ = writeln!(io::stderr(), "note: {note}");
-        }
+        self.print_notes(&notes);
         let layout = options::layout(self, &options)?;
         let sinks = self.metrics.open(&options, self.quiet)?;
         let served = self.serve(output.directory(), &options)?;
@@ -133,27 +140,18 @@ impl Args {
         let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
         let mut observer =
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
-        let report = match layout.len() {
+        let ran = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&self.spec, &options, &layout, &mut observer),
         };
         drop(view);
-        let report = report.map_err(|error| Error::Failed(error.to_string()))?;
+        let mut report = ran.map_err(|error| Error::Failed(error.to_string()))?;
+        let server_exit = observer.server_exit().filter(|_| report.result.failures() > 0);
+        self.print_notes(observer.lost_counts().as_slice());
+        let (neighbours, sinks) = (observer.neighbours(), observer.take_sinks());
+        let (absent, series_error) = observer.end(&mut report.result);
+        complete(&mut env, &report, absent);
         let mut result = report.result;
-        let server_exit = observer.server_exit().filter(|_| result.failures() > 0);
-        if let Some(note) = observer.lost_counts().filter(|_| !self.quiet) {
-            let _ = writeln!(io::stderr(), "note: {note}");
-        }
-        let neighbours = observer.neighbours();
-        let sinks = observer.take_sinks();
-        let (absent, series_error) = observer.end(&mut result);
-        env.backend = Some(match report.fallback {
-            Some(why) => format!("{} ({why})", report.backend),
-            None => report.backend.to_string(),
-        });
-
-        env.absent.extend(absent);
-        complete(&mut env, &result);
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         let server_exited = server_exit.is_some();
         // A rate or a number of connections that changes is no drift.
@@ -161,9 +159,7 @@ impl Args {
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
 
         output.write(&env, &report.hlog, &result)?;
-        for note in sinks.end(metrics::LAST).iter().filter(|_| !self.quiet) {
-            let _ = writeln!(io::stderr(), "note: {note}");
-        }
+        self.print_notes(sinks.end(metrics::LAST).as_slice());
         Ok(Measured {
             result,
             env,
@@ -177,6 +173,12 @@ impl Args {
             served,
             stop,
         })
+    }
+
+    fn print_notes(&self, notes: &[impl Display]) {
+        for note in notes.iter().filter(|_| !self.quiet) {
+            let _ = writeln!(io::stderr(), "note: {note}");
+        }
     }
 
     /// Those to print, and those with a bound.

@@ -26,16 +26,9 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
         let mut open = match link.take() {
             Some(open) => open,
             // Boxed, as other futures below: a million tasks would each reserve space for it.
-            None => match Box::pin(open_for(&worker, &mut conversation, index)).await {
-                Ok(open) => open,
-                Err(failure) => {
-                    let now = worker.clock.now();
-                    worker.core.borrow_mut().scheduler.lost(index, now, failure);
-                    match recovered(&worker, &mut conversation, index, &mut failures).await {
-                        true => continue,
-                        false => return,
-                    }
-                }
+            None => match Box::pin(open_at_last(&worker, &mut conversation, index, &mut failures)).await {
+                Some(open) => open,
+                None => return,
             },
         };
         let end = poll_fn(|cx| poll_open(&mut conversation, &worker, index, &mut open, cx)).await;
@@ -74,6 +67,27 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                     return;
                 }
             }
+        }
+    }
+}
+
+/// Opens connection `index`, again and again until that succeeds; `None` if it is no longer needed.
+async fn open_at_last(
+    worker: &Worker<HttpProtocol>,
+    conversation: &mut HttpConversation<'_, ()>,
+    index: u32,
+    failures: &mut u32,
+) -> Option<Link> {
+    loop {
+        match open_for(worker, conversation, index).await {
+            Ok(open) => return Some(open),
+            Err(failure) => {
+                let now = worker.clock.now();
+                worker.core.borrow_mut().scheduler.lost(index, now, failure);
+            }
+        }
+        if !recovered(worker, conversation, index, failures).await {
+            return None;
         }
     }
 }

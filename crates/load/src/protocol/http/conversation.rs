@@ -259,18 +259,27 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
         }
         let closes = reply.persistence == Persistence::Close;
         self.trace.answered(checked.is_ok(), !closes, !is_last);
-        if !is_last {
-            core.scheduler.remove_oldest(self.index);
-            return match closes {
-                // It is unknown whether the target has read the requests behind this one.
-                true => {
-                    self.trace.failed(&"the target closed the connection with requests unanswered");
-                    Taken::End(End::Lost(Failure::Reset))
-                }
-                false if self.in_batch || self.sent >= core.protocol.reuse => Taken::Part,
-                false => Taken::Capacity,
-            };
+        match is_last {
+            true => self.after_last(core, now, closes),
+            false => self.after_one(core, closes),
         }
+    }
+
+    /// What follows a reply with requests behind it.
+    #[inline(always)]
+    fn after_one(&mut self, core: &mut Core<HttpProtocol>, closes: bool) -> Taken {
+        core.scheduler.remove_oldest(self.index);
+        if closes {
+            // It is unknown whether the target has read the requests behind this one.
+            self.trace.failed(&"the target closed the connection with requests unanswered");
+            return Taken::End(End::Lost(Failure::Reset));
+        }
+        if self.in_batch || self.sent >= core.protocol.reuse { Taken::Part } else { Taken::Capacity }
+    }
+
+    /// What follows the reply to the last request in flight.
+    #[inline(always)]
+    fn after_last(&mut self, core: &mut Core<HttpProtocol>, now: u64, closes: bool) -> Taken {
         // A target may answer before it has the whole request, the rest of which would then precede the next one.
         let keep = !closes && self.sent < core.protocol.reuse && self.written == self.outgoing.range.len();
         let delay = core.protocol.delay(self.host);
