@@ -124,10 +124,8 @@ impl Args {
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let page = signals::flag_on_each(SIGUSR1)?;
-        let (server, no_server) = match self.find_server(&options.target)? {
-            Ok(meter) => (Some(meter), None),
-            Err(why) => (None, Some(why)),
-        };
+        let found = self.find_server(&options.target)?;
+        let (no_server, server) = (found.as_ref().err().cloned(), found.ok());
         env.absent.extend(no_server.iter().flat_map(|why| brunt_meter::server::all_absent(why)));
         output.write_env(&env)?;
         let (series, counts) = (output.series()?, self.counting.create()?);
