@@ -1,4 +1,4 @@
-//! Comparison with a golden file. `BRUNT_GOLDEN=write` rewrites the files that differ; review the difference.
+//! Comparison with a golden file. `BRUNT_GOLDEN=write` rewrites the files; review the difference.
 
 use std::{env, fs, path::Path};
 
