@@ -123,7 +123,8 @@ fn daemons_and_jobs_that_ignore_sigterm_end_with_their_job() {
     let script = "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM; setsid sleep 1000 & sleep 1000 &' & exit 0";
     assert!(scene.start(job.dirs(), script, &[]).wait().unwrap().success());
     let mut stubborn = scene.start(other.dirs(), "trap '' TERM; while :; do sleep 1000; done", &[]);
-    until("all run", || group.members().len() >= 4);
+    // A process that enters is a member of the group before it is one of its job.
+    until("all run", || group.members().len() >= 4 && !job.is_empty() && !other.is_empty());
     let pids: Vec<u32> = group.members().into_iter().collect();
     job.kill(LIMIT).unwrap();
     assert!(job.is_empty() && !other.is_empty());
