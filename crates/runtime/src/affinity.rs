@@ -9,7 +9,7 @@ use std::io;
 /// If the process may not use that core; the message lists the ones it may use.
 pub fn pin_to_core(core: usize) -> io::Result<()> {
     let named = |error: io::Error| {
-        let allowed = allowed_cores();
+        let allowed = allowed_text();
         io::Error::new(error.kind(), format!("cannot run on core {core}: {error}; this process may use {allowed}"))
     };
     if core >= CpuSet::MAX_CPU {
@@ -28,9 +28,14 @@ pub(crate) fn reset() {
     }
 }
 
-fn allowed_cores() -> String {
-    let Ok(set) = sched_getaffinity(None) else { return "other cores".to_owned() };
-    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect();
+/// The cores that the calling thread may run on, in ascending order.
+pub fn allowed_cores() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
+}
+
+fn allowed_text() -> String {
+    let Ok(cores) = allowed_cores() else { return "other cores".to_owned() };
     let runs = cores.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [core] => core.to_string(),
         run => format!("{}-{}", run[0], run[run.len() - 1]),

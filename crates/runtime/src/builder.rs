@@ -4,6 +4,7 @@ use crate::driver::BackendKind;
 use crate::driver::uring::{Features, RingFeature};
 use crate::executor::spin::Spinning;
 use crate::executor::{Owned, Worker};
+use crate::io::LINGER;
 use crate::metrics::MetricsHandle;
 use crate::sys;
 use crate::timer::Clock;
@@ -88,6 +89,7 @@ pub struct Builder {
     virtual_clock: bool,
     features: Features,
     env_prefix: Option<&'static str>,
+    close_timeout: Option<Duration>,
 }
 
 impl Builder {
@@ -130,11 +132,20 @@ impl Builder {
         self
     }
 
+    /// Sets within what time the peer of a stream that was dropped has to take some of what was written (default 5 s). As long as it
+    /// does, the stream goes on sending; else the peer gets a reset: it cannot take the end of what it received for the end of what
+    /// was sent. A runtime that ends goes on sending too, for this time at most, until the peers have taken nothing for 200 ms.
+    pub fn close_timeout(mut self, most: Duration) -> Self {
+        self.close_timeout = Some(most);
+        self
+    }
+
     /// Uses a virtual clock, for tests: [`time::now`](crate::time::now) stands still while anything is ready, and jumps to the
     /// next deadline when nothing is. [`time::advance`](crate::time::advance) moves it.
     ///
     /// The kernel and other threads run in real time. While sockets are open, the clock waits one real millisecond for them
-    /// before it jumps; a slower peer appears silent until the next deadline. Without a deadline the runtime sleeps.
+    /// before it jumps; a slower peer appears silent until the next deadline. For work on the blocking pool, lookups and operations
+    /// of files it waits until they have ended. Without a deadline the runtime sleeps.
     pub fn virtual_clock(mut self, on: bool) -> Self {
         self.virtual_clock = on;
         self
@@ -151,6 +162,7 @@ impl Builder {
         let most = if self.virtual_clock || sys::is_simulated() { Duration::ZERO } else { self.spin.most };
         let spin = Spinning { most, ..self.spin };
         let (worker, fallback) = Worker::new(wanted, features, spin, Clock::new(self.virtual_clock))?;
+        worker.io().linger = self.close_timeout.unwrap_or(LINGER);
         let runtime = Runtime { worker: Owned::new(worker), fallback };
         event!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
         if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {

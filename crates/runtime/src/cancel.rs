@@ -4,8 +4,9 @@ use crate::sync::lock::{AtomicBool, Mutex, MutexGuard, Ordering};
 use std::{
     collections::BTreeMap,
     fmt,
-    future::poll_fn,
+    future::{Future, poll_fn},
     mem::take,
+    pin::pin,
     // Loom has no `Arc` with weak references.
     sync::{Arc, PoisonError, Weak},
     task::{Context, Poll, Waker},
@@ -92,6 +93,28 @@ impl CancellationToken {
     /// Whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.shared.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// The output of `future`, or `None` if the token is cancelled before, when the future is dropped. A token that is cancelled
+    /// already does not let it begin.
+    ///
+    /// ```
+    /// use brunt_runtime::{CancellationToken, Runtime};
+    /// use std::future::ready;
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let token = CancellationToken::new();
+    ///     assert_eq!(token.run_until_cancelled(ready(7)).await, Some(7));
+    ///     token.cancel();
+    ///     assert_eq!(token.run_until_cancelled(ready(7)).await, None);
+    /// });
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub async fn run_until_cancelled<F: Future>(&self, future: F) -> Option<F::Output> {
+        if self.is_cancelled() {
+            return None;
+        }
+        unless(future, self.cancelled()).await
     }
 
     /// Waits until the token is cancelled. Cancel-safe.
@@ -285,4 +308,13 @@ mod tests {
             }
         }
     }
+}
+/// The output of `future`, unless `end` comes first: then the future is dropped.
+pub(crate) async fn unless<F: Future>(future: F, end: impl Future) -> Option<F::Output> {
+    let (mut future, mut end) = (pin!(future), pin!(end));
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => end.as_mut().poll(cx).map(|_| None),
+    })
+    .await
 }

@@ -1,14 +1,18 @@
 //! A group of workers: a thread and a runtime for each core.
 
-pub use crate::affinity::pin_to_core;
+pub use crate::affinity::{allowed_cores, pin_to_core};
+use crate::cancel::unless;
 use crate::executor::handle::catch_panics;
-use crate::{Builder, RemoteJoinHandle, sync::lock, sys};
+use crate::time::sleep;
+use crate::{Builder, CancellationToken, JoinError, RemoteJoinHandle, Runtime, sync::lock, sys};
+use std::future::Future;
+use std::panic::resume_unwind;
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
-use std::{future::Future, io, thread};
+use std::{fmt, io, thread, time::Duration};
 
 /// Runs `body` once for every entry of `cores`, each on its own thread with its own runtime, pinned if the entry names a
 /// core; waits for all and returns their results in order. All or none: if one thread cannot be set up, `body` does not
-/// run and every result is that error. A panic continues in the caller.
+/// run and every result is that error. A panic continues in the caller, after all have ended; [`run_together`] ends the others.
 ///
 /// `body` is called on the new thread, inside `block_on`, with the index of the worker. In a simulated world (feature `sim`)
 /// this is an error: [`spawn`] is simulated.
@@ -18,33 +22,168 @@ where
     F: Future<Output = T>,
     B: Fn(usize) -> F + Sync,
 {
+    let one = |index, runtime: Runtime| runtime.block_on(async { body(index).await });
+    let results = on_threads(builder, cores, one).into_iter();
+    results.map(|result| result.map(|output| output.unwrap_or_else(|panic| resume_unwind(panic)))).collect()
+}
+
+/// A worker of [`run_together`].
+#[derive(Debug)]
+pub struct Member<V> {
+    /// Its place in the list.
+    pub index: usize,
+    /// What was given to it.
+    pub value: V,
+    /// Cancelled when another worker has failed.
+    pub stop: CancellationToken,
+}
+
+/// Why [`run_together`] has ended: the first worker that failed.
+#[derive(Debug)]
+pub struct Failure<E> {
+    /// Its place in the list; `None` if not all workers could be set up, when none has run.
+    pub worker: Option<usize>,
+    /// How it failed.
+    pub cause: Cause<E>,
+}
+
+/// How a worker of a group failed.
+#[derive(Debug)]
+pub enum Cause<E> {
+    /// A thread, its core or its runtime cannot be had.
+    Setup(io::Error),
+    /// It returned an error.
+    Error(E),
+    /// It panicked.
+    Panic(JoinError),
+}
+
+impl<E: fmt::Display> fmt::Display for Failure<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(worker) = self.worker {
+            write!(f, "worker {worker}: ")?;
+        }
+        match &self.cause {
+            Cause::Setup(error) => error.fmt(f),
+            Cause::Error(error) => error.fmt(f),
+            Cause::Panic(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for Failure<E> {}
+
+/// Runs a worker for every entry of `members`, a core and a value that the worker owns, until all have ended well or one fails. The
+/// first error or panic cancels [`Member::stop`] of the others, which have `grace` to end; then their futures are dropped. As
+/// [`run`], it is all or none, and an error in a simulated world.
+///
+/// ```
+/// use brunt_runtime::{Runtime, group, time::sleep};
+/// use std::time::{Duration, Instant};
+///
+/// let start = Instant::now();
+/// let members = vec![(None, "fails"), (None, "would run for an hour")];
+/// let failure = group::run_together(&Runtime::builder(), members, Duration::ZERO, async |member| {
+///     if member.value == "fails" {
+///         return Err("out of luck");
+///     }
+///     Ok(sleep(Duration::from_secs(3600)).await)
+/// });
+/// assert_eq!(failure.unwrap_err().to_string(), "worker 0: out of luck");
+/// assert!(start.elapsed() < Duration::from_secs(60));
+/// ```
+///
+/// # Errors
+/// The first failure.
+pub fn run_together<V, T, E, B>(
+    builder: &Builder,
+    members: Vec<(Option<usize>, V)>,
+    grace: Duration,
+    body: B,
+) -> Result<Vec<T>, Failure<E>>
+where
+    V: Send,
+    T: Send,
+    E: Send,
+    B: AsyncFn(Member<V>) -> Result<T, E> + Sync,
+{
+    let (cores, values): (Vec<_>, Vec<_>) =
+        members.into_iter().map(|(core, value)| (core, Mutex::new(Some(value)))).unzip();
+    let (stop, first) = (CancellationToken::new(), Mutex::new(None));
+    let one = |index: usize, runtime: Runtime| {
+        let value = lock(&values[index]).take().expect("each worker takes its value once");
+        let stopped = stop.child_token();
+        let member = Member { index, value, stop: stopped.clone() };
+        let output = runtime.block_on(unless(catch_panics(body(member)), async {
+            stopped.cancelled().await;
+            sleep(grace).await;
+        }));
+        let cause = match output? {
+            Ok(Ok(output)) => return Some(output),
+            Ok(Err(error)) => Cause::Error(error),
+            Err(panic) => Cause::Panic(panic),
+        };
+        lock(&first).get_or_insert(Failure { worker: Some(index), cause });
+        stop.cancel();
+        None
+    };
+    let mut outputs = Vec::new();
+    for result in on_threads(builder, &cores, one) {
+        match result {
+            // Its destructors have panicked: the failure of another worker is what ended it, if there is one.
+            Ok(Err(panic)) => {
+                lock(&first).get_or_insert(Failure {
+                    worker: Some(outputs.len()),
+                    cause: Cause::Panic(JoinError::panic(panic)),
+                });
+                outputs.push(None);
+            }
+            Ok(Ok(output)) => outputs.push(output),
+            Err(error) => return Err(Failure { worker: None, cause: Cause::Setup(error) }),
+        }
+    }
+    match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(failure) => Err(failure),
+        None => Ok(outputs.into_iter().flatten().collect()),
+    }
+}
+
+/// Runs `one` on a thread of its own for every core, with a runtime of that thread, once all are set up.
+fn on_threads<T: Send>(
+    builder: &Builder,
+    cores: &[Option<usize>],
+    one: impl Fn(usize, Runtime) -> T + Sync,
+) -> Vec<io::Result<thread::Result<T>>> {
     if sys::is_simulated() {
         let refused =
             || io::Error::new(io::ErrorKind::Unsupported, "a simulated world has no threads: use group::spawn");
         return cores.iter().map(|_| Err(refused())).collect();
     }
-    let (body, gate) = (&body, &Gate { state: Mutex::new(Ok(0)), changed: Condvar::new() });
-    let one = |index: usize, core: Option<usize>| -> io::Result<T> {
+    let (one, gate) = (&one, &Gate { state: Mutex::new(Ok(0)), changed: Condvar::new() });
+    let on_its_thread = |index: usize, core: Option<usize>| -> io::Result<T> {
         let runtime = core.map_or(Ok(()), pin_to_core).and_then(|()| builder.clone().build());
         gate.arrive(&runtime);
         gate.wait_for(cores.len())?;
-        Ok(runtime?.block_on(async { body(index).await }))
+        Ok(one(index, runtime?))
     };
     thread::scope(|scope| {
         let start = |(index, core): (usize, &Option<usize>)| {
             let core = *core;
             let name = core.map_or_else(|| format!("worker-{index}"), |core| format!("worker-{index}@{core}"));
-            let thread = thread::Builder::new().name(name).spawn_scoped(scope, move || one(index, core));
+            let thread = thread::Builder::new().name(name).spawn_scoped(scope, move || on_its_thread(index, core));
             if thread.is_err() {
                 gate.arrive(&thread);
             }
             thread
         };
         let threads: Vec<_> = cores.iter().enumerate().map(start).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, io::Result<T>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(|thread| thread.and_then(join)).collect()
+        let joined = threads.into_iter().map(|thread| thread.map(thread::ScopedJoinHandle::join));
+        joined
+            .map(|joined| match joined? {
+                Ok(output) => output.map(Ok),
+                Err(panic) => Ok(Err(panic)),
+            })
+            .collect()
     })
 }
 

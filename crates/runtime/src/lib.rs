@@ -42,16 +42,22 @@ compile_error!("brunt-runtime needs Linux: it is built on io_uring and epoll");
 pub mod adapters;
 mod affinity;
 mod blocking;
+mod budget;
 mod buffers;
 mod builder;
 mod cancel;
 mod driver;
 mod executor;
+pub mod fs;
 pub mod group;
+pub mod guide;
 mod io;
 mod metrics;
 mod mm;
+mod named;
 pub mod net;
+pub mod pipe;
+pub mod process;
 pub mod signal;
 #[cfg(any(test, feature = "sim"))]
 pub mod sim;
@@ -72,7 +78,8 @@ mod trace;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-pub use blocking::spawn_blocking;
+pub use blocking::{set_blocking_threads, spawn_blocking};
+pub use budget::{budgeted, poll_budget};
 pub use builder::{Builder, Runtime};
 pub use cancel::CancellationToken;
 pub use driver::BackendKind;
@@ -83,23 +90,27 @@ pub use executor::{
 };
 pub use metrics::{Metrics, MetricsHandle};
 pub use mm::drop_text_pages;
-pub use task::{JoinError, JoinHandle, JoinSet};
+pub use named::os_error;
+pub use task::{AbortHandle, JoinError, JoinHandle, JoinSet, TaskTracker};
 
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// Starts a task on this thread's runtime. Must be called inside `block_on`.
+#[track_caller]
 pub fn spawn<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
     executor::current(|worker| worker.scheduler.spawn(future))
 }
 
 /// The counters of this thread's runtime. Must be called inside `block_on`.
+#[track_caller]
 pub fn metrics() -> Metrics {
     executor::current(|worker| worker.metrics())
 }
 
 /// A handle to the counters of this thread's runtime, for any thread. Must be called inside `block_on`.
+#[track_caller]
 pub fn metrics_handle() -> MetricsHandle {
     executor::current(executor::Worker::metrics_handle)
 }
@@ -107,6 +118,7 @@ pub fn metrics_handle() -> MetricsHandle {
 /// The arrival time of all data received in this turn of the loop; never later than [`time::now`]. The clock is read at
 /// most once a turn, on first use. Must be called inside `block_on`.
 #[inline]
+#[track_caller]
 pub fn turn_time() -> Instant {
     executor::current(executor::Worker::turn_time)
 }

@@ -1,13 +1,14 @@
 //! What sockets ask of the kernel outside the driver: names, listening, shutting down, closing. With the feature `sim`, a
 //! simulated world answers for its sockets.
 
-use rustix::net::RecvFlags;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
+use std::io::{self, IoSlice};
 use std::net::{self, Shutdown, SocketAddr};
-#[cfg(any(test, feature = "sim"))]
-use std::os::fd::AsRawFd;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::{io, path::Path};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
 /// Returns the answer of the active world, if there is one.
 macro_rules! simulated {
@@ -42,6 +43,23 @@ pub(crate) fn listen(socket: &Socket, backlog: i32) -> io::Result<()> {
     socket.listen(backlog)
 }
 
+/// Takes a connection that waits at a listener: a non-blocking socket.
+pub(crate) fn accept(listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    simulated!(accept(listener.as_raw_fd()));
+    Ok(rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?)
+}
+
+/// As [`accept`], with the address of the peer, which a socket that was reset no longer has.
+pub(crate) fn accept_from(listener: BorrowedFd<'_>) -> io::Result<(OwnedFd, SockAddr)> {
+    if is_simulated() {
+        let socket = accept(listener)?;
+        let from = peer_addr(&SockRef::from(&socket))?;
+        return Ok((socket, from));
+    }
+    let (socket, from) = SockRef::from(&listener).accept4(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK)?;
+    Ok((socket.into(), from))
+}
+
 pub(crate) fn connect_unix(socket: &Socket, address: &SockAddr) -> io::Result<()> {
     simulated!(connect_unix(socket.as_raw_fd(), address));
     socket.connect(address)
@@ -72,6 +90,45 @@ pub(crate) fn peer_addr(socket: &SockRef<'_>) -> io::Result<SockAddr> {
 pub(crate) fn shutdown(socket: &SockRef<'_>, how: Shutdown) -> io::Result<()> {
     simulated!(shutdown(socket.as_raw_fd(), how));
     socket.shutdown(how)
+}
+
+/// Whether close(2) would stand still for a time of SO_LINGER. Zero, which resets, is none.
+pub(crate) fn lingers(fd: BorrowedFd<'_>) -> bool {
+    !is_simulated() && matches!(SockRef::from(&fd).linger(), Ok(Some(time)) if !time.is_zero())
+}
+
+/// Removes such a time.
+pub(crate) fn end_linger(fd: BorrowedFd<'_>) {
+    if lingers(fd) {
+        let _ = SockRef::from(&fd).set_linger(None);
+    }
+}
+
+/// Bytes written to a socket that its peer has not taken: those it has not acknowledged, or on a Unix socket not read.
+pub(crate) fn unsent(socket: BorrowedFd<'_>) -> usize {
+    simulated!(unsent(socket.as_raw_fd()));
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the call writes one int, which outlives it (SIOCOUTQ; tcp(7), unix(7)).
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if result == 0 { usize::try_from(bytes).unwrap_or(0) } else { 0 }
+}
+
+/// The error that is pending on a socket, which it is no more then.
+pub(crate) fn take_error(socket: &SockRef<'_>) -> io::Result<Option<io::Error>> {
+    simulated!(take_error(socket.as_raw_fd()));
+    socket.take_error()
+}
+
+/// Sends what fits into a stream socket, without waiting.
+pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    simulated!(send(socket.as_raw_fd(), &[IoSlice::new(bytes)]));
+    Ok(rustix::net::send(socket, bytes, AT_ONCE)?)
+}
+
+/// As `send`, from several pieces of memory.
+pub(crate) fn send_pieces(socket: BorrowedFd<'_>, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+    simulated!(send(socket.as_raw_fd(), pieces));
+    Ok(rustix::net::sendmsg(socket, pieces, &mut SendAncillaryBuffer::default(), AT_ONCE)?)
 }
 
 /// A descriptor comes into the runtime from outside.

@@ -1,10 +1,11 @@
 //! `now`, `system_now`, `sleep`, `timeout`, `interval`. Deadlines are exact to the kernel's wake-up, not rounded to a tick.
 
 use crate::{executor, slab::Key};
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant, SystemTime};
-use std::{fmt, future::Future};
+use std::{fmt, io};
 
 /// The current time of this thread's runtime: `Instant::now()`, unless that runtime has a
 /// [virtual clock](crate::Builder::virtual_clock). Also works outside `block_on`.
@@ -70,6 +71,12 @@ impl Sleep {
         self.deadline
     }
 
+    /// Sets another time. It holds from the next poll on.
+    pub fn reset(&mut self, deadline: Instant) {
+        self.disarm();
+        self.deadline = deadline;
+    }
+
     fn disarm(&mut self) {
         if let Some((id, key)) = self.timer.take() {
             executor::with(id, |worker| worker.timers().remove(key, &mut worker.io().wakers));
@@ -102,7 +109,7 @@ impl Drop for Sleep {
     }
 }
 
-/// The error of [`timeout`].
+/// The error of [`timeout`] and [`timeout_at`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 
@@ -114,30 +121,59 @@ impl fmt::Display for Elapsed {
 
 impl std::error::Error for Elapsed {}
 
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(io::ErrorKind::TimedOut, elapsed)
+    }
+}
+
 /// Awaits `future` for at most `duration`, then drops it.
 ///
 /// # Errors
 /// [`Elapsed`] if the time ran out first.
 pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
-    let mut future = pin!(future);
-    let mut sleep = pin!(sleep(duration));
-    std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
+    within(pin!(future), pin!(sleep(duration))).await
+}
+
+/// Awaits `future` until `deadline`, then drops it.
+///
+/// # Errors
+/// [`Elapsed`] if the time ran out first.
+pub async fn timeout_at<F: Future>(deadline: Instant, future: F) -> Result<F::Output, Elapsed> {
+    within(pin!(future), pin!(sleep_until(deadline))).await
+}
+
+/// By reference: a future that is moved into another one is stored twice.
+fn within<F: Future>(
+    mut future: Pin<&mut F>,
+    mut sleep: Pin<&mut Sleep>,
+) -> impl Future<Output = Result<F::Output, Elapsed>> {
+    poll_fn(move |cx| match future.as_mut().poll(cx) {
         Poll::Ready(output) => Poll::Ready(Ok(output)),
         Poll::Pending => sleep.as_mut().poll(cx).map(|()| Err(Elapsed)),
     })
-    .await
 }
 
 /// Ticks every `period`, the first time `period` from now.
 ///
 /// # Panics
 /// If `period` is zero.
+#[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    assert!(!period.is_zero(), "an interval needs a period above zero");
-    Interval { next: from_now(period), period }
+    interval_at(from_now(period), period)
 }
 
-/// The ticks of [`interval`].
+/// Ticks at `first`, and every `period` after it.
+///
+/// # Panics
+/// If `period` is zero.
+#[track_caller]
+pub fn interval_at(first: Instant, period: Duration) -> Interval {
+    assert!(!period.is_zero(), "an interval needs a period above zero");
+    Interval { next: first, period }
+}
+
+/// The ticks of [`interval`] and [`interval_at`].
 #[derive(Debug)]
 pub struct Interval {
     next: Instant,

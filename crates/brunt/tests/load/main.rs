@@ -14,6 +14,7 @@ mod once;
 mod proxy;
 mod replay;
 mod requests;
+mod resets;
 mod results;
 mod script;
 mod secrets;

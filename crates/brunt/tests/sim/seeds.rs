@@ -12,19 +12,6 @@ use std::time::Duration;
 /// Requests of a closed loop.
 pub const REQUESTS: u64 = 500;
 
-/// Draws from a world's generator.
-struct Draw<'w>(&'w World);
-
-impl Draw<'_> {
-    fn below(&self, end: u64) -> u64 {
-        self.0.random() % end
-    }
-
-    fn of<T: Copy>(&self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
-
 /// Bytes of a request of [`get`] and of a [`reply`], as a load of one request counts them. Called before there is a world.
 pub fn lengths() -> [u64; 2] {
     static LENGTHS: OnceLock<[u64; 2]> = OnceLock::new();
@@ -82,26 +69,25 @@ pub fn settings(seed: u64) -> Settings {
 
 impl Case {
     pub fn draw(seed: u64, world: &World) -> (Self, Serve) {
-        let draw = Draw(world);
-        let threads = 1 + draw.below(2) as usize;
-        let open = draw.below(2) == 0;
-        let parts = if draw.below(2) == 0 { Parts::echo(&draw) } else { Parts::http(&draw, open) };
-        let (rate, duration) = draw.of(&[(2000.0, 250 * MS), (20_000.0, 25 * MS)]);
+        let threads = 1 + world.below(2) as usize;
+        let open = world.below(2) == 0;
+        let parts = if world.below(2) == 0 { Parts::echo(world) } else { Parts::http(world, open) };
+        let (rate, duration) = world.one_of(&[(2000.0, 250 * MS), (20_000.0, 25 * MS)]);
         let options = Options {
             threads: vec![None; threads],
-            connections: threads + draw.below(8) as usize,
+            connections: threads + world.below(8) as usize,
             requests: (!open).then_some(REQUESTS),
             rate: open.then_some(rate),
-            arrival: draw.of(&[Arrival::Constant, Arrival::Poisson]),
+            arrival: world.one_of(&[Arrival::Constant, Arrival::Poisson]),
             duration: if open { duration } else { SECOND },
-            warmup: draw.of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
-            timeout: draw.of(&[5 * MS, SECOND]),
-            seed: draw.0.random(),
+            warmup: world.one_of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
+            timeout: world.one_of(&[5 * MS, SECOND]),
+            seed: world.random(),
             ..options(parts.target)
         };
-        let (pauses, slows) = (draw.below(4) == 0, draw.below(4) == 0);
+        let (pauses, slows) = (world.below(4) == 0, world.below(4) == 0);
         if pauses {
-            world.pause(draw.below(30) as u32 * MS, draw.below(20) as u32 * MS);
+            world.pause(world.below(30) as u32 * MS, world.below(20) as u32 * MS);
         }
         if slows {
             world.slow(Duration::ZERO, 20 * MS, 8);
@@ -120,13 +106,13 @@ impl Case {
 }
 
 impl Parts {
-    fn echo(draw: &Draw<'_>) -> Self {
-        let size = draw.of(&[1, 64, 64, 5000]);
-        let reuse = draw.of(&[None, None, None, Some(1), Some(30)]);
-        let work = draw.of(&["none", "none", "sleep=200us", "spin=20us"]);
+    fn echo(world: &World) -> Self {
+        let size = world.one_of(&[1, 64, 64, 5000]);
+        let reuse = world.one_of(&[None, None, None, Some(1), Some(30)]);
+        let work = world.one_of(&["none", "none", "sleep=200us", "spin=20us"]);
         Self {
             target: Target::Echo { address: address().into(), size, reuse },
-            serve: Serve::echo(work, 1 + draw.below(2) as usize),
+            serve: Serve::echo(work, 1 + world.below(2) as usize),
             depth: 1,
             reuse,
             lengths: Some([size as u64; 2]),
@@ -136,15 +122,15 @@ impl Parts {
         }
     }
 
-    fn http(draw: &Draw<'_>, open: bool) -> Self {
-        let pipeline = match (draw.below(2), open) {
+    fn http(world: &World, open: bool) -> Self {
+        let pipeline = match (world.below(2), open) {
             (0, _) => Pipeline::NONE,
             (_, true) => Pipeline::Single(4),
             (_, false) => Pipeline::Batches(7),
         };
         let (Pipeline::Batches(depth) | Pipeline::Single(depth)) = pipeline;
-        let reuse = draw.of(&[None, None, None, Some(1), Some(30)]).map(|batches| batches * u64::from(depth));
-        let answer: fn(u64) -> Response = draw.of(&[
+        let reuse = world.one_of(&[None, None, None, Some(1), Some(30)]).map(|batches| batches * u64::from(depth));
+        let answer: fn(u64) -> Response = world.one_of(&[
             (|_| reply()) as fn(u64) -> Response,
             |_| reply(),
             |n| Response { delay: (n % 7) as u32 * 30 * US, ..reply() },
@@ -154,7 +140,7 @@ impl Parts {
         let is_bad = (0..50).any(|number| answer(number).fault.is_some());
         let is_delayed = (0..50).any(|number| !answer(number).delay.is_zero());
         let target = get(pipeline, reuse);
-        let (serve, seen) = serve(answer, 1 + draw.below(2) as usize);
+        let (serve, seen) = serve(answer, 1 + world.below(2) as usize);
         Self {
             // The last request of a connection and its reply say so, and are longer.
             lengths: reuse.is_none().then(lengths),

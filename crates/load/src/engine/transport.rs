@@ -3,6 +3,7 @@
 use super::{trace::Trace, tunnel, worker::Worker};
 use crate::measure::recorder::Failure;
 use brunt_runtime::net::{Any, RecvBuf, Stream};
+use brunt_runtime::os_error;
 use brunt_spec::OnOff;
 use brunt_tls::{Cause, TlsError, Transport};
 use std::io;
@@ -18,7 +19,8 @@ const RESET_ABOVE: usize = 10_000;
 impl Socket {
     /// Opens connection `index` of the worker, through a proxy if its host has one. Calls [`Worker::accepted`] once the target has accepted it.
     pub async fn connect<P>(worker: &Worker<P>, index: u32, trace: &mut impl Trace) -> io::Result<Self> {
-        let stream = Stream::<Any>::connect_from(worker.address(index), worker.source()).await?;
+        let stream =
+            Stream::<Any>::connect_from(worker.address(index), worker.source()).await.map_err(of_the_kernel)?;
         if worker.share.connections > RESET_ABOVE {
             stream.set_linger_zero()?;
         }
@@ -65,4 +67,10 @@ pub fn failure(error: &io::Error) -> Failure {
         Some(Cause::Identity) => Failure::Connect,
         Some(_) => Failure::Protocol,
     }
+}
+
+/// The error without the address, which the reports of a load name.
+#[cold]
+fn of_the_kernel(error: io::Error) -> io::Error {
+    os_error(&error).map_or(error, io::Error::from_raw_os_error)
 }

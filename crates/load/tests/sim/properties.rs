@@ -8,19 +8,6 @@ use brunt_runtime::sim::{Faults, Settings, World};
 use brunt_testkit::each_seed;
 use std::{rc::Rc, time::Duration};
 
-/// Draws from a world's generator.
-struct Draw<'w>(&'w World);
-
-impl Draw<'_> {
-    fn below(&self, end: u64) -> u64 {
-        self.0.random() % end
-    }
-
-    fn of<T: Copy>(&self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
-
 fn settings(seed: u64) -> Settings {
     let rough = Settings::rough();
     match seed % 4 {
@@ -34,26 +21,26 @@ fn settings(seed: u64) -> Settings {
 }
 
 /// About 500 requests.
-fn load(draw: &Draw<'_>) -> Options {
-    let threads = 1 + draw.below(2) as usize;
-    let connections = threads + draw.below(8) as usize;
-    let open = draw.below(2) == 0;
-    let (rate, length) = draw.of(&[(2000.0, 250 * MS), (20_000.0, 25 * MS)]);
+fn load(world: &World) -> Options {
+    let threads = 1 + world.below(2) as usize;
+    let connections = threads + world.below(8) as usize;
+    let open = world.below(2) == 0;
+    let (rate, length) = world.one_of(&[(2000.0, 250 * MS), (20_000.0, 25 * MS)]);
     Options {
         target: Target::Echo {
             address: address().into(),
-            size: draw.of(&[1, 64, 64, 5000]),
-            reuse: draw.of(&[None, None, None, Some(1), Some(30)]),
+            size: world.one_of(&[1, 64, 64, 5000]),
+            reuse: world.one_of(&[None, None, None, Some(1), Some(30)]),
         },
         threads: vec![None; threads],
         connections,
         requests: (!open).then_some(500),
         rate: open.then_some(rate),
-        arrival: draw.of(&[Arrival::Constant, Arrival::Poisson]),
+        arrival: world.one_of(&[Arrival::Constant, Arrival::Poisson]),
         duration: if open { length } else { 1000 * MS },
-        warmup: draw.of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
-        timeout: draw.of(&[5 * MS, 1000 * MS]),
-        seed: draw.0.random(),
+        warmup: world.one_of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
+        timeout: world.one_of(&[5 * MS, 1000 * MS]),
+        seed: world.random(),
         ..options()
     }
 }
@@ -61,16 +48,15 @@ fn load(draw: &Draw<'_>) -> Options {
 /// Runs a load and checks it; returns a digest of all that happened.
 fn check(seed: u64) -> u64 {
     let world = World::with_settings(seed, settings(seed));
-    let draw = Draw(&world);
-    let options = load(&draw);
-    if draw.below(4) == 0 {
-        world.pause(draw.below(30) as u32 * MS, draw.below(20) as u32 * MS);
+    let options = load(&world);
+    if world.below(4) == 0 {
+        world.pause(world.below(30) as u32 * MS, world.below(20) as u32 * MS);
     }
-    if draw.below(4) == 0 {
+    if world.below(4) == 0 {
         world.slow(Duration::ZERO, 20 * MS, 8);
     }
     let seen = Rc::new(Seen::default());
-    let (service, ends) = (draw.of(&[0, 0, 30, 400]) * US, draw.of(&[u64::MAX, u64::MAX, 40]));
+    let (service, ends) = (world.one_of(&[0, 0, 30, 400]) * US, world.one_of(&[u64::MAX, u64::MAX, 40]));
     world
         .spawn_worker(
             &Builder::default(),

@@ -1,6 +1,7 @@
-//! futures-io: `AsyncRead` and `AsyncWrite` for streams and their halves.
+//! futures-io: `AsyncRead` and `AsyncWrite` for streams and their halves, and for pipes.
 
 use crate::net::{Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Stream, WriteHalf};
+use crate::pipe::{PipeReader, PipeWriter};
 use futures_io::{AsyncRead, AsyncWrite};
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
@@ -49,3 +50,25 @@ async_read!(OwnedReadHalf<F>);
 async_write!(Stream<F>);
 async_write!(WriteHalf<'_, F>);
 async_write!(OwnedWriteHalf<F>);
+
+impl AsyncRead for PipeReader {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        PipeReader::poll_read(&mut self, cx, into)
+    }
+}
+
+impl AsyncWrite for PipeWriter {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        PipeWriter::poll_write(&mut self, cx, bytes)
+    }
+
+    /// A write goes to the kernel at once.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// The reader sees the end when this is dropped.
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

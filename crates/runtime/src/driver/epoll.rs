@@ -38,7 +38,6 @@ pub(crate) struct Epoll {
 pub(crate) enum Event {
     Readable(Key),
     Writable(Key),
-    Acceptable(Key),
     Wake,
     /// A descriptor of an `AsyncFd` is ready.
     Watched(Key),
@@ -163,7 +162,6 @@ impl Epoll {
             let (kind, key) = OpKind::untag(event.data.u64());
             let flags = event.flags;
             match kind {
-                Some(OpKind::Accept) => return Some(Event::Acceptable(key)),
                 Some(OpKind::WakeFd) => return Some(Event::Wake),
                 Some(OpKind::Conn) => {
                     let output = flags.intersects(epoll::EventFlags::OUT | ENDED);

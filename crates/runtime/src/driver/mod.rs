@@ -56,6 +56,25 @@ impl Driver {
         Ok((Self::Epoll(Epoll::new()?), Some(reason)))
     }
 
+    /// Whether sockets are those of a scripted ring, which sends through requests only.
+    #[inline]
+    pub fn is_scripted(&self) -> bool {
+        #[cfg(test)]
+        return matches!(self, Self::Uring(Uring::Scripted(_)));
+        #[cfg(not(test))]
+        false
+    }
+
+    /// The ring of this machine's kernel, which takes requests of every kind.
+    pub fn real_ring(&mut self) -> Option<&mut Uring> {
+        match self {
+            #[cfg(any(test, feature = "sim"))]
+            Self::Uring(ring) if !ring.is_real() => None,
+            Self::Uring(ring) => Some(ring),
+            Self::Epoll(_) => None,
+        }
+    }
+
     pub fn kind(&self) -> BackendKind {
         match self {
             Self::Uring(_) => BackendKind::Uring,

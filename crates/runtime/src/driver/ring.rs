@@ -6,7 +6,7 @@ use super::user_data::OpKind;
 use crate::sim::scripted;
 use crate::sim_kernel::{WorldRing, active};
 use crate::{metrics::Metrics, slab::Key, task::registry::Remote};
-use io_uring::cqueue;
+use io_uring::{cqueue, squeue};
 use std::os::fd::{OwnedFd, RawFd};
 use std::{io, mem::MaybeUninit, ptr::NonNull, sync::Arc, time::Duration};
 
@@ -51,6 +51,10 @@ impl Ring {
         })
     }
 
+    pub fn is_real(&self) -> bool {
+        matches!(self, Self::Real(_))
+    }
+
     /// Its machine and its number there, if it is one of a world.
     pub fn world(&self) -> Option<&WorldRing> {
         if let Self::World(ring) = self { Some(ring) } else { None }
@@ -76,6 +80,15 @@ impl Ring {
         }
     }
 
+    /// # Safety
+    /// As the method of [`Uring`].
+    pub unsafe fn operate(&mut self, key: Key, entry: squeue::Entry) {
+        if let Self::Real(ring) = self {
+            // SAFETY: as demanded of the caller.
+            unsafe { ring.operate(key, entry) };
+        }
+    }
+
     dispatch! {
         fn in_flight(self: &Self) -> u32;
         fn ring_fd(self: &Self) -> Option<OwnedFd>;
@@ -83,10 +96,10 @@ impl Ring {
         fn open_large(self: &mut Self) -> bool;
         fn receive(self: &mut Self, key: Key, fd: RawFd, large: bool);
         [unsafe] fn send(self: &mut Self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32);
-        fn accept(self: &mut Self, key: Key, fd: RawFd);
         [unsafe] fn connect(self: &mut Self, key: Key, fd: RawFd, address: &socket2::SockAddr);
         fn cancel(self: &mut Self, kind: OpKind, key: Key);
         fn poll(self: &mut Self, kind: OpKind, key: Key, fd: RawFd);
+        fn flush(self: &mut Self);
         fn arm_wake_fd(self: &mut Self, fd: RawFd);
         fn has_work(self: &mut Self) -> bool;
         fn has_queued(self: &mut Self) -> bool;

@@ -7,7 +7,8 @@ use crate::slab::{GENERATION_MASK, Key};
 pub(crate) enum OpKind {
     Receive = 1,
     Send = 2,
-    Accept = 3,
+    /// One that owns what it refers to, as those of files do.
+    Operation = 3,
     Connect = 4,
     WakeFd = 5,
     Cancel = 6,
@@ -30,7 +31,7 @@ impl OpKind {
         let kind = match data >> 56 {
             1 => Some(Self::Receive),
             2 => Some(Self::Send),
-            3 => Some(Self::Accept),
+            3 => Some(Self::Operation),
             4 => Some(Self::Connect),
             5 => Some(Self::WakeFd),
             6 => Some(Self::Cancel),

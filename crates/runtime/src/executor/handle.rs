@@ -34,6 +34,7 @@ pub struct Handle {
 
 impl Handle {
     /// The handle of this thread's runtime. Must be called inside `block_on`.
+    #[track_caller]
     pub fn current() -> Self {
         executor::current(|worker| Self { remote: worker.remote.clone() })
     }

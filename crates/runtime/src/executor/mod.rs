@@ -2,6 +2,8 @@
 
 pub(crate) mod handle;
 mod owned;
+#[cfg(any(test, feature = "sim"))]
+mod pending;
 pub(crate) mod spin;
 pub(crate) mod worker;
 
@@ -11,7 +13,7 @@ pub(crate) use worker::Worker;
 use crate::task::{OnDrop, context};
 use crate::timer::kernel_now;
 use std::cell::{Cell, RefCell};
-use std::{ptr, time::Instant};
+use std::{marker::PhantomData, ptr, time::Instant};
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -39,23 +41,32 @@ fn enter(worker: &Worker) -> (impl Drop + use<>, impl Drop + use<>) {
     (OnDrop(move || CURRENT.set(before)), scheduler)
 }
 
+/// In what belongs to the runtime of one thread: named by the compiler where such a thing is to be sent to another.
+#[derive(Debug, Default)]
+pub(crate) struct StaysOnItsThread(PhantomData<*mut ()>);
+
 /// Calls `f` with the current worker.
 ///
 /// # Panics
 /// Outside `block_on`.
 #[inline]
+#[track_caller]
 pub(crate) fn current<R>(f: impl FnOnce(&Worker) -> R) -> R {
-    let worker = CURRENT.get();
-    assert!(!worker.is_null(), "this must be called inside Runtime::block_on");
+    let Some(output) = try_current(f) else { panic!("this must be called inside Runtime::block_on") };
+    output
+}
+
+/// The same; `None` outside `block_on`.
+#[inline]
+pub(crate) fn try_current<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     // SAFETY: `enter` sets the pointer to a worker that is borrowed until the pointer is reset.
-    f(unsafe { &*worker })
+    unsafe { CURRENT.get().as_ref() }.map(f)
 }
 
 /// The time on the clock of the current worker, else of the machine.
 #[inline]
 pub(crate) fn now() -> Instant {
-    // SAFETY: as in `current`.
-    unsafe { CURRENT.get().as_ref() }.map_or_else(kernel_now, |worker| worker.clock.now())
+    try_current(|worker| worker.clock.now()).unwrap_or_else(kernel_now)
 }
 
 /// Calls `f` with the worker of that number if it is alive on this thread.

@@ -13,9 +13,8 @@ use crate::io::Io;
 use crate::metrics::{Metrics, MetricsHandle};
 use crate::task::cell::Progress;
 use crate::task::context::Scheduler;
-use crate::task::mailbox::Mailbox;
 use crate::task::queue::Tasks;
-use crate::task::registry::{self, Remote};
+use crate::task::registry::{self, ClockHold, Remote};
 use crate::task::waiter::Due;
 use crate::task::{OnDrop, Token, catch_panic, waker};
 use crate::timer::wheel::Timers;
@@ -27,6 +26,9 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use std::{fmt, future::Future, io, mem::ManuallyDrop, num::NonZeroU64, pin::pin, rc::Rc, sync::Arc};
+
+/// Operations of one poll of a task: its budget.
+const OPERATIONS: u32 = 64;
 
 /// Polls between two calls into the kernel, so that tasks that are always ready do not hold back events.
 const POLLS_A_TURN: u64 = 1024;
@@ -40,6 +42,8 @@ pub(crate) struct Worker {
     spin: RefCell<Spin>,
     pub remote: Arc<Remote>,
     polls: Cell<u64>,
+    /// Operations left of the current poll.
+    budget: Cell<u32>,
     panicked_tasks: Cell<u64>,
     published: MetricsHandle,
     pub clock: Clock,
@@ -63,7 +67,7 @@ impl Worker {
         let tasks = Rc::new(Tasks::new());
         let (io, fallback) = Io::new(backend, features, few, wake_fd.clone(), tasks.clone())?;
         let ring_fd = io.ring_fd();
-        let remote = registry::register(|id| Remote { mailbox: Mailbox::new(), id, wake_fd, ring_fd })?;
+        let remote = registry::register(|id| Remote::new(id, wake_fd, ring_fd))?;
         let wake_worker = |sleeper| super::current(|worker| worker.io().wake_worker(sleeper));
         let worker = Self {
             scheduler: Scheduler { id: remote.id, tasks, wake_worker },
@@ -72,6 +76,7 @@ impl Worker {
             spin: RefCell::new(Spin::new(spin.most)),
             remote,
             polls: Cell::new(0),
+            budget: Cell::new(OPERATIONS),
             panicked_tasks: Cell::new(0),
             published: MetricsHandle::new(),
             clock,
@@ -95,6 +100,16 @@ impl Worker {
     #[inline]
     pub fn timers(&self) -> RefMut<'_, Timers> {
         self.timers.borrow_mut()
+    }
+
+    /// For work of another thread whose end the tasks may wait for.
+    pub fn hold_clock(&self) -> Option<ClockHold> {
+        self.clock.virtual_now().map(|_| ClockHold::new(self.remote.clone()))
+    }
+
+    /// Whether a virtual clock has to wait: for other threads, or for operations of files.
+    fn is_clock_held(&self, io: &Io) -> bool {
+        self.remote.is_held() || io.has_operations_in_flight()
     }
 
     /// See [`crate::turn_time`].
@@ -123,6 +138,18 @@ impl Worker {
         handle
     }
 
+    /// See [`crate::poll_budget`].
+    #[inline]
+    pub fn poll_budget(&self, cx: &Context<'_>) -> Poll<()> {
+        let left = self.budget.get();
+        if left == 0 {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.budget.set(left - 1);
+        Poll::Ready(())
+    }
+
     pub fn count_panic(&self) {
         self.panicked_tasks.set(self.panicked_tasks.get() + 1);
     }
@@ -144,9 +171,12 @@ impl Worker {
         let mut cx = Context::from_waker(&waker);
         tasks.wake_main();
         loop {
+            self.budget.set(OPERATIONS);
             if tasks.take_main_ready()
                 && let Poll::Ready(output) = future.as_mut().poll(&mut cx)
             {
+                // What it has written goes out now, not with the next `block_on`.
+                self.io().submit();
                 self.publish();
                 return output;
             }
@@ -163,6 +193,7 @@ impl Worker {
         while polls < POLLS_A_TURN {
             let Some((key, task)) = tasks.pop() else { break };
             polls += 1;
+            self.budget.set(OPERATIONS);
             #[cfg(any(test, feature = "sim"))]
             self.clock.spend_poll();
             // A token owns nothing, so its waker need not be dropped.
@@ -228,7 +259,8 @@ impl Worker {
         let mut timers = self.timers.borrow_mut();
         if !timers.is_idle() {
             let now = self.clock.turn(io.metrics.events, || {
-                timers.next_deadline().filter(|_| io.is_idle() && !self.remote.mailbox.is_pending())
+                let is_idle = io.is_idle() && !self.remote.mailbox.is_pending() && !self.is_clock_held(&io);
+                timers.next_deadline().filter(|_| is_idle)
             });
             timers.fire(now, &mut io.wakers);
         }
@@ -249,8 +281,11 @@ impl Worker {
         }
         let timer = self.timers.borrow().next_deadline();
         if let (Some(deadline), Some(now)) = (timer, self.clock.virtual_now()) {
-            let waits = deadline > now && self.io.borrow().has_io();
-            return Some(if waits { GRACE } else { Duration::ZERO });
+            return match deadline > now {
+                true if self.is_clock_held(&self.io.borrow()) => None,
+                true if self.io.borrow().has_io() => Some(GRACE),
+                _ => Some(Duration::ZERO),
+            };
         }
         let next = [timer, self.io.borrow().lingering_until()].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(kernel_now()))
@@ -323,6 +358,7 @@ impl Worker {
         }
         let waker = waker::new(Token::main(self.id()));
         let mut cx = Context::from_waker(&waker);
+        self.budget.set(OPERATIONS);
         if self.scheduler.tasks.take_main_ready() && future.poll(&mut cx).is_ready() {
             self.publish();
             return None;
@@ -331,26 +367,6 @@ impl Worker {
         let rest = self.before_rest();
         self.io().submit_to_world();
         Some(rest)
-    }
-
-    /// What the tasks of this worker wait for, in words.
-    pub fn pending(&self) -> Vec<String> {
-        let io = self.io().waits();
-        let tasks = self.scheduler.tasks.names().into_iter().map(|(key, name)| {
-            let token = Token::new(self.id(), key);
-            (Some(token), format!("task {}: {name}", key.index))
-        });
-        let main = (Some(Token::main(self.id())), "the future of block_on".to_owned());
-        let mut lines = Vec::new();
-        for (token, name) in std::iter::once(main).chain(tasks) {
-            let waits: Vec<&str> = io.iter().filter(|(of, _)| *of == token).map(|(_, what)| &**what).collect();
-            lines.push(format!(
-                "{name}: {}",
-                if waits.is_empty() { "another task".to_owned() } else { waits.join(", ") }
-            ));
-        }
-        lines.extend(io.into_iter().filter(|(of, _)| of.is_none()).map(|(_, what)| format!("a combinator: {what}")));
-        lines
     }
 }
 

@@ -101,14 +101,13 @@ impl Io {
 
     /// Makes the limit of all lingering sends expire.
     pub fn age(&mut self) {
-        self.lingering.iter_mut().for_each(|(_, until)| *until = Instant::now());
+        self.lingering.iter_mut().for_each(|send| (send.until, send.left) = (Instant::now(), Some(0)));
     }
 
     /// What is left, in words; `None` if nothing is.
     pub fn remains(&self) -> Option<String> {
         let counts = [
             ("connections", self.conns.len()),
-            ("listeners", self.listeners.len()),
             ("watches", self.watches.len()),
             ("addresses", self.addresses.len()),
             ("lingering sends", self.lingering.len()),

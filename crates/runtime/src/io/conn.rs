@@ -14,7 +14,7 @@ pub(crate) mod flag {
     pub const EOF: u16 = 1 << 2;
     /// A send is in flight.
     pub const SENDING: u16 = 1 << 3;
-    /// The stream was dropped; the slot remains until the last completion.
+    /// The stream was dropped, or the worker ends: nothing is delivered, and the slot remains until the last completion.
     pub const DROPPED: u16 = 1 << 4;
     /// The descriptor is in the epoll set.
     pub const REGISTERED: u16 = 1 << 5;
@@ -30,8 +30,14 @@ pub(crate) mod flag {
     pub const LARGE: u16 = 1 << 10;
     /// The write half was dropped: the write direction is shut down when the send in flight has ended.
     pub const ENDING: u16 = 1 << 11;
-    /// Closing is to be a reset, which discards what is unsent.
+    /// The user has set SO_LINGER 0: closing discards what is unsent.
     pub const RESETS: u16 = 1 << 12;
+    /// The stream was dropped with received bytes that were not read.
+    pub const UNREAD: u16 = 1 << 13;
+    /// The socket is to leave the worker: its receive is not armed again.
+    pub const LEAVING: u16 = 1 << 14;
+    /// The stream was dropped: the slot owns the descriptor.
+    pub const OWNS: u16 = 1 << 15;
 }
 
 /// The memory of a send in flight: a send buffer, or a receive buffer that was lent to the user.
@@ -60,6 +66,7 @@ impl Source {
 
 #[derive(Debug)]
 pub(crate) struct Conn {
+    /// Open: the stream keeps it so, and once that is dropped the slot does, which closes it.
     pub fd: RawFd,
     pub reader: Waiter,
     pub writer: Waiter,
@@ -155,6 +162,41 @@ impl Conn {
         }
         self.inbox_len -= 1;
         Some(buffer)
+    }
+
+    /// The connection has failed, as reading it says: from now on writes return the error, and reads do after what was received
+    /// before. The first error stays, and so does an end that came before it.
+    #[cold]
+    pub fn fail(&mut self, errno: u16) {
+        self.fail_write(errno);
+        if self.read_errno == 0 && !self.has(flag::EOF) {
+            self.read_errno = errno;
+        }
+    }
+
+    /// Writing has failed, for good.
+    #[cold]
+    pub fn fail_write(&mut self, errno: u16) {
+        if self.write_errno == 0 {
+            self.write_errno = errno;
+        }
+    }
+
+    /// The kernel has nothing more to read and no error. EPIPE says that nothing can be written any more, and the peer may have
+    /// ended its direction before; any other error of a write was one of the connection, of which the kernel tells once.
+    #[cold]
+    pub fn end_input(&mut self) {
+        match i32::from(self.write_errno) {
+            0 | libc::EPIPE => self.set(flag::EOF),
+            _ if self.read_errno == 0 && !self.has(flag::EOF) => self.read_errno = self.write_errno,
+            _ => (),
+        }
+    }
+
+    /// Whether a clean end would hide from the peer that bytes are lost: some that were to be written to it, or some of its own
+    /// (RFC 9293, 3.6.1).
+    pub fn loses_bytes(&self) -> bool {
+        self.has(flag::UNREAD) || ![0, libc::EPIPE].contains(&i32::from(self.write_errno))
     }
 
     /// Whether no request refers to this connection.

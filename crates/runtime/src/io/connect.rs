@@ -5,13 +5,12 @@ use crate::io::conn::{Conn, flag};
 use crate::{driver::Driver, slab::Key};
 use socket2::SockAddr;
 use std::io;
-use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, RawFd};
 use std::task::{Context, Poll};
 
 impl Io {
     /// Starts connecting a new non-blocking socket.
-    pub fn start_connect(&mut self, fd: OwnedFd, address: SockAddr) -> Key {
-        let raw = fd.into_raw_fd();
+    pub fn start_connect(&mut self, raw: RawFd, address: SockAddr) -> Key {
         let key = self.conns.insert(Conn::new(raw));
         let conn = self.conns.get(key).expect("just inserted");
         conn.set(flag::CONNECTING);
@@ -23,7 +22,7 @@ impl Io {
             self.addresses.push((key, address));
             return key;
         }
-        // SAFETY: the slot owns this open descriptor.
+        // SAFETY: the descriptor of a live slot is open.
         let fd = unsafe { BorrowedFd::borrow_raw(raw) };
         match socket2::SockRef::from(&fd).connect(&address) {
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => self.update_interest(key),

@@ -1,11 +1,10 @@
-//! A worker's I/O: connections, listeners, watched descriptors, buffers, and the events that drive them.
+//! A worker's I/O: connections, watched descriptors, buffers, and the events that drive them.
 //!
 //! ```text
 //! poll_* (a task asks) -> driver: request or interest -> turn: completion or event -> state of the connection -> Wakers
 //! ```
 //! Invariant: no user code runs here. Events end in [`Wakers`], which keep foreign wakers until nothing is borrowed.
 
-mod accept;
 mod active_set;
 #[cfg(test)]
 mod audit;
@@ -13,6 +12,7 @@ mod buffer_pool;
 mod close;
 mod conn;
 mod connect;
+mod operation;
 mod readiness;
 mod receive;
 mod transmit;
@@ -28,17 +28,18 @@ use crate::driver::user_data::OpKind;
 use crate::driver::{BackendKind, Driver};
 use crate::io::conn::{Conn, flag};
 use crate::metrics::Metrics;
+use crate::named::named;
 use crate::slab::{Key, Slab};
 use crate::task::queue::Tasks;
 use crate::task::waiter::Wakers;
-use accept::Listener;
 use active_set::ActiveSet;
 use buffer_pool::Replenisher;
 use io_uring::cqueue;
-use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::time::Duration;
 use std::{collections::VecDeque, io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc};
 
+pub(crate) use close::LINGER;
 pub(crate) use readiness::Direction;
 
 /// A buffer lent to the user: its number, the start of its data, and their length.
@@ -54,13 +55,14 @@ pub(crate) struct Io {
     buffers: RecvBuffers,
     send_buffers: SendBuffers,
     conns: Slab<Conn>,
-    listeners: Slab<Listener>,
     watches: Slab<readiness::Watched>,
+    operations: Slab<operation::Operation>,
     /// Addresses of connects in flight, which the kernel reads.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
     replenisher: Replenisher,
     /// Dropped connections whose sends are in flight, and when each is cancelled.
-    lingering: VecDeque<(Key, Instant)>,
+    lingering: VecDeque<close::Lingering>,
+    pub linger: Duration,
     wake_fd: Arc<OwnedFd>,
     /// Only if the worker may spin.
     active: Option<ActiveSet>,
@@ -83,11 +85,12 @@ impl Io {
             buffers: RecvBuffers::new()?,
             send_buffers: SendBuffers::new(),
             conns: Slab::new(),
-            listeners: Slab::new(),
             watches: Slab::new(),
+            operations: Slab::new(),
             addresses: Vec::new(),
             replenisher: Replenisher::new(),
             lingering: VecDeque::new(),
+            linger: LINGER,
             wake_fd,
             active: few.map(ActiveSet::new),
             wakers: Wakers::new(tasks),
@@ -118,6 +121,15 @@ impl Io {
         }
     }
 
+    /// Submits what is queued, without waiting.
+    pub fn submit(&mut self) {
+        if let Driver::Uring(uring) = &mut self.driver
+            && uring.has_queued()
+        {
+            uring.flush();
+        }
+    }
+
     pub fn backend(&self) -> BackendKind {
         self.driver.kind()
     }
@@ -126,13 +138,13 @@ impl Io {
         if let Driver::Uring(uring) = &self.driver { uring.features() } else { Vec::new() }
     }
 
-    pub fn adopt(&mut self, fd: OwnedFd) -> Key {
-        self.conns.insert(Conn::new(fd.into_raw_fd()))
+    pub fn adopt(&mut self, fd: RawFd) -> Key {
+        self.conns.insert(Conn::new(fd))
     }
 
-    pub fn fd(&mut self, key: Key) -> io::Result<BorrowedFd<'_>> {
+    fn fd(&mut self, key: Key) -> io::Result<BorrowedFd<'_>> {
         let conn = self.conns.get(key).ok_or_else(closed)?;
-        // SAFETY: a live slot owns its open descriptor, and the borrow of `self` keeps it from being closed.
+        // SAFETY: the descriptor of a live slot is open, and the borrow of `self` keeps it from being closed.
         Ok(unsafe { BorrowedFd::borrow_raw(conn.fd) })
     }
 
@@ -161,7 +173,12 @@ impl Io {
 
     /// Whether the kernel may report an event at any time.
     pub fn has_io(&self) -> bool {
-        self.conns.len() + self.listeners.len() + self.watches.len() > 0
+        self.conns.len() + self.watches.len() + self.operations.len() > 0
+    }
+
+    /// Operations of files, which end without a peer.
+    pub fn has_operations_in_flight(&self) -> bool {
+        self.operations.len() > 0
     }
 
     /// Makes one call into the kernel and handles all events.
@@ -219,16 +236,11 @@ impl Io {
                 self.count_ended(false);
                 self.sent(key, result);
             }
-            Some(OpKind::Accept) => {
-                self.count_ended(more);
-                // SAFETY: the result of an accept, if it is no error, is a new descriptor that nothing else owns.
-                let accepted = if result < 0 { Err(-result) } else { Ok(unsafe { OwnedFd::from_raw_fd(result) }) };
-                self.accepted(key, accepted, more);
-            }
             Some(OpKind::Connect) => {
                 self.count_ended(false);
                 self.connected(key, result);
             }
+            Some(OpKind::Operation) => self.operated(key, result),
             Some(OpKind::WakeFd) => self.on_wake(more),
             Some(OpKind::Message) => self.messaged(result, key.index),
             _ => self.polled(data, result),
@@ -250,7 +262,6 @@ impl Io {
             match event {
                 Event::Readable(key) => self.readable(key),
                 Event::Writable(key) => self.writable(key),
-                Event::Acceptable(key) => self.acceptable(key),
                 Event::Wake => self.on_wake(true),
                 Event::Watched(key) => self.watched(key),
             }
@@ -265,7 +276,7 @@ impl Io {
             output: conn.has(flag::SENDING | flag::CONNECTING | flag::WANTS_OUTPUT),
             once: false,
         };
-        // SAFETY: a live slot owns its open descriptor.
+        // SAFETY: the descriptor of a live slot is open.
         let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
         match epoll.watch(OpKind::Conn, key, fd, conn.has(flag::REGISTERED), interest) {
             Ok(true) => conn.set(flag::REGISTERED),
@@ -284,9 +295,11 @@ impl Io {
 
 /// The error of a stream whose runtime is gone.
 pub(crate) fn closed() -> io::Error {
-    io::Error::new(io::ErrorKind::NotConnected, "the stream's runtime has shut down")
+    io::Error::new(io::ErrorKind::NotConnected, "its runtime has shut down, or is that of another thread")
 }
 
 fn from_errno(errno: u16) -> io::Error {
-    io::Error::from_raw_os_error(i32::from(errno))
+    let error = io::Error::from_raw_os_error(i32::from(errno));
+    // That of no call: of a copy that was dropped, and of a send that took too long.
+    if i32::from(errno) == libc::ECANCELED { named("bytes for the peer were given up before", error) } else { error }
 }

@@ -1,10 +1,12 @@
-//! Readiness of the user's descriptors (`AsyncFd`): each wait arms one watch, for one direction.
+//! Readiness of descriptors (`AsyncFd`, listeners): those that wait for a direction share one watch, armed until the next event.
 //!
 //! Invariant: no descriptor is kept beyond a call. On io_uring a poll request holds the file itself; on epoll a watch reports
 //! one event and nothing more until it is armed again.
 
 use super::{Io, closed};
-use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
+use crate::named::named;
+use crate::task::wait_list::{Ticket, WaitList};
+use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::task::{Context, Poll};
 use std::{io, mem};
@@ -28,15 +30,18 @@ pub(super) struct Watched {
     registered: bool,
     /// The `AsyncFd` was dropped; the slot remains until the last completion.
     dropped: bool,
+    /// The descriptor of the last wait, for reports.
+    #[cfg(any(test, feature = "sim"))]
+    pub(super) fd: Option<std::os::fd::RawFd>,
 }
 
 /// One direction of a watched descriptor.
 #[derive(Default)]
 pub(super) struct Side {
-    pub(super) waiter: Waiter,
+    pub(super) waiters: WaitList,
     /// A poll request or an epoll interest is active.
     armed: bool,
-    /// Ready, and not yet reported to the waiter.
+    /// Ready, and not yet reported: to the first that asks, after whom the next arms the watch again.
     ready: bool,
     errno: i32,
 }
@@ -51,9 +56,24 @@ impl Watched {
     }
 }
 
+/// With the remedy, where the message of the kernel has none.
+fn explained(error: io::Error) -> io::Error {
+    if error.raw_os_error() != Some(libc::EEXIST) {
+        return error;
+    }
+    named("on epoll a descriptor is watched by one AsyncFd at a time; duplicate it for another", error)
+}
+
 impl Io {
     pub fn add_watch(&mut self) -> Key {
         self.watches.insert(Watched::default())
+    }
+
+    /// A caller is about to try: what it finds is what the watch would report.
+    pub fn forget_ready(&mut self, key: Key, direction: Direction) {
+        if let Some(watched) = self.watches.get(key) {
+            watched.sides[direction as usize].ready = false;
+        }
     }
 
     /// Waits until the descriptor is ready. It may be a different one in each call.
@@ -61,12 +81,14 @@ impl Io {
         &mut self,
         key: Key,
         fd: BorrowedFd<'_>,
-        direction: Direction,
+        (direction, ticket): (Direction, &mut Ticket),
         cx: &Context<'_>,
     ) -> Poll<io::Result<()>> {
         let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else {
             return Poll::Ready(Err(closed()));
         };
+        #[cfg(any(test, feature = "sim"))]
+        watched.fd.replace(fd.as_raw_fd());
         let side = &mut watched.sides[direction as usize];
         if side.errno != 0 {
             return Poll::Ready(Err(io::Error::from_raw_os_error(mem::take(&mut side.errno))));
@@ -74,7 +96,7 @@ impl Io {
         if mem::take(&mut side.ready) {
             return Poll::Ready(Ok(()));
         }
-        self.wakers.park(&mut side.waiter, cx);
+        side.waiters.park(&mut self.wakers, ticket, cx);
         if side.armed {
             return Poll::Pending;
         }
@@ -95,15 +117,22 @@ impl Io {
             // A regular file, which epoll does not watch and which is always ready: reported in the next turn.
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
                 (side.armed, side.ready) = (false, true);
-                self.wakers.wake(&mut side.waiter);
+                side.waiters.wake_all(&mut self.wakers);
             }
             Err(error) => {
                 side.armed = false;
-                self.wakers.forget(&mut side.waiter);
-                return Poll::Ready(Err(error));
+                side.waiters.leave(&mut self.wakers, *ticket);
+                return Poll::Ready(Err(explained(error)));
             }
         }
         Poll::Pending
+    }
+
+    /// A future that waited is dropped.
+    pub fn leave(&mut self, key: Key, (direction, ticket): (Direction, Ticket)) {
+        if let Some(watched) = self.watches.get(key) {
+            watched.sides[direction as usize].waiters.leave(&mut self.wakers, ticket);
+        }
     }
 
     /// Handles the completion of a poll: the descriptor is ready or cannot be watched.
@@ -127,17 +156,17 @@ impl Io {
         } else {
             side.ready = true;
         }
-        self.wakers.wake(&mut side.waiter);
+        side.waiters.wake_all(&mut self.wakers);
     }
 
-    /// Epoll: handles an event. It disables both directions, so a waiter for the other one is woken too, to arm it again.
+    /// Epoll: handles an event. It disables both directions, so those that wait for the other one are woken too, to arm it again.
     #[cold]
     pub(super) fn watched(&mut self, key: Key) {
         let (Driver::Epoll(epoll), Some(watched)) = (&self.driver, self.watches.get(key)) else { return };
         for (side, ready) in watched.sides.iter_mut().zip(epoll.ready_for()) {
             if mem::take(&mut side.armed) {
                 side.ready = ready;
-                self.wakers.wake(&mut side.waiter);
+                side.waiters.wake_all(&mut self.wakers);
             }
         }
     }
@@ -146,7 +175,7 @@ impl Io {
     pub fn drop_watch(&mut self, key: Key, fd: Option<BorrowedFd<'_>>) {
         let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else { return };
         for side in &mut watched.sides {
-            self.wakers.forget(&mut side.waiter);
+            side.waiters.forget_all(&mut self.wakers);
         }
         watched.dropped = true;
         match &mut self.driver {
@@ -156,6 +185,8 @@ impl Io {
                         uring.cancel(direction.kind(), key);
                     }
                 }
+                // A poll holds the file: the address of a listener is free only once the cancel was submitted.
+                uring.flush();
                 return;
             }
             Driver::Epoll(epoll) if watched.registered => fd.into_iter().for_each(|fd| epoll.forget(fd)),
@@ -171,7 +202,7 @@ impl Io {
             let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else { continue };
             nothing_left = false;
             // A future polled by another executor may be waiting.
-            watched.sides.iter_mut().for_each(|side| self.wakers.wake(&mut side.waiter));
+            watched.sides.iter_mut().for_each(|side| side.waiters.wake_all(&mut self.wakers));
             self.drop_watch(key, None);
         }
         nothing_left

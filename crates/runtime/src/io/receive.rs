@@ -8,6 +8,8 @@ use std::{io, mem::MaybeUninit, os::fd::BorrowedFd, ptr::NonNull};
 
 /// Segments in an inbox at which the receive stops, so that a slow reader slows its peer instead of using more memory.
 const INBOX_LIMIT: u16 = 16;
+/// With any of these, no receive is armed.
+const NOT_NOW: u16 = flag::RECEIVING | flag::NO_BUFFER | flag::EOF | flag::DROPPED | flag::CONNECTING | flag::LEAVING;
 /// Epoll: reads from one ready descriptor per turn; enough for bursts, and fair to other connections.
 const READS_A_TURN: usize = 4;
 
@@ -23,9 +25,7 @@ impl Io {
     #[inline]
     pub(super) fn start_receive(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
-        if conn.has(flag::RECEIVING | flag::NO_BUFFER | flag::EOF | flag::DROPPED | flag::CONNECTING)
-            || conn.read_errno != 0
-        {
+        if conn.has(NOT_NOW) || conn.read_errno != 0 {
             return;
         }
         conn.set(flag::RECEIVING);
@@ -51,12 +51,42 @@ impl Io {
         }
     }
 
+    /// Stops receiving until [`resume_receive`](Self::resume_receive): what was received is still to be read, and what comes stays
+    /// with the kernel.
+    pub fn poll_pause(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
+        conn.set(flag::LEAVING);
+        self.stop_receive(key);
+        match self.conns.get(key) {
+            Some(conn) if conn.has(flag::RECEIVING) => {
+                self.wakers.park(&mut conn.reader, cx);
+                Poll::Pending
+            }
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    pub fn resume_receive(&mut self, key: Key) {
+        if let Some(conn) = self.conns.get(key) {
+            conn.clear(flag::LEAVING);
+        }
+    }
+
+    /// Whether reading would not wait: bytes, the end or an error are there.
+    pub fn has_input(&mut self, key: Key) -> bool {
+        self.conns.get(key).is_none_or(|conn| conn.front().is_some() || conn.has(flag::EOF) || conn.read_errno != 0)
+    }
+
     /// Handles the completion of a receive, or a read on epoll.
     #[inline(always)]
     pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
         let Some(conn) = self.conns.get(key) else { return self.drop_received(buffer) };
         if !more {
             conn.clear(flag::RECEIVING | flag::STOPPING);
+            if conn.has(flag::LEAVING) {
+                self.wakers.wake(&mut conn.reader);
+                self.wakers.wake(&mut conn.writer);
+            }
         }
         // One comparison: not empty, and less than the buffer holds.
         if (result as u32).wrapping_sub(1) < BUFFER_SIZE as u32 - 1
@@ -88,7 +118,12 @@ impl Io {
                 }
                 self.adapt_buffer_size(key, result as usize);
             }
-            _ => {
+            (_, conn) => {
+                if result > 0
+                    && let Some(conn) = conn
+                {
+                    conn.set(flag::UNREAD);
+                }
                 self.drop_received(buffer);
                 self.receive_ended(key, result);
             }
@@ -136,7 +171,7 @@ impl Io {
             return self.close_if_quiet(key);
         }
         match -result {
-            0 => conn.set(flag::EOF),
+            0 => conn.end_input(),
             libc::ENOBUFS => return self.on_no_buffers(key),
             // Cancelled or interrupted: the reader arms it again when the inbox is empty.
             libc::ECANCELED | libc::EINTR | libc::EAGAIN => {
@@ -145,7 +180,7 @@ impl Io {
                 }
                 return;
             }
-            errno if errno > 0 => conn.read_errno = errno as u16,
+            errno if errno > 0 => conn.fail(errno as u16),
             _ => return,
         }
         self.wakers.wake(&mut conn.reader);
@@ -176,7 +211,7 @@ impl Io {
             self.replenisher.on_buffer_used(buffer);
             // SAFETY: the buffer is free, so no segment, lease or request refers to it; it holds that many bytes.
             let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).as_ptr(), size) };
-            // SAFETY: a live slot owns its open descriptor.
+            // SAFETY: the descriptor of a live slot is open.
             let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
             match rustix::net::recv(fd, into, rustix::net::RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return self.received(key, 0, Some(buffer), true),
@@ -220,6 +255,20 @@ impl Io {
         // SAFETY: a segment lies inside its buffer.
         let start = unsafe { self.buffers.address(buffer).add(usize::from(segment.offset)) };
         Poll::Ready(Ok(Some((buffer, start, u32::from(segment.len)))))
+    }
+
+    /// Empties the inbox.
+    pub(super) fn take_inbox(&mut self, key: Key, mut take: impl FnMut(&[u8])) {
+        while let Some(buffer) = self.conns.get(key).and_then(|conn| conn.pop_segment(&mut self.buffers)) {
+            let segment = *self.buffers.segment(buffer);
+            // SAFETY: the segment lies inside its buffer, which the kernel has completed and nothing else refers to.
+            let bytes = unsafe {
+                let start = self.buffers.address(buffer).add(usize::from(segment.offset));
+                std::slice::from_raw_parts(start.as_ptr(), usize::from(segment.len))
+            };
+            take(bytes);
+            self.release_buffer(buffer);
+        }
     }
 
     /// Copies from the inbox as much as there is and fits; 0 is the end of the stream.

@@ -1,15 +1,14 @@
 //! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
 
 use super::{Io, Part, closed, from_errno};
+use crate::buffers::send::{BLOCK_SIZE, SendBuffers};
 use crate::io::conn::{Source, flag};
-use crate::{buffers::send::SendBuffers, driver::Driver, slab::Key, sys};
-use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use crate::{driver::Driver, slab::Key, sys};
+use socket2::SockRef;
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 use std::{os::fd::BorrowedFd, ptr::NonNull};
 
-const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 /// Pieces that the kernel takes per call (UIO_MAXIOV).
 const MOST_PIECES: usize = 1024;
 
@@ -50,8 +49,8 @@ impl Io {
     /// Sends as much of `bytes` as possible without waiting, at least one byte.
     #[inline(always)]
     pub fn poll_write(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let send = |fd: BorrowedFd<'_>| rustix::net::send(fd, bytes, AT_ONCE);
-        self.poll_write_with(key, cx, bytes.is_empty(), send, |buffers, block| buffers.fill(block, bytes))
+        let send = |fd: BorrowedFd<'_>| sys::send(fd, bytes);
+        self.poll_write_with(key, cx, bytes.len(), send, |buffers, block| buffers.fill(block, bytes))
     }
 
     /// As `poll_write`, for several pieces in one send.
@@ -63,28 +62,36 @@ impl Io {
     ) -> Poll<io::Result<usize>> {
         let first = pieces.iter().position(|piece| !piece.is_empty()).unwrap_or(pieces.len());
         let pieces = &pieces[first..pieces.len().min(first + MOST_PIECES)];
-        let send = |fd: BorrowedFd<'_>| sendmsg(fd, pieces, &mut SendAncillaryBuffer::default(), AT_ONCE);
-        self.poll_write_with(key, cx, pieces.is_empty(), send, |buffers, block| buffers.gather(block, pieces))
+        let len = pieces.iter().map(|piece| piece.len()).sum();
+        let send = |fd: BorrowedFd<'_>| sys::send_pieces(fd, pieces);
+        self.poll_write_with(key, cx, len, send, |buffers, block| buffers.gather(block, pieces))
     }
 
-    /// Writes with `fill` into a send buffer or, on epoll, with `send` into the socket.
+    /// Writes with `fill` into a send buffer or, if that is too small or there is none as on epoll, with `send` into the socket.
     #[inline(always)]
     fn poll_write_with(
         &mut self,
         key: Key,
         cx: &Context<'_>,
-        is_empty: bool,
-        send: impl Fn(BorrowedFd<'_>) -> Result<usize, Errno>,
+        len: usize,
+        send: impl Fn(BorrowedFd<'_>) -> io::Result<usize>,
         fill: impl FnOnce(&mut SendBuffers, u32) -> usize,
     ) -> Poll<io::Result<usize>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::SENDING) || conn.write_errno != 0 {
             return self.poll_flush(key, cx).map_ok(|()| 0);
         }
-        if is_empty {
+        if len == 0 {
             return Poll::Ready(Ok(0));
         }
-        let Driver::Uring(uring) = &mut self.driver else { return self.poll_write_direct(key, cx, send) };
+        if (len > BLOCK_SIZE || matches!(self.driver, Driver::Epoll(_)))
+            && let Some(written) = self.write_at_once(key, cx, send)
+        {
+            return written;
+        }
+        let (Driver::Uring(uring), Some(conn)) = (&mut self.driver, self.conns.get(key)) else {
+            return Poll::Ready(Err(closed()));
+        };
         let block = self.send_buffers.take()?;
         let len = fill(&mut self.send_buffers, block);
         conn.set(flag::SENDING);
@@ -94,31 +101,55 @@ impl Io {
         Poll::Ready(Ok(len))
     }
 
-    /// Epoll: writes from the caller's memory into the socket.
-    fn poll_write_direct(
+    /// Writes from the caller's memory into the socket. If that is full: on epoll waits for room; on io_uring `None`, as a send
+    /// that waits there is one of a send buffer.
+    #[inline(never)]
+    fn write_at_once(
         &mut self,
         key: Key,
         cx: &Context<'_>,
-        send: impl Fn(BorrowedFd<'_>) -> Result<usize, Errno>,
-    ) -> Poll<io::Result<usize>> {
-        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
+        send: impl Fn(BorrowedFd<'_>) -> io::Result<usize>,
+    ) -> Option<Poll<io::Result<usize>>> {
+        if self.driver.is_scripted() {
+            return None;
+        }
+        let conn = self.conns.get(key)?;
         loop {
-            // SAFETY: a live slot owns its open descriptor.
+            // SAFETY: the descriptor of a live slot is open.
             let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
-            match send(fd) {
-                Ok(len) => return Poll::Ready(Ok(len)),
-                Err(Errno::INTR) => (),
-                Err(Errno::AGAIN) => {
+            match send(fd).map_err(|error| error.raw_os_error()) {
+                Ok(len) => return Some(Poll::Ready(Ok(len))),
+                Err(Some(libc::EINTR)) => (),
+                Err(Some(libc::EAGAIN)) if matches!(self.driver, Driver::Uring(_)) => return None,
+                Err(Some(libc::EAGAIN)) => {
                     self.wakers.park(&mut conn.writer, cx);
                     conn.set(flag::WANTS_OUTPUT);
                     self.update_interest(key);
-                    return Poll::Pending;
+                    return Some(Poll::Pending);
                 }
                 Err(errno) => {
-                    conn.write_errno = errno.raw_os_error() as u16;
-                    return Poll::Ready(Err(from_errno(conn.write_errno)));
+                    self.write_failed(key, errno.unwrap_or(libc::EIO));
+                    return Some(self.poll_flush(key, cx).map_ok(|()| 0));
                 }
             }
+        }
+    }
+
+    /// Writing has failed, as the kernel says. EPIPE hides a reset that no call has told of yet. Returns the error of the connection.
+    #[cold]
+    pub fn write_failed(&mut self, key: Key, errno: i32) -> io::Error {
+        let pending = |fd: BorrowedFd<'_>| sys::take_error(&SockRef::from(&fd)).ok().flatten();
+        let reset = if errno == libc::EPIPE { self.fd(key).ok().and_then(pending) } else { None };
+        let Some(conn) = self.conns.get(key) else { return closed() };
+        conn.fail_write(reset.and_then(|error| error.raw_os_error()).unwrap_or(errno) as u16);
+        from_errno(conn.write_errno)
+    }
+
+    /// The connection has failed in a call that was made beside the worker.
+    #[cold]
+    pub fn fail(&mut self, key: Key, errno: i32) {
+        if let Some(conn) = self.conns.get(key) {
+            conn.fail(errno as u16);
         }
     }
 
@@ -142,11 +173,11 @@ impl Io {
         }
         // SAFETY: the bytes were received or filled before, and stay untouched until the send has ended.
         let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), usize::from(len)) };
-        // SAFETY: a live slot owns its open descriptor.
+        // SAFETY: the descriptor of a live slot is open.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-        let result = match rustix::net::send(fd, bytes, AT_ONCE) {
+        let result = match sys::send(fd, bytes) {
             Ok(sent) => sent as i32,
-            Err(errno) => -errno.raw_os_error(),
+            Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
         };
         self.sent(key, result);
     }
@@ -200,7 +231,7 @@ impl Io {
     fn shut_output(&mut self, key: Key) {
         if let Ok(fd) = self.fd(key) {
             // Fails only if the peer has ended the connection, which leaves nothing to shut down.
-            let _ = sys::shutdown(&socket2::SockRef::from(&fd), std::net::Shutdown::Write);
+            let _ = sys::shutdown(&SockRef::from(&fd), std::net::Shutdown::Write);
         }
     }
 
@@ -216,10 +247,12 @@ impl Io {
             }
             libc::EINTR | libc::EAGAIN => self.continue_send(key),
             errno if errno > 0 => {
-                conn.write_errno = errno as u16;
+                self.write_failed(key, errno);
+                let Some(conn) = self.conns.get(key) else { return };
                 conn.clear(flag::SENDING | flag::WANTS_OUTPUT);
                 let source = conn.source;
                 self.wakers.wake(&mut conn.writer);
+                self.wakers.wake(&mut conn.reader);
                 self.release_source(source);
                 self.update_interest(key);
                 self.close_if_quiet(key);

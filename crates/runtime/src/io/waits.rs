@@ -18,20 +18,21 @@ impl Io {
         };
         for key in self.conns.keys() {
             let Some(conn) = self.conns.get(key) else { continue };
-            // SAFETY: a live slot owns its open descriptor.
+            // SAFETY: the descriptor of a live slot is open.
             let whose = connection(unsafe { BorrowedFd::borrow_raw(conn.fd) });
             add(conn.reader, "reads", &whose);
             add(conn.writer, if conn.has(flag::CONNECTING) { "connects" } else { "writes" }, &whose);
         }
-        for key in self.listeners.keys() {
-            let Some(listener) = self.listeners.get(key).filter(|listener| !listener.dropped) else { continue };
-            let (acceptor, address) = (listener.acceptor, self.listener_fd(key).map(|fd| local(fd)));
-            add(acceptor, "accepts at", &address.unwrap_or_default());
-        }
         for key in self.watches.keys() {
             let Some(watched) = self.watches.get(key) else { continue };
-            add(watched.sides[0].waiter, "waits for", "a readable descriptor");
-            add(watched.sides[1].waiter, "waits for", "a writable descriptor");
+            // SAFETY: a watch ends before its `AsyncFd` gives up the descriptor.
+            let fd = watched.fd.map(|fd| unsafe { BorrowedFd::borrow_raw(fd) });
+            let listener = fd.filter(|fd| matches!(sys::queue(*fd), Some(Ok(_)))).map(local);
+            let (what, whose) =
+                listener.map_or(("waits for", "a readable descriptor".to_owned()), |at| ("accepts at", at));
+            let [input, output] = &watched.sides;
+            input.waiters.waiters().for_each(|waiter| add(waiter, what, &whose));
+            output.waiters.waiters().for_each(|waiter| add(waiter, "waits for", "a writable descriptor"));
         }
         found
     }

@@ -53,7 +53,7 @@ impl Io {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{driver::BackendKind, driver::uring::Features, task::mailbox::Mailbox, task::queue::Tasks};
+    use crate::{driver::BackendKind, driver::uring::Features, task::queue::Tasks};
     use rustix::event::{EventfdFlags, eventfd};
     use std::{fs::File, rc::Rc, time::Duration};
 
@@ -70,8 +70,8 @@ mod tests {
         let to_fd = wake_fd();
         let (mut waking, _) = io(from, wake_fd()).unwrap();
         let (mut woken, _) = io(to, to_fd.clone()).unwrap();
-        let (mailbox, ring_fd, wake_fd) = (Mailbox::new(), ring_fd(&woken), to_fd.clone());
-        let remote = registry::register(|id| Remote { mailbox, id, wake_fd, ring_fd }).unwrap();
+        let (ring_fd, wake_fd) = (ring_fd(&woken), to_fd.clone());
+        let remote = registry::register(|id| Remote::new(id, wake_fd, ring_fd)).unwrap();
         waking.wake_worker(remote.clone());
         waking.turn(Some(Duration::ZERO));
         let written = rustix::io::read(&to_fd, &mut [0u8; 8]).is_ok();

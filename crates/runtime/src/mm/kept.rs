@@ -22,7 +22,7 @@ struct Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         for (base, bytes) in self.mappings.drain(..) {
-            // SAFETY: whoever released it says so.
+            // SAFETY: releasing it asserts so.
             unsafe { super::unmap(base, bytes) };
         }
     }

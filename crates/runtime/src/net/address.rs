@@ -1,4 +1,4 @@
-//! `Address`: an address of either family, and streams and listeners of a family that only the running program knows.
+//! `Address`: an address of either family, and streams and listeners of a family that is known only at run time.
 
 use super::socket_file::{self, SocketFile};
 use super::stream::sealed::Sealed;

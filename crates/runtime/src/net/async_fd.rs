@@ -2,13 +2,13 @@
 //!
 //! For datagrams, pipes, timerfd, inotify, devices, and sockets of other libraries: try the I/O, wait on `WouldBlock`.
 
+use crate::executor::{self, StaysOnItsThread, Worker};
 use crate::io::{Direction, closed};
-use crate::{executor, slab::Key};
+use crate::slab::Key;
+use crate::task::wait_list::Ticket;
 use std::task::{Context, Poll, ready};
-use std::{cell::Cell, fmt, future::poll_fn, io, marker::PhantomData, os::fd::AsFd};
+use std::{fmt, future::poll_fn, io, os::fd::AsFd};
 
-/// Successful attempts in a row before yielding to other tasks.
-const BUDGET: u32 = 64;
 const HELD: &str = "the descriptor is held until drop";
 
 /// A descriptor whose readiness can be awaited. Must be created and used inside `block_on`.
@@ -17,8 +17,9 @@ const HELD: &str = "the descriptor is held until drop";
 /// reported again. Try, and wait again after `WouldBlock`; [`read_with`](Self::read_with) and
 /// [`write_with`](Self::write_with) do that. Dropping a wait or the `AsyncFd` deregisters it.
 ///
-/// One task waits in each direction; with several, the last one to wait is woken. On epoll a descriptor can be in one
-/// `AsyncFd` at a time; duplicate it for more. Regular files are always ready.
+/// Any number of futures may wait in a direction: an event wakes all of them. The poll forms of a direction share one place:
+/// of several, the last that was polled is woken. On epoll a descriptor can be in one `AsyncFd` at a time; duplicate it for
+/// more. Regular files are always ready.
 ///
 /// ```
 /// use brunt_runtime::{net::AsyncFd, spawn};
@@ -41,15 +42,15 @@ pub struct AsyncFd<F: AsFd> {
     descriptor: Option<F>,
     key: Key,
     worker: u16,
-    successes: Cell<u32>,
-    local: PhantomData<*mut ()>,
+    _stays: StaysOnItsThread,
 }
 
 impl<F: AsFd> AsyncFd<F> {
     /// Wraps a descriptor or a borrow of one.
+    #[track_caller]
     pub fn new(descriptor: F) -> Self {
         let (key, worker) = executor::current(|worker| (worker.io().add_watch(), worker.id()));
-        Self { descriptor: Some(descriptor), key, worker, successes: Cell::new(0), local: PhantomData }
+        Self { descriptor: Some(descriptor), key, worker, _stays: StaysOnItsThread::default() }
     }
 
     /// The descriptor.
@@ -65,37 +66,41 @@ impl<F: AsFd> AsyncFd<F> {
 
     /// Waits until it is readable, at its end, or has an error.
     pub async fn readable(&self) -> io::Result<()> {
-        poll_fn(|cx| self.poll_readable(cx)).await
+        let mut wait = self.wait(Direction::Input);
+        poll_fn(|cx| wait.poll_ready(cx)).await
     }
 
     /// Poll form of `readable`.
     pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(Direction::Input, cx)
+        self.poll_ready(Direction::Input, &mut { Ticket::POLLED }, cx)
     }
 
     /// Waits until it is writable, at its end, or has an error.
     pub async fn writable(&self) -> io::Result<()> {
-        poll_fn(|cx| self.poll_writable(cx)).await
+        let mut wait = self.wait(Direction::Output);
+        poll_fn(|cx| wait.poll_ready(cx)).await
     }
 
     /// Poll form of `writable`.
     pub fn poll_writable(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_ready(Direction::Output, cx)
+        self.poll_ready(Direction::Output, &mut { Ticket::POLLED }, cx)
     }
 
     /// Calls `attempt` whenever the descriptor is readable, until it returns anything but `WouldBlock`. Cancel-safe.
     pub async fn read_with<T>(&self, mut attempt: impl FnMut(&F) -> io::Result<T>) -> io::Result<T> {
-        poll_fn(|cx| self.poll_read_with(cx, &mut attempt)).await
+        let mut wait = self.wait(Direction::Input);
+        poll_fn(|cx| wait.poll_with(cx, &mut attempt)).await
     }
 
     /// Poll form of `read_with`.
     pub fn poll_read_with<T>(&self, cx: &Context<'_>, attempt: impl FnMut(&F) -> io::Result<T>) -> Poll<io::Result<T>> {
-        self.poll_with(Direction::Input, cx, attempt)
+        self.poll_with((Direction::Input, &mut { Ticket::POLLED }), cx, attempt)
     }
 
     /// Calls `attempt` whenever the descriptor is writable, until it returns anything but `WouldBlock`. Cancel-safe.
     pub async fn write_with<T>(&self, mut attempt: impl FnMut(&F) -> io::Result<T>) -> io::Result<T> {
-        poll_fn(|cx| self.poll_write_with(cx, &mut attempt)).await
+        let mut wait = self.wait(Direction::Output);
+        poll_fn(|cx| wait.poll_with(cx, &mut attempt)).await
     }
 
     /// Poll form of `write_with`.
@@ -104,40 +109,41 @@ impl<F: AsFd> AsyncFd<F> {
         cx: &Context<'_>,
         attempt: impl FnMut(&F) -> io::Result<T>,
     ) -> Poll<io::Result<T>> {
-        self.poll_with(Direction::Output, cx, attempt)
+        self.poll_with((Direction::Output, &mut { Ticket::POLLED }), cx, attempt)
     }
 
     fn poll_with<T>(
         &self,
-        direction: Direction,
+        (direction, ticket): (Direction, &mut Ticket),
         cx: &Context<'_>,
         mut attempt: impl FnMut(&F) -> io::Result<T>,
     ) -> Poll<io::Result<T>> {
-        // A peer that is always ready must not starve the other tasks.
-        if self.successes.get() >= BUDGET {
-            self.successes.set(0);
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
+        let proceeds = |worker: &Worker| {
+            ready!(worker.poll_budget(cx));
+            worker.io().forget_ready(self.key, direction);
+            Poll::Ready(())
+        };
+        let Some(proceeds) = executor::with(self.worker, proceeds) else { return Poll::Ready(Err(closed())) };
+        ready!(proceeds);
         loop {
             match attempt(self.get_ref()) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.successes.set(0);
-                    ready!(self.poll_ready(direction, cx))?;
+                    ready!(self.poll_ready(direction, ticket, cx))?;
                 }
-                result => {
-                    self.successes.set(self.successes.get() + 1);
-                    return Poll::Ready(result);
-                }
+                result => return Poll::Ready(result),
             }
         }
     }
 
-    fn poll_ready(&self, direction: Direction, cx: &Context<'_>) -> Poll<io::Result<()>> {
+    fn wait(&self, direction: Direction) -> Wait<'_, F> {
+        Wait { of: self, direction, ticket: Ticket::default() }
+    }
+
+    fn poll_ready(&self, direction: Direction, ticket: &mut Ticket, cx: &Context<'_>) -> Poll<io::Result<()>> {
         // Called before anything is borrowed: `as_fd` is user code.
         let fd = self.get_ref().as_fd();
-        executor::with(self.worker, |worker| worker.io().poll_ready(self.key, fd, direction, cx))
+        executor::with(self.worker, |worker| worker.io().poll_ready(self.key, fd, (direction, ticket), cx))
             .unwrap_or_else(|| Poll::Ready(Err(closed())))
     }
 
@@ -145,6 +151,31 @@ impl<F: AsFd> AsyncFd<F> {
         let Some(descriptor) = &self.descriptor else { return };
         let fd = descriptor.as_fd();
         executor::with(self.worker, |worker| worker.io().drop_watch(self.key, Some(fd)));
+    }
+}
+
+/// One future's wait, which leaves the list of those that wait when it is dropped.
+struct Wait<'a, F: AsFd> {
+    of: &'a AsyncFd<F>,
+    direction: Direction,
+    ticket: Ticket,
+}
+
+impl<F: AsFd> Wait<'_, F> {
+    fn poll_ready(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.of.poll_ready(self.direction, &mut self.ticket, cx)
+    }
+
+    fn poll_with<T>(&mut self, cx: &Context<'_>, attempt: impl FnMut(&F) -> io::Result<T>) -> Poll<io::Result<T>> {
+        self.of.poll_with((self.direction, &mut self.ticket), cx, attempt)
+    }
+}
+
+impl<F: AsFd> Drop for Wait<'_, F> {
+    fn drop(&mut self) {
+        if self.ticket != Ticket::default() {
+            executor::with(self.of.worker, |worker| worker.io().leave(self.of.key, (self.direction, self.ticket)));
+        }
     }
 }
 

@@ -4,35 +4,61 @@
 //! so nothing may cost more than finding the worker and one call into it.
 
 use super::RecvBuf;
-use crate::executor::{self, Worker};
+use crate::executor::{self, StaysOnItsThread, Worker};
 use crate::{io::closed, slab::Key, sys};
 use socket2::{SockAddr, SockRef, Socket};
+use std::cell::Cell;
 use std::io::{self, IoSlice};
+use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::task::{Context, Poll, ready};
-use std::{future::poll_fn, marker::PhantomData, mem::MaybeUninit, net::Shutdown, os::fd::OwnedFd, ptr};
+use std::{future::poll_fn, net::Shutdown, ptr};
 
 /// A connection of a worker. Dropping it closes the connection after everything written has been sent.
 #[derive(Debug)]
 pub(crate) struct ConnHandle {
     key: Key,
     worker: u16,
-    local: PhantomData<*mut ()>,
+    /// Open as long as this; then the worker closes it, when no request refers to it any more.
+    fd: ManuallyDrop<OwnedFd>,
+    /// The program has had its descriptor, or that of its listener, in its hands: it may have a time of SO_LINGER.
+    pub may_linger: Cell<bool>,
+    _stays: StaysOnItsThread,
 }
 
 impl ConnHandle {
+    #[track_caller]
     pub fn adopt(fd: OwnedFd) -> Self {
-        executor::current(|worker| Self { key: worker.io().adopt(fd), worker: worker.id(), local: PhantomData })
+        executor::current(|worker| Self::new(worker, worker.io().adopt(fd.as_raw_fd()), fd))
     }
 
     /// Connects a fresh non-blocking socket.
     pub async fn connect(socket: Socket, address: SockAddr) -> io::Result<Self> {
-        let conn = executor::current(|worker| Self {
-            key: worker.io().start_connect(socket.into(), address),
-            worker: worker.id(),
-            local: PhantomData,
+        let conn = executor::current(|worker| {
+            let key = worker.io().start_connect(socket.as_raw_fd(), address);
+            Self::new(worker, key, socket.into())
         });
-        poll_fn(|cx| executor::current(|worker| worker.io().poll_connected(conn.key, cx))).await?;
+        poll_fn(|cx| conn.on_worker(|worker, key| worker.io().poll_connected(key, cx))).await?;
         Ok(conn)
+    }
+
+    fn new(worker: &Worker, key: Key, fd: OwnedFd) -> Self {
+        Self {
+            key,
+            worker: worker.id(),
+            fd: ManuallyDrop::new(fd),
+            may_linger: Cell::new(false),
+            _stays: StaysOnItsThread::default(),
+        }
+    }
+
+    /// Gives the socket back, and the bytes received and not read, once everything written was sent.
+    pub async fn release(mut self) -> io::Result<(OwnedFd, Vec<u8>)> {
+        let unread = poll_fn(|cx| self.on_worker(|worker, key| worker.io().poll_release(key, cx))).await?;
+        // SAFETY: the handle is forgotten.
+        let fd = unsafe { ManuallyDrop::take(&mut self.fd) };
+        mem::forget(self);
+        Ok((fd, unread))
     }
 
     #[inline]
@@ -75,11 +101,17 @@ impl ConnHandle {
 
     #[inline(always)]
     pub fn poll_write(&self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.on_worker(|worker, key| worker.io().poll_write(key, cx, bytes))
+        self.on_worker(|worker, key| {
+            ready!(worker.poll_budget(cx));
+            worker.io().poll_write(key, cx, bytes)
+        })
     }
 
     pub fn poll_write_vectored(&self, cx: &Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        self.on_worker(|worker, key| worker.io().poll_write_vectored(key, cx, slices))
+        self.on_worker(|worker, key| {
+            ready!(worker.poll_budget(cx));
+            worker.io().poll_write_vectored(key, cx, slices)
+        })
     }
 
     #[inline]
@@ -92,10 +124,21 @@ impl ConnHandle {
             ready!(self.poll_flush(cx))?;
         }
         match self.socket(|socket| sys::shutdown(&socket, how)) {
-            // The peer has reset the connection, which shuts it down too.
+            // Both sides have ended, or the peer has reset the connection.
+            Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) && how != Shutdown::Read => {
+                Poll::Ready(self.pending_error())
+            }
             Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Poll::Ready(Ok(())),
             result => Poll::Ready(result),
         }
+    }
+
+    /// An error of which no receive or send has told yet. The kernel tells of it once, the connection from now on.
+    fn pending_error(&self) -> io::Result<()> {
+        let Some(error) = self.socket(|socket| sys::take_error(&socket))? else { return Ok(()) };
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        executor::with(self.worker, |worker| worker.io().write_failed(self.key, errno));
+        Err(error)
     }
 
     /// Shuts the write direction down once everything written has been sent.
@@ -103,13 +146,43 @@ impl ConnHandle {
         executor::with(self.worker, |worker| worker.io().end_output(self.key));
     }
 
+    /// Stops receiving: what comes stays with the kernel until [`resume`](Self::resume).
+    pub async fn pause(&self) -> io::Result<()> {
+        poll_fn(|cx| self.on_worker(|worker, key| worker.io().poll_pause(key, cx))).await
+    }
+
+    pub fn resume(&self) {
+        executor::with(self.worker, |worker| worker.io().resume_receive(self.key));
+    }
+
+    /// Whether reading would not wait.
+    pub fn has_input(&self) -> bool {
+        executor::with(self.worker, |worker| worker.io().has_input(self.key)).unwrap_or(true)
+    }
+
+    /// A call beside the worker has failed with an error of the connection.
+    pub fn fail(&self, error: &io::Error) {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        executor::with(self.worker, |worker| worker.io().fail(self.key, errno));
+    }
+
+    /// As [`fail`](Self::fail), for a write. Returns the error of the connection.
+    pub fn fail_write(&self, error: &io::Error) -> io::Error {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        executor::with(self.worker, |worker| worker.io().write_failed(self.key, errno)).unwrap_or_else(closed)
+    }
+
+    /// Bytes for the peer are lost: nothing more is written, and closing is a reset.
+    pub fn lose(&self) {
+        let _ = self.fail_write(&io::Error::from_raw_os_error(libc::ECANCELED));
+    }
+
     pub fn reset_on_close(&self) {
         executor::with(self.worker, |worker| worker.io().reset_on_close(self.key));
     }
 
     pub fn socket<T>(&self, f: impl FnOnce(SockRef<'_>) -> io::Result<T>) -> io::Result<T> {
-        executor::with(self.worker, |worker| f(SockRef::from(&worker.io().fd(self.key)?)))
-            .unwrap_or_else(|| Err(closed()))
+        f(SockRef::from(&*self.fd))
     }
 
     #[inline(always)]
@@ -118,8 +191,35 @@ impl ConnHandle {
     }
 }
 
+impl AsFd for ConnHandle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 impl Drop for ConnHandle {
     fn drop(&mut self) {
-        executor::with(self.worker, |worker| worker.io().drop_conn(self.key));
+        // SAFETY: this is the end of the handle.
+        let mut fd = Some(unsafe { ManuallyDrop::take(&mut self.fd) });
+        if self.may_linger.get() {
+            fd.iter().for_each(|fd| sys::end_linger(fd.as_fd()));
+        }
+        executor::with(self.worker, |worker| fd.take().map(|fd| worker.io().drop_conn(self.key, fd)));
+        fd.into_iter().for_each(sys::close);
+    }
+}
+
+/// Bytes on their way to a connection, which are lost if this is dropped.
+pub(super) struct Held<'a>(pub &'a ConnHandle);
+
+impl Held<'_> {
+    pub fn arrived(self) {
+        mem::forget(self);
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.lose();
     }
 }

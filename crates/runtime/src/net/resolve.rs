@@ -1,9 +1,14 @@
-//! Name resolution by the system's resolver on the blocking pool, and connecting by name.
+//! Name resolution by the system's resolver on threads of its own, and connecting by name.
 
 use super::TcpStream;
-use crate::spawn_blocking;
+use crate::blocking::spawn_lookup;
+use crate::named::named;
+use crate::time::timeout;
+use std::future::{Future, poll_fn};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::{fmt, io};
+use std::pin::Pin;
+use std::task::Poll;
+use std::{fmt, io, time::Duration};
 
 /// A host and a port: from `"example.org:80"`, `"[::1]:80"`, `("example.org", 80)`, or a `SocketAddr`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -42,6 +47,12 @@ impl fmt::Display for HostPort {
 }
 
 fn split(text: &str) -> io::Result<(&str, u16)> {
+    if let Some((scheme, rest)) = text.split_once("://") {
+        return Err(invalid(
+            text,
+            &format!("write HOST:PORT without '{scheme}://', as in {}", rest.trim_end_matches('/')),
+        ));
+    }
     let Some((host, port)) = text.rsplit_once(':') else {
         return Err(invalid(text, "the port is missing; write HOST:PORT, as in localhost:80"));
     };
@@ -59,7 +70,8 @@ fn invalid(text: &str, why: &str) -> io::Error {
 }
 
 /// Resolves a host to its addresses, at least one, in the system's order of preference (RFC 6724). Addresses resolve at
-/// once; names on the pool of [`spawn_blocking`]. Dropping the future does not stop the lookup.
+/// once; names on threads of their own
+/// ([`set_blocking_threads`](crate::set_blocking_threads)). Dropping the future does not stop the lookup.
 ///
 /// ```
 /// use brunt_runtime::{Runtime, net::resolve};
@@ -86,9 +98,9 @@ pub async fn resolve(host: impl Into<HostPort>) -> io::Result<Vec<SocketAddr>> {
     if host.is_empty() {
         return Err(invalid(&text, "the host is missing; write HOST:PORT, as in localhost:80"));
     }
-    let unresolved = |error: io::Error| io::Error::new(error.kind(), format!("cannot resolve '{name}': {error}"));
+    let unresolved = |error| named(format!("cannot resolve '{name}'"), error);
     let host = name.clone();
-    let found = spawn_blocking(move || (&host[..], port).to_socket_addrs().map(Vec::from_iter)).await;
+    let found = spawn_lookup(move || (&host[..], port).to_socket_addrs().map(Vec::from_iter)).await;
     let addresses = found.unwrap_or_else(|error| Err(io::Error::other(error.to_string()))).map_err(unresolved)?;
     if addresses.is_empty() {
         return Err(unresolved(io::Error::new(io::ErrorKind::NotFound, "it has no addresses")));
@@ -96,24 +108,85 @@ pub async fn resolve(host: impl Into<HostPort>) -> io::Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
+/// Pause between two attempts of [`TcpStream::connect_host`] (RFC 8305, section 8).
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+
 impl TcpStream {
-    /// Connects to a host by name, trying its addresses in turn. Dropping the future cancels the attempt;
-    /// [`timeout`](crate::time::timeout) around it bounds the whole.
+    /// Connects to a host by name, trying its addresses as RFC 8305 says ("happy eyeballs"): IPv6 and IPv4 in turns, in the order
+    /// of preference, the next one as soon as one fails or 250 ms have passed, and the first that accepts wins. Dropping the
+    /// future cancels all attempts; [`timeout`](crate::time::timeout) around it bounds the whole.
     ///
     /// # Errors
-    /// Those of [`resolve`]; if no address accepts, that of the last one, with the host and that address.
+    /// Those of [`resolve`]; if no address accepts, that of the last to fail, with the host and that address.
     pub async fn connect_host(host: impl Into<HostPort>) -> io::Result<Self> {
         let host = host.into();
-        let addresses = resolve(host.clone()).await?;
+        let addresses = in_turns(resolve(host.clone()).await?);
+        let many = addresses.len() > 1;
+        let (mut waiting, mut attempts) = (addresses.into_iter(), Attempts(Vec::new()));
         let mut failure = None;
-        for &address in &addresses {
-            match Self::connect(address).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => failure = Some((address, error)),
+        loop {
+            let begun =
+                waiting.next().map(|address| attempts.0.push((address, Box::pin(Self::connect(address))))).is_some();
+            if !begun && attempts.0.is_empty() {
+                break;
+            }
+            let ended = attempts.next();
+            let ended = if waiting.len() > 0 { timeout(ATTEMPT_DELAY, ended).await.ok() } else { Some(ended.await) };
+            match ended {
+                Some((_, Ok(stream))) => return Ok(stream),
+                Some((_, Err(error))) => failure = Some(error),
+                None => (),
             }
         }
-        let (address, error) = failure.expect("resolve returns at least one address");
-        let which = if addresses.len() == 1 { "at" } else { "at any of its addresses, the last being" };
-        Err(io::Error::new(error.kind(), format!("cannot connect to '{host}' {which} {address}: {error}")))
+        let error = failure.expect("resolve returns at least one address");
+        let which = if many { "at any of its addresses; the last" } else { "at its address" };
+        Err(named(format!("cannot connect to '{host}' {which}"), error))
+    }
+}
+
+/// Addresses of the two families in turns, each family in its order, the family of the first one first.
+fn in_turns(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let first = addresses.first().map(SocketAddr::is_ipv6);
+    let (ours, others): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|address| Some(address.is_ipv6()) == first);
+    let (mut ours, mut others) = (ours.into_iter(), others.into_iter());
+    let mut turns = Vec::new();
+    loop {
+        let pair = [ours.next(), others.next()];
+        if pair == [None, None] {
+            return turns;
+        }
+        turns.extend(pair.into_iter().flatten());
+    }
+}
+
+type Attempt = Pin<Box<dyn Future<Output = io::Result<TcpStream>>>>;
+
+/// Connects in flight.
+struct Attempts(Vec<(SocketAddr, Attempt)>);
+
+impl Attempts {
+    /// The first that ends.
+    fn next(&mut self) -> impl Future<Output = (SocketAddr, io::Result<TcpStream>)> {
+        poll_fn(|cx| {
+            let polled =
+                self.0.iter_mut().enumerate().find_map(|(nth, (_, attempt))| match attempt.as_mut().poll(cx) {
+                    Poll::Ready(result) => Some((nth, result)),
+                    Poll::Pending => None,
+                });
+            polled.map_or(Poll::Pending, |(nth, result)| Poll::Ready((self.0.remove(nth).0, result)))
+        })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_come_in_turns() {
+        let parse = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<SocketAddr>>();
+        let found = parse(&["[::1]:1", "[::2]:1", "[::3]:1", "1.1.1.1:1", "2.2.2.2:1"]);
+        assert_eq!(in_turns(found), parse(&["[::1]:1", "1.1.1.1:1", "[::2]:1", "2.2.2.2:1", "[::3]:1"]));
+        assert_eq!(in_turns(parse(&["1.1.1.1:1"])), parse(&["1.1.1.1:1"]));
     }
 }

@@ -36,6 +36,12 @@ impl SocketFile {
         let path = std::path::absolute(path)?;
         Ok(Some(Self { identity: identity(&path)?, path }))
     }
+
+    /// Leaves the file where it is.
+    pub fn leave(mut self) {
+        // Of an empty path there is no file.
+        self.path.clear();
+    }
 }
 
 impl Drop for SocketFile {

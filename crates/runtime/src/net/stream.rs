@@ -3,7 +3,7 @@
 use super::{RecvBuf, conn_handle::ConnHandle};
 use crate::sys;
 use socket2::{Domain, SockRef};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::task::{Context, Poll};
 use std::{fmt, future::Future, io, marker::PhantomData, pin::Pin, time::Duration};
 
@@ -19,9 +19,9 @@ pub trait Family: sealed::Sealed<Address = Self::Addr> + fmt::Debug + Unpin + 's
     /// The standard library's address of a socket.
     type Addr;
     /// The standard library's stream.
-    type StdStream: Into<OwnedFd>;
+    type StdStream: Into<OwnedFd> + From<OwnedFd>;
     /// The standard library's listener.
-    type StdListener: Into<OwnedFd>;
+    type StdListener: Into<OwnedFd> + From<OwnedFd>;
 }
 
 pub(super) fn non_blocking(socket: impl Into<OwnedFd>) -> io::Result<OwnedFd> {
@@ -47,6 +47,7 @@ impl<F: Family> Stream<F> {
         Self { conn, family: PhantomData }
     }
 
+    #[track_caller]
     pub(super) fn adopt(fd: OwnedFd) -> Self {
         Self::new(ConnHandle::adopt(fd))
     }
@@ -57,8 +58,21 @@ impl<F: Family> Stream<F> {
     }
 
     /// Adopts a connected socket.
+    #[track_caller]
     pub fn from_std(stream: F::StdStream) -> io::Result<Self> {
-        non_blocking(stream).map(Self::adopt)
+        let stream = Self::adopt(non_blocking(stream)?);
+        stream.conn.may_linger.set(true);
+        Ok(stream)
+    }
+
+    /// Gives the socket back, non-blocking, once everything written was sent. Bytes that the runtime has received and that
+    /// were not read come with it.
+    ///
+    /// # Errors
+    /// That of an earlier write; the connection is closed then.
+    pub async fn into_std(self) -> io::Result<IntoStd<F::StdStream>> {
+        let (fd, unread) = self.conn.release().await?;
+        Ok(IntoStd { stream: fd.into(), unread })
     }
 
     /// The address of the peer; unnamed for most clients of Unix sockets.
@@ -105,6 +119,24 @@ impl<F: Family> Stream<F> {
     pub fn send_buffer_size(&self) -> io::Result<usize> {
         self.conn.socket(|socket| socket.send_buffer_size())
     }
+}
+
+/// For options that have no method here, through a crate such as socket2 or rustix. Reading or writing behind the runtime's back
+/// disorders the stream.
+impl<F: Family> AsFd for Stream<F> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.conn.may_linger.set(true);
+        self.conn.as_fd()
+    }
+}
+
+/// What [`Stream::into_std`] returns.
+#[derive(Debug)]
+pub struct IntoStd<S> {
+    /// The standard library's stream, non-blocking.
+    pub stream: S,
+    /// Bytes received before, which come before what `stream` reads.
+    pub unread: Vec<u8>,
 }
 
 /// The future of [`Stream::recv`].

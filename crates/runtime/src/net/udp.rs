@@ -1,16 +1,17 @@
 //! `UdpSocket`: datagrams by plain system calls; the backend only waits for readiness.
 
 use super::AsyncFd;
+use crate::named::named;
 use crate::sys;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::io;
 use std::net::{self, SocketAddr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::task::{Context, Poll};
-use std::{future::poll_fn, io};
 
 /// A UDP socket. Each method tries at once and waits only on `WouldBlock`; dropping a future loses no datagram.
 ///
-/// One task may send while another receives; with several receivers or senders, the last one to wait is woken. On a
+/// Any number of tasks may send and receive; the poll forms of a direction share one place, as those of [`AsyncFd`]. On a
 /// connected socket an ICMP refusal is a `ConnectionRefused` of one call, and later calls proceed. `socket.as_ref()` is the
 /// standard library's socket, for options such as broadcast and multicast.
 ///
@@ -34,34 +35,46 @@ pub struct UdpSocket {
     fd: AsyncFd<net::UdpSocket>,
 }
 
-/// A received datagram.
+/// A received datagram, from an address of either family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Datagram {
+pub struct Datagram<A = SocketAddr> {
     /// Bytes stored in the buffer.
     pub len: usize,
     /// Bytes sent by the peer; those beyond the buffer are lost.
     pub sent_len: usize,
     /// The sender's address.
-    pub from: SocketAddr,
+    pub from: A,
 }
 
-impl Datagram {
+impl<A> Datagram<A> {
     /// Whether the buffer was too small and the end of the datagram is lost.
     pub fn is_truncated(&self) -> bool {
         self.sent_len > self.len
+    }
+
+    /// Its length; an error if the buffer was too small.
+    pub(super) fn whole(self) -> io::Result<usize> {
+        if !self.is_truncated() {
+            return Ok(self.len);
+        }
+        let message = format!("a datagram of {} bytes does not fit into {}", self.sent_len, self.len);
+        Err(io::Error::new(io::ErrorKind::InvalidData, message))
     }
 }
 
 impl UdpSocket {
     /// Binds a socket to `address`, without SO_REUSEPORT. To set it, use [`from_std`](Self::from_std) with a standard socket.
+    #[track_caller]
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket =
             Socket::new(Domain::for_address(address), Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
-        sys::bind_datagrams(&socket, &address.into())?;
+        sys::bind_datagrams(&socket, &address.into())
+            .map_err(|error| named(format!("cannot bind to {address}"), error))?;
         Ok(Self { fd: AsyncFd::new(socket.into()) })
     }
 
     /// Adopts a bound socket.
+    #[track_caller]
     pub fn from_std(socket: net::UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         sys::adopt(socket.as_fd())?;
@@ -70,7 +83,17 @@ impl UdpSocket {
 
     /// Sets the peer that [`send`](Self::send) sends to and from which alone datagrams are received.
     pub fn connect(&self, peer: SocketAddr) -> io::Result<()> {
-        sys::connect_datagrams(self.as_ref(), peer)
+        sys::connect_datagrams(self.as_ref(), peer).map_err(|error| named(format!("cannot connect to {peer}"), error))
+    }
+
+    /// The socket for the standard library, non-blocking.
+    pub fn into_std(self) -> io::Result<net::UdpSocket> {
+        self.as_ref().try_clone()
+    }
+
+    /// The peer that [`connect`](Self::connect) has set.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.as_ref().peer_addr()
     }
 
     /// The local address.
@@ -81,7 +104,7 @@ impl UdpSocket {
 
     /// Sends a datagram to `to`, whole or not at all; returns its length.
     pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
-        poll_fn(|cx| self.poll_send_to(cx, bytes, to)).await
+        self.fd.write_with(|socket| sys::send_datagram(socket, bytes, Some(to))).await
     }
 
     /// Poll form of `send_to`.
@@ -91,7 +114,7 @@ impl UdpSocket {
 
     /// Sends a datagram to the peer of [`connect`](Self::connect).
     pub async fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        poll_fn(|cx| self.poll_send(cx, bytes)).await
+        self.fd.write_with(|socket| sys::send_datagram(socket, bytes, None)).await
     }
 
     /// Poll form of `send`.
@@ -101,15 +124,12 @@ impl UdpSocket {
 
     /// Receives a datagram into the start of `into`; see [`Datagram::is_truncated`]. Dropping the future loses nothing.
     pub async fn recv_from(&self, into: &mut [u8]) -> io::Result<Datagram> {
-        poll_fn(|cx| self.poll_recv_from(cx, into)).await
+        self.fd.read_with(|socket| receive(socket, into)).await
     }
 
     /// Poll form of `recv_from`.
     pub fn poll_recv_from(&self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<Datagram>> {
-        self.fd.poll_read_with(cx, |socket| {
-            let (len, sent_len, from) = sys::receive_datagram(socket, into)?;
-            Ok(Datagram { len, sent_len, from })
-        })
+        self.fd.poll_read_with(cx, |socket| receive(socket, into))
     }
 
     /// Receives a datagram, after [`connect`](Self::connect) from that peer only; returns its length.
@@ -117,20 +137,18 @@ impl UdpSocket {
     /// # Errors
     /// `InvalidData` if the datagram does not fit into `into`; it is lost and later calls proceed.
     pub async fn recv(&self, into: &mut [u8]) -> io::Result<usize> {
-        poll_fn(|cx| self.poll_recv(cx, into)).await
+        self.recv_from(into).await.and_then(Datagram::whole)
     }
 
     /// Poll form of `recv`.
     pub fn poll_recv(&self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
-        let capacity = into.len();
-        self.poll_recv_from(cx, into).map(|received| match received? {
-            datagram if datagram.is_truncated() => {
-                let message = format!("a datagram of {} bytes does not fit into {capacity}", datagram.sent_len);
-                Err(io::Error::new(io::ErrorKind::InvalidData, message))
-            }
-            datagram => Ok(datagram.len),
-        })
+        self.poll_recv_from(cx, into).map(|received| received.and_then(Datagram::whole))
     }
+}
+
+fn receive(socket: &net::UdpSocket, into: &mut [u8]) -> io::Result<Datagram> {
+    let (len, sent_len, from) = sys::receive_datagram(socket, into)?;
+    Ok(Datagram { len, sent_len, from })
 }
 
 /// The simulated world learns of the close.
@@ -138,6 +156,12 @@ impl UdpSocket {
 impl Drop for UdpSocket {
     fn drop(&mut self) {
         sys::about_to_close(self.as_ref().as_fd());
+    }
+}
+
+impl AsFd for UdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.as_ref().as_fd()
     }
 }
 

@@ -4,6 +4,7 @@ use super::listener::BACKLOG;
 use super::socket_file::{self, SocketFile, display};
 use super::stream::sealed::Sealed;
 use super::{Family, Listener, Stream};
+use crate::named::named;
 use crate::sys;
 use crate::time::sleep;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -90,14 +91,13 @@ impl Stream<Unix> {
                     sleep(delay).await;
                     delay = (delay * 2).min(MAX_RETRY_DELAY);
                 }
-                Err(error) => {
-                    return Err(io::Error::new(error.kind(), format!("cannot connect to '{name}': {error}")));
-                }
+                Err(error) => return Err(named(format!("cannot connect to '{name}'"), error)),
             }
         }
     }
 
     /// Two streams connected to each other.
+    #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = sys::pair()?;
         Ok((Self::adopt(one.into()), Self::adopt(other.into())))
@@ -132,6 +132,7 @@ impl Listener<Unix> {
     ///
     /// # Errors
     /// `AddrInUse` if the path exists; the message says whether a program listens there or the file is stale.
+    #[track_caller]
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let (socket, file) = listen(path.as_ref())?;
         Ok(Self::adopt(socket, file))

@@ -21,7 +21,7 @@ enum Next {
     Event,
     /// With the time at which it goes on.
     Worker(usize, u64),
-    Nobody,
+    Nothing,
 }
 
 struct Drive<'a> {
@@ -89,8 +89,8 @@ fn drive(machine: &Machine, front: &Worker, mut future: Pin<&mut dyn Future<Outp
                 }
                 root.rest.set(now);
             }
-            Next::Nobody if drive.poll_real() => (),
-            Next::Nobody => return Err(drive.deadlock()),
+            Next::Nothing if drive.poll_real() => (),
+            Next::Nothing => return Err(drive.deadlock()),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Drive<'_> {
             (Some(event), Some((due, _))) if event <= due => Next::Event,
             (Some(_), None) => Next::Event,
             (_, Some((due, nth))) => Next::Worker(nth, due),
-            (None, None) => Next::Nobody,
+            (None, None) => Next::Nothing,
         }
     }
 

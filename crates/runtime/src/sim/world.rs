@@ -155,6 +155,16 @@ impl World {
         self.machine.state.borrow_mut().random.next()
     }
 
+    /// A number below `end` from the world's generator.
+    pub fn below(&self, end: u64) -> u64 {
+        self.random() % end
+    }
+
+    /// One of these, by the world's generator.
+    pub fn one_of<T: Copy>(&self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+
     /// A digest of everything that has happened, in order and with its time: equal for equal runs.
     pub fn trace_digest(&self) -> u64 {
         self.machine.state.borrow().trace.digest()

@@ -7,9 +7,10 @@ use super::active::active;
 use super::machine::{Machine, State};
 use super::socket::{self, Name};
 use socket2::{Domain, SockAddr, SockRef, Socket};
+use std::io::{self, IoSlice};
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::{io, rc::Rc};
+use std::rc::Rc;
 
 type Answer<T> = Option<io::Result<T>>;
 
@@ -45,6 +46,11 @@ pub(crate) fn bind(fd: RawFd, address: &SockAddr, reuse_port: bool, datagrams: b
 
 pub(crate) fn listen(fd: RawFd, backlog: i32) -> Answer<()> {
     call(|state, _| state.listen(fd, backlog))
+}
+
+pub(crate) fn accept(fd: RawFd) -> Answer<OwnedFd> {
+    known(fd)?;
+    call(|state, at| state.accept(state.by_descriptor(fd).ok_or_else(unsupported)?, at))
 }
 
 pub(crate) fn connect_unix(fd: RawFd, address: &SockAddr) -> Answer<()> {
@@ -85,6 +91,31 @@ pub(crate) fn shutdown(fd: RawFd, how: Shutdown) -> Answer<()> {
             0 => Ok(()),
             errno => Err(io::Error::from_raw_os_error(errno)),
         }
+    })
+}
+
+/// `SO_ERROR`.
+pub(crate) fn take_error(fd: RawFd) -> Answer<Option<io::Error>> {
+    known(fd)?;
+    call(|state, _| {
+        let socket = state.by_descriptor(fd).and_then(|socket| state.sockets.get(socket)).ok_or_else(unsupported)?;
+        Ok(Some(std::mem::take(&mut socket.errno)).filter(|errno| *errno != 0).map(io::Error::from_raw_os_error))
+    })
+}
+
+/// Sends what fits.
+pub(crate) fn send(fd: RawFd, pieces: &[IoSlice<'_>]) -> Answer<usize> {
+    known(fd)?;
+    let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
+    call(|state, at| state.send_now(state.by_descriptor(fd).ok_or_else(unsupported)?, &bytes, at))
+}
+
+/// Bytes that the peer has not acknowledged.
+pub(crate) fn unsent(fd: RawFd) -> Option<usize> {
+    known(fd)?;
+    call(|state, at| {
+        let peer = state.by_descriptor(fd).and_then(|socket| state.sockets.get(socket)).map(|of| of.peer);
+        peer.and_then(|peer| state.sockets.get(peer)).map_or(0, |peer| peer.inbound.unacked(at))
     })
 }
 

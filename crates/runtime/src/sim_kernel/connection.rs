@@ -6,7 +6,6 @@
 //!         -- Established --> waits in the queue -> accept
 //! ```
 
-use super::completion::F_MORE;
 use super::machine::{Event, State};
 use super::pipe::Pipe;
 use super::ring_state::Request;
@@ -14,7 +13,7 @@ use super::socket::{self, Name, Socket, destination, source};
 use crate::{driver::user_data::OpKind, slab::Key};
 use socket2::{Domain, SockRef, Type};
 use std::net::SocketAddr;
-use std::os::fd::{BorrowedFd, IntoRawFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 use std::{io, time::Duration};
 
 /// Attempts of a connect whose packets are dropped (net.ipv4.tcp_syn_retries).
@@ -185,25 +184,24 @@ impl State {
         self.notify(listener, true, at);
     }
 
-    /// Delivers the waiting connections; returns the errno that ends the request.
-    pub fn accept(&mut self, listener: Key, (ring, key): (usize, Key), at: u64) -> Option<i32> {
-        loop {
-            let of = self.sockets.get(listener)?;
-            let (server, nodelay) = (*of.waiting.front()?, of.nodelay);
-            if self.random.happens(self.settings.faults.out_of_descriptors) {
-                return Some(-libc::EMFILE);
-            }
-            let Some(is_unix) = self.sockets.get(server).map(|of| of.is_unix) else { return Some(-libc::EAGAIN) };
-            let fd = match self.handle(is_unix, nodelay) {
-                Ok(fd) => fd,
-                Err(error) => return Some(-error.raw_os_error().unwrap_or(libc::EMFILE)),
-            };
-            self.sockets.get(listener)?.waiting.pop_front();
-            self.describe(fd, server, at);
-            let number = self.number(server);
-            self.trace.note(at, "accept", number, 0);
-            self.post(ring, OpKind::Accept, key, fd, F_MORE, at);
+    /// Takes the connection that has waited longest.
+    pub fn accept(&mut self, listener: Key, at: u64) -> io::Result<OwnedFd> {
+        let listening = |of: &&mut Socket| of.state == socket::State::Listening;
+        let of = self.sockets.get(listener).filter(listening).ok_or_else(|| error(libc::EINVAL))?;
+        let (server, nodelay) = (*of.waiting.front().ok_or(io::ErrorKind::WouldBlock)?, of.nodelay);
+        if self.random.happens(self.settings.faults.interrupted) {
+            return Err(error(libc::EINTR));
         }
+        if self.random.happens(self.settings.faults.out_of_descriptors) {
+            return Err(error(libc::EMFILE));
+        }
+        let is_unix = self.sockets.get(server).is_some_and(|of| of.is_unix);
+        let fd = self.handle(is_unix, nodelay)?;
+        self.sockets.get(listener).and_then(|of| of.waiting.pop_front());
+        self.describe(fd.as_raw_fd(), server, at);
+        let number = self.number(server);
+        self.trace.note(at, "accept", number, 0);
+        Ok(fd)
     }
 
     /// Connecting a Unix socket completes at once.
@@ -299,17 +297,17 @@ impl State {
     }
 
     /// A descriptor of an accepted socket: a real one, for options and for being closed, that is connected to nothing.
-    fn handle(&mut self, is_unix: bool, nodelay: bool) -> io::Result<RawFd> {
+    fn handle(&mut self, is_unix: bool, nodelay: bool) -> io::Result<OwnedFd> {
         let domain = if is_unix { Domain::UNIX } else { Domain::IPV4 };
         let inherits = nodelay && !is_unix;
         if let Some(spare) = inherits.then(|| self.spare(domain)).flatten() {
-            return Ok(spare.into_raw_fd());
+            return Ok(spare.into());
         }
         let socket = socket2::Socket::new(domain, Type::STREAM.nonblocking().cloexec(), None)?;
         if inherits {
             socket.set_tcp_nodelay(true)?;
         }
-        Ok(socket.into_raw_fd())
+        Ok(socket.into())
     }
 
     fn close_listener(&mut self, listener: Key, at: u64) {

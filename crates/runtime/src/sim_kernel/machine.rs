@@ -1,4 +1,4 @@
-//! The machine of a world: everything that its kernel knows, and the queue of what will happen.
+//! The machine of a world: the state of its kernel, and the queue of what will happen.
 //!
 //! Invariants:
 //! - An event changes sockets and makes requests ready; it never runs a worker or user code.

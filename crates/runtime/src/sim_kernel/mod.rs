@@ -1,5 +1,5 @@
 //! The kernel of a simulated world: sockets joined in memory, rings, one clock, one generator of random numbers, faults. It lies
-//! below the driver, which has its rings beside those of Linux, and knows nothing of workers: [`crate::sim`] drives those.
+//! below the driver, which has its rings beside those of Linux, and has no notion of workers: [`crate::sim`] drives those.
 //!
 //! Invariants:
 //! - Never does what no kernel does: where Linux may choose, the seed chooses; where it may not, this does what Linux does

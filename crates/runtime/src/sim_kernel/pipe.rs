@@ -73,8 +73,13 @@ impl Pipe {
 
     /// Bytes that the sender may add at that time.
     pub fn space(&mut self, at: u64) -> usize {
+        self.send_buffer.saturating_sub(self.unacked(at))
+    }
+
+    /// Bytes of which the sender has no acknowledgement at that time.
+    pub fn unacked(&mut self, at: u64) -> usize {
         self.unacked -= returned(&mut self.acks, at);
-        self.send_buffer.saturating_sub(self.unacked)
+        self.unacked
     }
 
     /// Adds bytes, at most as many as there is space for.

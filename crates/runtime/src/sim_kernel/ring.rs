@@ -177,12 +177,7 @@ impl State {
     /// Accounts a completion taken by the runtime: the last one returns the memory lent with the request.
     fn taken(&mut self, ring: usize, completion: &Completion, at: u64) {
         let kind = (completion.data >> 56) as u32;
-        self.trace.note(
-            at,
-            "completion",
-            kind,
-            if kind == OpKind::Accept as u32 { 0 } else { completion.result.into() },
-        );
+        self.trace.note(at, "completion", kind, completion.result.into());
         let lent = &mut self.rings[ring].lent;
         if let Some(buffer) = cqueue::buffer_select(completion.flags)
             && !lent.give_back(buffer)

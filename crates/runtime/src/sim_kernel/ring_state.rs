@@ -1,4 +1,4 @@
-//! What the kernel of a world knows of one ring, and of one request.
+//! State of one ring, and of one request, in the kernel of a world.
 //!
 //! Invariant: each request posts one last completion, also when it is cancelled.
 
@@ -19,7 +19,6 @@ pub(crate) enum What {
         done: usize,
         sum: u64,
     },
-    Accept,
     Connect,
     Poll,
 }
@@ -60,9 +59,9 @@ pub(crate) enum Pace {
 
 pub(crate) struct RingState {
     pub queue: VecDeque<Entry>,
-    /// Sockets with requests of this ring that can act, and sockets of requests by slot: connections, listeners, watches.
+    /// Sockets with requests of this ring that can act, and sockets of requests by slot: connections, watches.
     pub ready: VecDeque<Key>,
-    sockets: [Vec<Key>; 3],
+    sockets: [Vec<Key>; 2],
     pub completions: VecDeque<Completion>,
     pub lent: Lent,
     pub in_flight: u32,
@@ -120,8 +119,7 @@ impl RingState {
 
     pub fn slot(&mut self, kind: OpKind, key: Key) -> &mut Key {
         let slots = &mut self.sockets[match kind {
-            OpKind::Accept => 1,
-            OpKind::WatchInput | OpKind::WatchOutput => 2,
+            OpKind::WatchInput | OpKind::WatchOutput => 1,
             _ => 0,
         }];
         let index = key.index as usize;

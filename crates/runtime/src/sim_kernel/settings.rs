@@ -133,7 +133,7 @@ impl Default for Costs {
 pub struct Faults {
     /// A segment is lost with its connection: both ends are reset.
     pub reset: f64,
-    /// A connect is refused though somebody listens.
+    /// Probability that a connect is refused though there is a listener.
     pub refused: f64,
     /// An accept fails with EMFILE.
     pub out_of_descriptors: f64,

@@ -67,7 +67,7 @@ pub(crate) struct Socket {
     pub inbound: Pipe,
     /// The side that connected.
     pub is_client: bool,
-    /// The accepting end of a connection that the connecting end knows of.
+    /// The accepting end of a connection, as seen from the connecting end.
     pub confirmed: bool,
     /// Index of its link.
     pub link: usize,

@@ -18,7 +18,7 @@ use super::settings::Direction;
 use super::socket::{self, Socket};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use crate::{driver::user_data::OpKind, slab::Key};
-use std::slice;
+use std::{io, slice};
 
 impl Socket {
     /// The result of a receive with nothing to read: 0 at the end, an errno, or `None` to wait.
@@ -87,7 +87,6 @@ impl State {
             _ if self.random.happens(self.settings.faults.interrupted) => Some(self.interrupted(socket, nth)),
             What::Receive { large } => self.receive(socket, (ring, key), large, at),
             What::Send { .. } => self.send(socket, nth, at),
-            What::Accept => self.accept(socket, (ring, key), at),
         };
         if let Some(result) = result {
             self.post(ring, kind, key, result, 0, at);
@@ -152,42 +151,20 @@ impl State {
     fn send(&mut self, socket: Key, nth: usize, at: u64) -> Option<i32> {
         let of = self.sockets.get(socket)?;
         let What::Send { from, len, done, sum: before } = of.requests[nth].what else { return None };
+        let number = of.number;
         // SAFETY: the runtime keeps the bytes until the last completion.
         let bytes = unsafe { slice::from_raw_parts(from.as_ptr().add(done), len - done) };
-        if let Some(errno) = of.write_error() {
-            return Some(part(done, errno));
-        }
-        let (peer, number, is_unix) = (of.peer, of.number, of.is_unix);
         if sum(bytes) != before {
             self.report(format!("the bytes of a send on socket {number} have changed under the kernel"));
         }
-        if self.random.happens(self.settings.faults.no_buffers) {
-            return Some(part(done, libc::ENOBUFS));
-        }
-        let Some(to) = self.sockets.get(peer) else {
-            // Closed: TCP finds out when the bytes arrive there.
-            if !is_unix {
-                let back = self.delay_from(socket) + self.delay_to(socket);
-                self.schedule(at + back, Event::Reset { to: socket });
+        let (count, short) = match self.put(socket, (bytes, before), at) {
+            Ok(Some(put)) => put,
+            Ok(None) => {
+                self.schedule_space(socket);
+                return None;
             }
-            return Some(if is_unix { part(done, libc::EPIPE) } else { len as i32 });
+            Err(errno) => return Some(part(done, errno)),
         };
-        if is_unix && to.read_shut {
-            return Some(part(done, libc::EPIPE));
-        }
-        let mut count = to.inbound.space(at).min(bytes.len());
-        if count == 0 {
-            self.schedule_space(socket);
-            return None;
-        }
-        let short = self.random.happens(self.settings.faults.short_write);
-        if short {
-            count = 1 + self.random.below(count as u64) as usize;
-        }
-        to.inbound.push(&bytes[..count]);
-        self.trace.note(at, "send", number, count as i64);
-        self.trace.note_sum(before);
-        self.pump(peer, at);
         if short || done + count == len {
             return Some((done + count) as i32);
         }
@@ -195,6 +172,58 @@ impl State {
         let what = What::Send { from, len, done: done + count, sum: sum(&bytes[count..]) };
         self.sockets.get(socket)?.requests[nth].what = what;
         None
+    }
+
+    /// A send outside the ring, which does not wait.
+    pub fn send_now(&mut self, socket: Key, bytes: &[u8], at: u64) -> io::Result<usize> {
+        let errno = if self.random.happens(self.settings.faults.interrupted) {
+            libc::EINTR
+        } else {
+            match self.put(socket, (bytes, sum(bytes)), at) {
+                Ok(Some((count, _))) => return Ok(count),
+                Ok(None) => libc::EAGAIN,
+                Err(errno) => errno,
+            }
+        };
+        Err(io::Error::from_raw_os_error(errno))
+    }
+
+    /// Puts bytes, of which the sum is known, on their way: how many, and whether they are fewer than there was room for by a
+    /// fault; `None` without room.
+    fn put(&mut self, socket: Key, (bytes, sum): (&[u8], u64), at: u64) -> Result<Option<(usize, bool)>, i32> {
+        let of = self.sockets.get(socket).ok_or(libc::EBADF)?;
+        if let Some(errno) = of.write_error() {
+            return Err(errno);
+        }
+        let (peer, number, is_unix) = (of.peer, of.number, of.is_unix);
+        if self.random.happens(self.settings.faults.no_buffers) {
+            return Err(libc::ENOBUFS);
+        }
+        let Some(to) = self.sockets.get(peer) else {
+            if is_unix {
+                return Err(libc::EPIPE);
+            }
+            // Closed: TCP finds out when the bytes arrive there.
+            let back = self.delay_from(socket) + self.delay_to(socket);
+            self.schedule(at + back, Event::Reset { to: socket });
+            return Ok(Some((bytes.len(), false)));
+        };
+        if is_unix && to.read_shut {
+            return Err(libc::EPIPE);
+        }
+        let mut count = to.inbound.space(at).min(bytes.len());
+        if count == 0 {
+            return Ok(None);
+        }
+        let short = self.random.happens(self.settings.faults.short_write);
+        if short {
+            count = 1 + self.random.below(count as u64) as usize;
+        }
+        to.inbound.push(&bytes[..count]);
+        self.trace.note(at, "send", number, count as i64);
+        self.trace.note_sum(sum);
+        self.pump(peer, at);
+        Ok(Some((count, short)))
     }
 
     /// Lets the socket's send go on at the next acknowledgement.

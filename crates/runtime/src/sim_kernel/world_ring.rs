@@ -60,10 +60,6 @@ impl WorldRing {
         self.with(|ring| ring.push(OpKind::Send, key, fd, What::Send { from, len, done: 0, sum }));
     }
 
-    pub fn accept(&mut self, key: Key, fd: RawFd) {
-        self.with(|ring| ring.push(OpKind::Accept, key, fd, What::Accept));
-    }
-
     /// # Safety
     /// See `Uring::connect`.
     pub unsafe fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
@@ -103,6 +99,11 @@ impl WorldRing {
 
     pub fn has_queued(&self) -> bool {
         self.with(|ring| ring.has_queued())
+    }
+
+    /// Takes what is queued.
+    pub fn flush(&mut self) {
+        self.submit();
     }
 
     /// Takes what is queued before the worker sleeps.

@@ -56,8 +56,12 @@ pub(crate) trait Runnable {
 }
 
 /// The join handle's view of a task.
-pub(crate) trait Joinable<T> {
+pub(crate) trait Joinable<T>: Abortable {
     fn poll_join(&self, cx: &Context<'_>) -> Poll<Result<T, JoinError>>;
+}
+
+/// The view of a task that may end it.
+pub(crate) trait Abortable {
     fn request_abort(&self);
     fn is_done(&self) -> bool;
 }
@@ -172,7 +176,9 @@ impl<F: Future> Joinable<F::Output> for TaskCell<F> {
             _ => panic!("a JoinHandle was polled after it had returned its result"),
         }
     }
+}
 
+impl<F: Future> Abortable for TaskCell<F> {
     fn request_abort(&self) {
         self.set(ABORTED);
     }

@@ -33,6 +33,7 @@ fn try_current<'a>() -> Option<&'a Scheduler> {
     unsafe { CURRENT.get().as_ref() }
 }
 
+#[track_caller]
 pub(super) fn current<'a>() -> &'a Scheduler {
     try_current().expect("this must be called inside Runtime::block_on")
 }

@@ -1,6 +1,7 @@
 //! `JoinError`: why a task has no output.
 
 use crate::trace::event;
+use std::sync::{Mutex, PoisonError};
 use std::{any::Any, fmt, io};
 
 /// Why a task has no output.
@@ -10,7 +11,8 @@ pub struct JoinError {
 
 enum Cause {
     Aborted,
-    Panic(Box<dyn Any + Send>),
+    /// Locked, for an error that `?` converts is to be `Sync`, and a payload is not.
+    Panic(Mutex<Box<dyn Any + Send>>),
     NoThread(io::Error),
 }
 
@@ -20,7 +22,7 @@ impl JoinError {
     }
 
     pub(crate) fn panic(payload: Box<dyn Any + Send>) -> Self {
-        let error = Self { cause: Cause::Panic(payload) };
+        let error = Self { cause: Cause::Panic(Mutex::new(payload)) };
         event!(ERROR, "a panic ended a task and nothing else"; error = error);
         error
     }
@@ -44,7 +46,7 @@ impl JoinError {
     /// Returns the panic's payload, for `std::panic::resume_unwind`.
     pub fn into_panic(self) -> Option<Box<dyn Any + Send>> {
         match self.cause {
-            Cause::Panic(payload) => Some(payload),
+            Cause::Panic(payload) => Some(payload.into_inner().unwrap_or_else(PoisonError::into_inner)),
             _ => None,
         }
     }
@@ -57,7 +59,7 @@ impl fmt::Display for JoinError {
             Cause::NoThread(error) => {
                 return write!(f, "no thread can be started for blocking work: {error}; see ulimit -u and ulimit -v");
             }
-            Cause::Panic(payload) => payload,
+            Cause::Panic(payload) => payload.lock().unwrap_or_else(PoisonError::into_inner),
         };
         match payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref().map(String::as_str)) {
             Some(message) => write!(f, "the task panicked: {message}"),
@@ -73,3 +75,9 @@ impl fmt::Debug for JoinError {
 }
 
 impl std::error::Error for JoinError {}
+
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        Self::other(error)
+    }
+}

@@ -13,12 +13,15 @@ mod model;
 pub(crate) mod queue;
 pub(crate) mod registry;
 mod set;
+mod tracker;
+pub(crate) mod wait_list;
 pub(crate) mod waiter;
 pub(crate) mod waker;
 
 pub use error::JoinError;
-pub use join::JoinHandle;
+pub use join::{AbortHandle, JoinHandle};
 pub use set::JoinSet;
+pub use tracker::TaskTracker;
 
 use crate::slab::Key;
 use std::panic::{AssertUnwindSafe, catch_unwind};

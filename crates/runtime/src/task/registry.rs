@@ -3,6 +3,7 @@
 
 use super::{Token, mailbox::Mailbox};
 use crate::sync::lock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::{io, os::fd::OwnedFd};
 
@@ -14,9 +15,39 @@ pub(crate) struct Remote {
     pub wake_fd: Arc<OwnedFd>,
     /// Its ring, if it takes messages from others: a duplicate, so requests may name it while this struct lives.
     pub ring_fd: Option<OwnedFd>,
+    /// Work of other threads that a virtual clock waits for.
+    held: AtomicUsize,
+}
+
+/// Keeps a virtual clock from jumping while another thread works for its worker.
+pub(crate) struct ClockHold(Arc<Remote>);
+
+impl ClockHold {
+    pub fn new(remote: Arc<Remote>) -> Self {
+        remote.held.fetch_add(1, Ordering::SeqCst);
+        Self(remote)
+    }
+}
+
+impl Drop for ClockHold {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::SeqCst);
+        // The worker may sleep without a bound: mail that does nothing has it look at its clock.
+        if let Ok(true) = self.0.mailbox.post_spawn(Box::new(|| ())) {
+            self.0.wake();
+        }
+    }
 }
 
 impl Remote {
+    pub fn new(id: u16, wake_fd: Arc<OwnedFd>, ring_fd: Option<OwnedFd>) -> Self {
+        Self { mailbox: Mailbox::new(), id, wake_fd, ring_fd, held: AtomicUsize::new(0) }
+    }
+
+    pub fn is_held(&self) -> bool {
+        self.held.load(Ordering::SeqCst) > 0
+    }
+
     pub fn wake(&self) {
         // The only error of a non-blocking write to an eventfd is a full counter, and then the worker wakes already.
         let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());

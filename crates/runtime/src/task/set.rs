@@ -2,7 +2,7 @@
 //!
 //! A task queues its number when its future is dropped, so joining costs the same in a set of any size.
 
-use super::{JoinError, JoinHandle, OnDrop, catch_panic, context};
+use super::{AbortHandle, JoinError, JoinHandle, OnDrop, catch_panic, context};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Waker};
@@ -52,11 +52,12 @@ impl<T> JoinSet<T> {
         Self { tasks: Vec::new(), free: Vec::new(), ended: Rc::default() }
     }
 
-    /// Spawns a task in this set.
+    /// Spawns a task in this set. The handle is for aborting it alone.
     ///
     /// # Panics
     /// Outside `block_on`.
-    pub fn spawn<F: Future<Output = T> + 'static>(&mut self, future: F) {
+    #[track_caller]
+    pub fn spawn<F: Future<Output = T> + 'static>(&mut self, future: F) -> AbortHandle {
         // Looked up first: nothing of the set has changed if it panics.
         let scheduler = context::current();
         let number = self.free.pop().unwrap_or_else(|| {
@@ -70,7 +71,8 @@ impl<T> JoinSet<T> {
                 catch_panic(|| joiner.wake());
             }
         });
-        self.tasks[number] = Some(scheduler.spawn(Member { future, _queue_number: queue_number }));
+        let handle = scheduler.spawn(Member { future, _queue_number: queue_number });
+        self.tasks[number].insert(handle).abort_handle()
     }
 
     /// Waits for the first task to end and returns its result; `None` if the set is empty. Cancel-safe.
@@ -83,19 +85,35 @@ impl<T> JoinSet<T> {
         if self.is_empty() {
             return Poll::Ready(None);
         }
-        let number = self.ended.numbers.borrow_mut().pop_front();
-        if let Some(number) = number {
-            let handle = self.tasks[number].as_mut().expect("a task queues its number once");
-            if let Poll::Ready(result) = Pin::new(handle).poll(cx) {
-                self.tasks[number] = None;
-                self.free.push(number);
-                return Poll::Ready(Some(result));
-            }
-            // Its future is being dropped further up the stack, and wakes this one afterwards.
-            self.ended.numbers.borrow_mut().push_front(number);
+        if let Some(result) = self.take_ended(cx) {
+            return Poll::Ready(Some(result));
         }
         self.ended.joiner.set(Some(cx.waker().clone()));
         Poll::Pending
+    }
+
+    fn take_ended(&mut self, cx: &mut Context<'_>) -> Option<Result<T, JoinError>> {
+        let number = self.ended.numbers.borrow_mut().pop_front()?;
+        let handle = self.tasks[number].as_mut().expect("a task queues its number once");
+        if let Poll::Ready(result) = Pin::new(handle).poll(cx) {
+            self.tasks[number] = None;
+            self.free.push(number);
+            return Some(result);
+        }
+        // Its future is being dropped further up the stack, and wakes this one afterwards.
+        self.ended.numbers.borrow_mut().push_front(number);
+        None
+    }
+
+    /// The result of a task that has ended; `None` if all still run, or the set is empty.
+    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        self.take_ended(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// Aborts every task, and waits until they have gone.
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while self.join_next().await.is_some() {}
     }
 
     /// Aborts every task at its next await point. They remain to be joined, as aborted or with their output.

@@ -2,10 +2,13 @@
 //! never touch the other runtime's objects.
 
 use crate::shared::*;
+use brunt_runtime::fs::File;
 use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
 use brunt_runtime::time::timeout;
 use brunt_runtime::{BackendKind, spawn};
-use std::{io::ErrorKind, net::Shutdown, time::Duration};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+use std::{io::ErrorKind, net::Shutdown};
 
 /// Objects that outlive their runtime.
 struct Leftovers {
@@ -42,10 +45,11 @@ fn leftover_streams_never_affect_the_next_runtime() {
                 assert_eq!(old.stream.recv().await.unwrap_err().kind(), ErrorKind::NotConnected);
                 assert_eq!(old.stream.flush().await.unwrap_err().kind(), ErrorKind::NotConnected);
                 assert_eq!(old.stream.shutdown(Shutdown::Both).await.unwrap_err().kind(), ErrorKind::NotConnected);
-                assert!(old.stream.peer_addr().is_err());
+                // The sockets are their own.
+                assert!(old.stream.peer_addr().is_ok());
                 let accepted = old.listener.accept().await;
                 assert_eq!(accepted.unwrap_err().kind(), ErrorKind::NotConnected);
-                assert!(old.listener.local_addr().is_err());
+                assert!(old.listener.local_addr().is_ok());
                 assert_eq!(*old.received, *b"old");
                 old.handle.abort();
                 assert!((&mut old.handle).await.unwrap_err().is_aborted());
@@ -106,4 +110,34 @@ fn runtimes_are_created_and_dropped_without_limit() {
         }
     }
     assert!(kept.iter().all(|leftovers| *leftovers.received == *b"old"));
+}
+
+#[test]
+fn a_file_operation_that_outlives_its_runtime_touches_no_other() {
+    for backend in backends() {
+        // A pipe that brings nothing: its read does not end by itself.
+        let (reader, writer) = std::io::pipe().unwrap();
+        let silent = File::from_std(std::fs::File::from(OwnedFd::from(reader)));
+        let mut left = Box::pin(async move { silent.read_at(vec![0; 8], 0).await });
+        let runtime = build(backend);
+        assert!(runtime.block_on(async { futures_lite::future::poll_once(&mut left).await }).is_none());
+        drop(runtime);
+        let runtime = build(backend);
+        runtime.block_on(guarded(async move {
+            let file = File::open("/proc/self/exe").await.unwrap();
+            let mut reads = Vec::new();
+            for _ in 0..8 {
+                let file = file.clone();
+                reads.push(spawn(async move { file.read_exact_at(vec![0; 4], 0).await }));
+            }
+            drop(writer);
+            let outlived = left.await;
+            assert!(
+                outlived.is_err_and(|error| error.kind() == ErrorKind::NotConnected) || backend == BackendKind::Epoll
+            );
+            for read in reads {
+                assert_eq!(read.await.unwrap().unwrap(), b"\x7fELF");
+            }
+        }));
+    }
 }

@@ -114,7 +114,7 @@ async fn a_panic_in_the_destructor_of_an_output_stays_in_its_task() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
-            panic!("nobody wanted me");
+            panic!("not awaited");
         }
     }
     // Not joined: the worker drops the output.

@@ -1,9 +1,9 @@
 //! The virtual clock: hours pass in milliseconds, exact to the nanosecond.
 
 use crate::shared::{LIMIT, backends, is_available, pair};
-use brunt_runtime::net::UdpSocket;
-use brunt_runtime::time::{Elapsed, advance, interval, now, sleep, sleep_until, timeout};
-use brunt_runtime::{BackendKind, Runtime, spawn};
+use brunt_runtime::net::{UdpSocket, resolve};
+use brunt_runtime::time::{Elapsed, advance, interval, interval_at, now, sleep, sleep_until, timeout, timeout_at};
+use brunt_runtime::{BackendKind, Runtime, fs, spawn, spawn_blocking};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
@@ -92,6 +92,36 @@ fn relay(waker: &Waker) -> Waker {
 }
 
 on_both_backends! {
+    // Of blocking work, lookups and files the end is awaited in real time, whatever time limit is around it.
+    work_elsewhere_holds_the_clock {
+        let begin = now();
+        let work = spawn_blocking(|| std::thread::sleep(20 * MS));
+        assert!(timeout(SECOND, work).await.is_ok());
+        assert!(timeout(SECOND, resolve("localhost:80")).await.is_ok());
+        assert!(timeout(SECOND, fs::read("/proc/self/maps")).await.is_ok());
+        assert_eq!(now(), begin);
+        // Dropped, it holds the clock until it has ended.
+        drop(spawn_blocking(|| std::thread::sleep(MS)));
+        sleep(SECOND).await;
+        assert_eq!(now() - begin, SECOND);
+    }
+
+    times_are_named_and_changed {
+        let start = now();
+        let mut due = pin!(sleep_until(start + SECOND));
+        assert!(timeout_at(start + MS, &mut due).await.is_err() && now() == start + MS);
+        due.reset(start + 3 * MS);
+        due.as_mut().await;
+        assert_eq!(now(), start + 3 * MS);
+        due.reset(start + HOUR);
+        due.as_mut().await;
+        assert_eq!(now(), start + HOUR);
+        let mut ticks = interval_at(now() + MS, SECOND);
+        for expected in [MS, MS + SECOND, MS + 2 * SECOND] {
+            assert_eq!(ticks.tick().await, start + HOUR + expected);
+        }
+    }
+
     what_is_polled_with_another_waker_is_not_polled_without_need {
         // Now, perhaps once more at the same time, and at each of ten ticks.
         let (_client, mut server) = pair().await;

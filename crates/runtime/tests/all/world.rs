@@ -67,9 +67,10 @@ fn a_timer_begun_on_one_runtime_is_right_on_another() {
     assert!((wait..wait + MS / 10).contains(&took), "{took:?}");
 }
 
+/// No longer than until its peers have taken nothing for 200 ms, however many there are.
 #[test]
-fn dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads() {
-    for held in ["by a task", "by nobody", "by the caller"] {
+fn dropping_a_runtime_waits_briefly_for_peers_that_never_read() {
+    for held in ["by a task", "not at all", "by the caller"] {
         let world = World::new(1);
         let build = || Runtime::builder().build().unwrap();
         let (peer, runtime) = (build(), build());
@@ -91,14 +92,15 @@ fn dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads() {
                     brunt_runtime::yield_now().await;
                     None
                 }
-                "by nobody" => None,
+                "not at all" => None,
                 _ => Some(streams),
             }
         });
         let before = world.elapsed();
         drop(runtime);
         // A dropped stream has five seconds to send what is left.
-        assert!(world.elapsed() - before < MS, "streams held {held}: {:?}", world.elapsed() - before);
+        let took = world.elapsed() - before;
+        assert!(took >= 200 * MS && took < 202 * MS, "streams held {held}: {took:?}");
         drop((kept, listener));
     }
 }

@@ -11,19 +11,6 @@ const ACTS: Duration = Duration::from_micros(500);
 /// Pieces of a client, at most: the last one comes before that tick.
 const PIECES: usize = 8;
 
-/// Draws from a world's generator.
-pub struct Draw<'w>(pub &'w World);
-
-impl Draw<'_> {
-    pub fn below(&self, end: u64) -> u64 {
-        self.0.random() % end
-    }
-
-    pub fn of<T: Copy>(&self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-}
-
 /// What a client does last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Last {
@@ -54,10 +41,10 @@ struct Request {
 }
 
 impl Behaviour {
-    pub fn draw(draw: &Draw<'_>, number: u64) -> Self {
+    pub fn draw(world: &World, number: u64) -> Self {
         let (mut requests, mut bytes) = (Vec::new(), String::new());
-        for _ in 0..draw.below(4) {
-            let length = draw.of(&[0, 0, 1, 300]) as usize;
+        for _ in 0..world.below(4) {
+            let length = world.one_of(&[0, 0, 1, 300]) as usize;
             let method = if length == 0 { "GET" } else { "POST" };
             let framing = if length == 0 { String::new() } else { format!("Content-Length: {length}\r\n") };
             bytes += &format!("{method} / HTTP/1.1\r\nHost: a\r\n{framing}\r\n");
@@ -66,20 +53,20 @@ impl Behaviour {
             requests.push(Request { head, body: bytes.len() });
         }
         // Clients act at times of their own within a millisecond.
-        let mut at = ACTS + 20 * US * number as u32 + draw.below(200) as u32 * MS;
+        let mut at = ACTS + 20 * US * number as u32 + world.below(200) as u32 * MS;
         let connects = at;
-        let pause = || draw.below(draw.of(&[2, 20, 100, 400])) as u32 * MS + MS;
+        let pause = || world.below(world.one_of(&[2, 20, 100, 400])) as u32 * MS + MS;
         let (mut pieces, mut sent) = (Vec::new(), 0);
-        while sent < bytes.len() && pieces.len() < PIECES && draw.below(12) > 0 {
+        while sent < bytes.len() && pieces.len() < PIECES && world.below(12) > 0 {
             at += pause();
             // A part, all, or what ends with a head or a body.
             let ends = requests.iter().flat_map(|request| [request.head, request.body]).filter(|end| *end > sent);
             let ends: Vec<usize> =
-                ends.chain([bytes.len(), sent + 1 + draw.below((bytes.len() - sent) as u64) as usize]).collect();
-            sent = draw.of(&ends);
+                ends.chain([bytes.len(), sent + 1 + world.below((bytes.len() - sent) as u64) as usize]).collect();
+            sent = world.one_of(&ends);
             pieces.push((at, sent));
         }
-        let last = draw.of(&[Last::Waits, Last::Waits, Last::HalfCloses, Last::Leaves]);
+        let last = world.one_of(&[Last::Waits, Last::Waits, Last::HalfCloses, Last::Leaves]);
         Self { requests, bytes, connects, pieces, last: (at + pause(), last) }
     }
 

@@ -1,7 +1,7 @@
 //! Clients that do anything slowly, by seed: requests in pieces, pauses, half closes, disappearances. Each connection is answered
 //! and ends at the instant that the rule of deadlines says, and none is kept.
 
-use crate::behaviour::{Behaviour, Draw, Last, Seen, Waits};
+use crate::behaviour::{Behaviour, Last, Seen, Waits};
 use crate::clients::metrics_are;
 use crate::rule::{Rule, SEEN};
 use crate::worlds::{MS, ONE_WAY, Server, US, address, exact, options, page};
@@ -115,13 +115,12 @@ fn check(
     holds: impl Fn(&Behaviour, &Settings, &Seen),
     is_late: Option<fn(&Behaviour, &Settings) -> bool>,
 ) -> u64 {
-    let draw = Draw(world);
-    let [idle, header, body] = [(); 3].map(|()| draw.of(&DEADLINES));
+    let [idle, header, body] = [(); 3].map(|()| world.one_of(&DEADLINES));
     let settings = Settings { idle, header, body, ..Settings::default() };
-    let clients: Vec<_> = (0..1 + draw.below(CLIENTS)).map(|number| Behaviour::draw(&draw, number)).collect();
+    let clients: Vec<_> = (0..1 + world.below(CLIENTS)).map(|number| Behaviour::draw(world, number)).collect();
     let late = is_late.map(|is_late| clients.iter().filter(|client| is_late(client, &settings)).count());
     let plan = Plan::service(Service::Echo, vec![address()]).with_metrics(Some(page()));
-    let workers = vec![None; 1 + draw.below(2) as usize];
+    let workers = vec![None; 1 + world.below(2) as usize];
     let serve = async {
         let server = Server::http(http::Options { workers, ..options(plan, settings.clone()) }).await;
         let act = |client: Behaviour| async move { (client.act().await, client) };

@@ -30,7 +30,8 @@ fn links_in_markdown_lead_somewhere() {
     for file in &files {
         let text = fs::read_to_string(file).unwrap();
         let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '\n']).next());
-        for link in links.filter(|link| !link.contains("://")) {
+        // `crate::` leads to an item in a page that rustdoc includes, and which it checks.
+        for link in links.filter(|link| !link.contains("://") && !link.starts_with("crate::")) {
             let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
             let target = if path.is_empty() { file.clone() } else { file.parent().unwrap().join(path) };
             let has = |text: String| text.lines().any(|line| line.starts_with('#') && anchor(line) == fragment);

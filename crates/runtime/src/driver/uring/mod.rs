@@ -1,6 +1,6 @@
 //! The io_uring backend: one ring a worker, one `io_uring_enter` a turn.
 //!
-//! Needs features of Linux 6.1, detected by trying: deferred task work, multishot accept and receive, provided buffer rings.
+//! Needs features of Linux 6.1, detected by trying: deferred task work, multishot receive, provided buffer rings.
 //!
 //! Invariant: memory that a request refers to stays valid and untouched until its last completion. The methods that hand
 //! memory to the kernel are `unsafe` and demand this; `Io::shut_down` reaps every request before the memory is freed.
@@ -29,7 +29,7 @@ const ENTER_NO_IOWAIT: u32 = 1 << 7;
 pub(crate) struct Uring {
     ring: IoUring,
     buffers: BufferRing,
-    /// Set up when the first connection wants it; `Err` if the kernel refused.
+    /// Set up for the first connection; `Err` if the kernel refused.
     large: Option<Result<BufferRing, ()>>,
     /// Requests the kernel holds that will post at least one more completion (except cancels and the wake descriptor).
     in_flight: u32,
@@ -82,15 +82,15 @@ impl Uring {
 
     #[inline(always)]
     fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: every entry is built in this file, and what it refers to stays valid by the invariant of the module.
+        // SAFETY: what an entry refers to stays valid by the invariant of the module.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.flush();
         }
     }
 
-    /// Submits without waiting, to make room.
+    /// Submits without waiting, and does the work that the kernel has deferred.
     #[cold]
-    fn flush(&mut self) {
+    pub fn flush(&mut self) {
         let queued = self.ring.submission().len() as u32;
         // SAFETY: no argument is passed. An error (EBUSY, EAGAIN, EINTR) leaves the entries queued; the caller tries again.
         let _ = unsafe { self.ring.submitter().enter::<()>(queued, 0, ENTER_GETEVENTS, None) };
@@ -108,14 +108,9 @@ impl Uring {
     #[inline(always)]
     pub unsafe fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
         self.in_flight += 1;
-        let send = opcode::Send::new(Fd(fd), from.as_ptr(), len).flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
+        // Without MSG_WAITALL: Linux would return what was sent before an error as a success, and the error to no call.
+        let send = opcode::Send::new(Fd(fd), from.as_ptr(), len).flags(libc::MSG_NOSIGNAL);
         self.push(&send.build().user_data(OpKind::Send.tag(key)));
-    }
-
-    pub fn accept(&mut self, key: Key, fd: RawFd) {
-        self.in_flight += 1;
-        let accept = opcode::AcceptMulti::new(Fd(fd)).flags(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK);
-        self.push(&accept.build().user_data(OpKind::Accept.tag(key)));
     }
 
     /// # Safety
@@ -124,6 +119,13 @@ impl Uring {
         self.in_flight += 1;
         let connect = opcode::Connect::new(Fd(fd), address.as_ptr().cast(), address.len());
         self.push(&connect.build().user_data(OpKind::Connect.tag(key)));
+    }
+
+    /// # Safety
+    /// What `entry` refers to stays valid, and where it is, until the completion.
+    pub unsafe fn operate(&mut self, key: Key, entry: squeue::Entry) {
+        self.in_flight += 1;
+        self.push(&entry.user_data(OpKind::Operation.tag(key)));
     }
 
     /// Completes once, when the descriptor is ready for the operation.

@@ -7,7 +7,15 @@ use crate::net::{AsyncFd, RecvBuf, TcpListener, TcpStream};
 use crate::{spawn, time::timeout, yield_now};
 use futures_lite::future::poll_once;
 use std::io::{self, Read, Write};
-use std::{future::poll_fn, net::Shutdown, ops::Deref, os::fd::AsRawFd, rc::Rc, task::Poll, time::Duration};
+use std::{
+    future::poll_fn,
+    net::Shutdown,
+    ops::Deref,
+    os::fd::{AsFd, AsRawFd},
+    rc::Rc,
+    task::Poll,
+    time::Duration,
+};
 
 /// A stream on a socket of the simulated kernel.
 pub(super) fn adopt(world: &World, sock: usize) -> TcpStream {
@@ -23,7 +31,8 @@ pub(super) async fn accept(world: Rc<World>, plans: Rc<Vec<ConnPlan>>, listener:
     loop {
         match world.during(me, Activity::Accepts, false, listener.accept()).await {
             Ok(stream) => {
-                let sock = world.kernel.borrow_mut().net.accepted.pop_front().expect("it was accepted");
+                let (sock, far) = world.kernel.borrow_mut().net.arrived.pop_front().expect("it was accepted");
+                world.sock(sock).open(stream.as_fd().as_raw_fd(), Some(far));
                 world.spawn(plans[sock].abort, run(world.clone(), sock, plans.clone(), Some(stream)));
             }
             Err(error) => world.report(format!("accept: {error}")),

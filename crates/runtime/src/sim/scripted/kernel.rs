@@ -108,10 +108,6 @@ impl Kernel {
         self.push(What::Send { from, copy, done: 0 }, OpKind::Send, key, sock);
     }
 
-    pub fn accept(&mut self, key: Key, _: RawFd) {
-        self.push(What::Accept, OpKind::Accept, key, 0);
-    }
-
     /// The port number encodes the socket's index.
     ///
     /// # Safety
@@ -130,6 +126,11 @@ impl Kernel {
         let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned().unwrap();
         let events = if kind == OpKind::WatchInput { libc::POLLIN } else { libc::POLLOUT };
         self.push(What::Poll(file, events), kind, key, 0);
+    }
+
+    /// The system calls of a scripted ring are real ones.
+    pub fn flush(&mut self) {
+        self.submit();
     }
 
     pub fn arm_wake_fd(&mut self, fd: RawFd) {
@@ -255,6 +256,7 @@ impl Kernel {
             Post(usize),
             Act(usize),
             Peer(usize),
+            Arrive,
         }
         let mut moves = Vec::new();
         for (index, request) in self.requests.iter().enumerate() {
@@ -267,6 +269,7 @@ impl Kernel {
         }
         let peers = self.net.socks.iter().enumerate().filter(|(_, sock)| sock.peer_can_act());
         moves.extend(peers.map(|(index, _)| Move::Peer(index)));
+        moves.extend(self.net.may_arrive().then_some(Move::Arrive));
         if moves.is_empty() {
             return false;
         }
@@ -281,6 +284,7 @@ impl Kernel {
         match moves.swap_remove(self.net.script.pick(moves.len())) {
             Move::Post(index) => self.post(index),
             Move::Act(index) => self.requests[index].act(&mut self.net),
+            Move::Arrive => self.net.arrive(),
             Move::Peer(index) => {
                 let Net { socks, script, .. } = &mut self.net;
                 socks[index].peer_acts(script);

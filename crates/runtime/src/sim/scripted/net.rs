@@ -4,6 +4,7 @@
 
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::{cell::RefCell, collections::VecDeque, fmt, ptr::NonNull, vec};
 
 /// A step of a peer.
@@ -164,9 +165,11 @@ pub(crate) const POISON: u8 = 0xd5;
 pub(crate) struct Net {
     pub script: Script,
     pub socks: Vec<Sock>,
-    /// Connections to accept, in this order, and accepted ones not yet matched to their plan.
+    /// The address of the listener, if there is one.
+    pub listener: Option<SocketAddr>,
+    /// Connections that are to come, in this order, and those that have come and were not accepted yet, with their far ends.
     pub backlog: VecDeque<usize>,
-    pub accepted: VecDeque<usize>,
+    pub arrived: VecDeque<(usize, OwnedFd)>,
     /// Receive buffers in the kernel's rings, next first.
     pub lent: VecDeque<(u16, NonNull<u8>)>,
     pub large: VecDeque<(u16, NonNull<u8>)>,
@@ -178,6 +181,19 @@ pub(crate) struct Net {
 impl Net {
     pub fn report(&self, violation: String) {
         self.violations.borrow_mut().push(violation);
+    }
+
+    pub fn may_arrive(&self) -> bool {
+        self.listener.is_some() && !self.backlog.is_empty()
+    }
+
+    /// A peer connects to the listener, if that is not closed.
+    pub fn arrive(&mut self) {
+        let (Some(address), Some(sock)) = (&self.listener, self.backlog.pop_front()) else { return };
+        match UnixStream::connect_addr(address) {
+            Ok(far) => self.arrived.push_back((sock, far.into())),
+            Err(_) => self.listener = None,
+        }
     }
 
     /// The buffers of one group, and the size of each in bytes.
@@ -231,9 +247,14 @@ pub(crate) fn inode(fd: RawFd) -> Option<u64> {
     (unsafe { libc::fstat(fd, &raw mut stat) } == 0).then_some(stat.st_ino)
 }
 
+/// A listener with a name that the kernel chooses.
+pub(crate) fn listener() -> UnixListener {
+    UnixListener::bind_addr(&SocketAddr::from_pathname("").unwrap()).unwrap()
+}
+
 /// A connected pair: one end for the runtime, the other keeps the connection alive.
 pub(crate) fn pair() -> (OwnedFd, OwnedFd) {
-    let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (near, far) = UnixStream::pair().unwrap();
     (near.into(), far.into())
 }
 

@@ -1,9 +1,9 @@
 //! Execution of requests by the simulated kernel, with every outcome the real one may produce.
 
-use super::net::{Net, POISON, byte, is_ready, pair};
+use super::net::{Net, POISON, byte, is_ready};
 use crate::sim_kernel::completion::{Completion, F_MORE, F_SOCK_NONEMPTY, buffer_flags};
 use crate::{driver::user_data::OpKind, slab::Key};
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::{collections::VecDeque, ptr::NonNull};
 
 #[derive(Debug)]
@@ -17,7 +17,6 @@ pub(crate) enum What {
         copy: Vec<u8>,
         done: usize,
     },
-    Accept,
     /// The address in the caller's memory, and its original value.
     Connect(*const u8, Vec<u8>),
     WakeFd(RawFd),
@@ -66,7 +65,6 @@ impl Request {
         match &self.what {
             What::Receive { .. } => net.socks[self.sock].is_readable(),
             What::Send { .. } => net.socks[self.sock].is_writable(),
-            What::Accept => !net.backlog.is_empty(),
             What::Connect(..) => !net.socks[self.sock].silent,
             What::WakeFd(wake_fd) => !net.wake_posted && is_ready(*wake_fd, libc::POLLIN),
             What::Poll(file, events) => is_ready(file.as_raw_fd(), *events),
@@ -78,7 +76,6 @@ impl Request {
         match self.kind {
             OpKind::Receive => self.receive(net),
             OpKind::Send => self.send(net),
-            OpKind::Accept => self.accept(net),
             OpKind::Connect => self.connect(net),
             OpKind::WatchInput | OpKind::WatchOutput if self.cancelled => self.end(-libc::ECANCELED, 0),
             OpKind::WatchInput | OpKind::WatchOutput => self.end(1, 0),
@@ -94,7 +91,6 @@ impl Request {
         match &self.what {
             What::Receive { .. } => self.end(-libc::EINTR, 0),
             What::Send { done, .. } => self.end(part(*done, libc::EINTR), 0),
-            What::Accept => self.end(-[libc::ECONNABORTED, libc::EINTR, libc::EAGAIN][net.script.pick(3)], 0),
             What::Connect(..) => {
                 net.socks[self.sock].failed = true;
                 self.end(-libc::ETIMEDOUT, 0);
@@ -182,21 +178,6 @@ impl Request {
         if done == all || net.script.rarely(4) {
             self.end(done as i32, 0);
         }
-    }
-
-    fn accept(&mut self, net: &mut Net) {
-        if self.cancelled && (net.backlog.is_empty() || net.script.pick(2) == 0) {
-            return self.end(-libc::ECANCELED, 0);
-        }
-        if net.script.rarely(12) {
-            return self.end(-[libc::ECONNABORTED, libc::EINTR, libc::EAGAIN][net.script.pick(3)], 0);
-        }
-        let Some(sock) = net.backlog.pop_front() else { return };
-        let (near, far) = pair();
-        let near = near.into_raw_fd();
-        net.socks[sock].open(near, Some(far));
-        net.accepted.push_back(sock);
-        if net.script.rarely(6) { self.end(near, 0) } else { self.complete_more(near, 0) }
     }
 
     fn connect(&mut self, net: &mut Net) {

@@ -15,7 +15,7 @@ use super::{NEXT, conn_task, real};
 use crate::{BackendKind, Runtime, executor, net::TcpListener, spawn, testing, yield_now};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{cell::RefCell, os::fd::OwnedFd, rc::Rc, time::Duration};
 
 fn kernel(plan: &Plan) -> Rc<RefCell<Kernel>> {
     let sock = |conn: &ConnPlan| Sock {
@@ -68,7 +68,9 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
     for (me, conn) in conns.iter().enumerate().filter(|(_, conn)| conn.origin != Origin::Accepted) {
         world.spawn(conn.abort, conn_task::run(world.clone(), me, conns.clone(), None));
     }
-    let listener = TcpListener::from_std(net::pair().0.into()).unwrap();
+    let listener = net::listener();
+    world.kernel.borrow_mut().net.listener = Some(listener.local_addr().unwrap());
+    let listener = TcpListener::from_std(OwnedFd::from(listener).into()).unwrap();
     world.spawn(plan.unlisten, conn_task::accept(world.clone(), conns.clone(), listener));
     for round in 0..plan.rounds {
         world.abort(round);

@@ -206,7 +206,7 @@ impl World {
                     sock.is_some_and(|sock| (sock.is_readable() && !no_buffers) || sock.received > task.got)
                 }
                 Activity::Writes => !kernel.waits_for_peer(index),
-                Activity::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
+                Activity::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.arrived.is_empty(),
             };
             if stuck {
                 self.report(format!("task {index} {:?} without cause; got {}, {sock:?}", task.doing, task.got));

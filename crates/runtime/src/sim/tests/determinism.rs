@@ -1,6 +1,6 @@
 //! Equal seeds give equal runs, whatever the world does to the program; unequal ones, unequal runs.
 //!
-//! Soak: `SIM_SEEDS=10000 cargo test -p brunt-runtime --lib determinism`
+//! Soak: `BRUNT_SEEDS=10000 cargo test -p brunt-runtime --lib determinism`
 
 use super::super::{Faults, Settings, World};
 use super::{listener, serve};
@@ -79,7 +79,7 @@ fn hostile() -> Settings {
 fn equal_seeds_give_equal_runs_and_other_seeds_others() {
     let mut digests = std::collections::BTreeSet::new();
     let mut replies = 0;
-    let seeds = std::env::var("SIM_SEEDS").map_or(300, |seeds| seeds.parse().unwrap());
+    let seeds = brunt_testkit::number("BRUNT_SEEDS").unwrap_or(300);
     for seed in 0..seeds {
         let first = program(seed, hostile());
         assert_eq!(first, program(seed, hostile()), "seed {seed}");

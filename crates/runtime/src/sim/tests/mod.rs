@@ -1,14 +1,20 @@
 //! Tests of the simulated world.
 
 mod basics;
+mod delivery;
 mod determinism;
 mod host;
 mod kernels;
 mod network;
+mod programs;
 mod speed;
+mod waiters;
 
 use crate::net::{TcpListener, TcpStream};
 use std::net::SocketAddr;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
 
 /// A listener on port 80 of this world.
 fn listener() -> (TcpListener, SocketAddr) {

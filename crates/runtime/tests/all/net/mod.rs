@@ -4,8 +4,11 @@
 
 mod address;
 mod async_fd;
+mod copy;
 mod duplicate;
+mod leaving;
 mod split;
 mod udp;
 mod unix;
+mod unix_datagram;
 mod vectored;

@@ -5,7 +5,10 @@
 
 mod blocking;
 mod cancel;
+mod fs;
+mod group;
 mod handle;
+mod process;
 mod resolve;
 mod set;
 mod signal;

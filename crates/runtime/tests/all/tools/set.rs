@@ -5,6 +5,7 @@ use brunt_runtime::time::{sleep, timeout};
 use brunt_runtime::{JoinSet, spawn, yield_now};
 use brunt_testkit::Random;
 use std::cell::{Cell, RefCell};
+use std::future::{pending, poll_fn};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -15,7 +16,23 @@ on_both_backends!(
     a_dropped_set_aborts_its_tasks,
     joining_has_constant_cost,
     a_set_may_be_joined_by_a_task,
+    a_set_is_asked_without_waiting_and_shut_down,
+    asking_takes_no_wake_up_from_a_waiter,
+    a_task_of_a_set_is_aborted_by_its_handle,
 );
+
+async fn a_set_is_asked_without_waiting_and_shut_down() {
+    let mut set = JoinSet::new();
+    assert!(set.try_join_next().is_none());
+    set.spawn(sleep(Duration::from_secs(3600)));
+    set.spawn(async {});
+    assert!(set.try_join_next().is_none());
+    yield_now().await;
+    assert!(set.try_join_next().unwrap().is_ok());
+    assert!(set.try_join_next().is_none() && set.len() == 1);
+    set.shutdown().await;
+    assert!(set.is_empty());
+}
 
 async fn tasks_are_joined_in_the_order_in_which_they_end() {
     let (mut set, ended) = (JoinSet::new(), Rc::new(RefCell::new(Vec::new())));
@@ -154,7 +171,9 @@ async fn a_set_may_be_joined_by_a_task() {
     for n in 0..20u64 {
         outer.spawn(async move {
             let mut inner = JoinSet::new();
-            (0..n).for_each(|m| inner.spawn(sleep(Duration::from_micros(m))));
+            for m in 0..n {
+                inner.spawn(sleep(Duration::from_micros(m)));
+            }
             let mut ended = 0;
             while inner.join_next().await.is_some() {
                 ended += 1;
@@ -187,4 +206,34 @@ fn tasks_of_a_set_that_outlives_its_runtime_are_aborted() {
         let other = build(backend);
         assert!(other.block_on(guarded(set.join_next())).unwrap().unwrap_err().is_aborted());
     }
+}
+
+async fn asking_takes_no_wake_up_from_a_waiter() {
+    let mut set = JoinSet::new();
+    set.spawn(sleep(Duration::from_millis(1)));
+    let waits_and_asks = poll_fn(|cx| {
+        let joined = set.poll_join_next(cx);
+        assert!(joined.is_ready() || set.try_join_next().is_none());
+        joined
+    });
+    assert!(timeout(LIMIT, waits_and_asks).await.unwrap().unwrap().is_ok());
+}
+
+async fn a_task_of_a_set_is_aborted_by_its_handle() {
+    let mut set = JoinSet::new();
+    let (first, second) = (set.spawn(pending::<()>()), set.spawn(async {}));
+    first.abort();
+    let mut ends = Vec::new();
+    while let Some(end) = set.join_next().await {
+        ends.push(end.is_ok());
+    }
+    ends.sort_unstable();
+    assert_eq!(ends, [false, true]);
+    assert!(first.is_finished() && second.is_finished());
+    // Of a task that has ended, or whose handle is waited for.
+    second.abort();
+    let task = spawn(pending::<()>());
+    let end = task.abort_handle();
+    spawn(async move { end.abort() });
+    assert!(task.await.unwrap_err().is_aborted());
 }
