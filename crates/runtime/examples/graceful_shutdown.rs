@@ -23,6 +23,7 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     let mut signals = Signals::new(&[Signal::Interrupt, Signal::Terminate])?;
     let listener = TcpListener::bind(address)?;
     println!("listening on {}", listener.local_addr()?);
+    // With several workers each has a `child_token` of one token: see `guide::costs`.
     let stop = CancellationToken::new();
     spawn(accept(listener, stop.clone()));
     signals.recv().await;

@@ -1,5 +1,7 @@
 //! The examples as a user runs them: started, used and stopped, on both backends.
 
+mod services;
+
 use brunt_testkit::{LIMIT, Running, Signal, uninterrupted, until};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use futures_rustls::TlsConnector;
@@ -27,11 +29,11 @@ struct Example {
 
 impl Example {
     fn start(name: &str, backend: &str) -> Self {
-        // Cargo puts examples beside the folder of test programs, and builds them with a plain `cargo test`.
-        let me = std::env::current_exe().unwrap();
-        let path = me.parent().and_then(|deps| deps.parent()).unwrap().join("examples").join(name);
-        assert!(path.exists(), "no {}: build it by cargo test -p brunt-runtime --examples", path.display());
-        let mut process = Running::start(Command::new(path).args(["127.0.0.1:0", backend]).stdout(Stdio::piped()));
+        Self::start_with(name, &["127.0.0.1:0", backend])
+    }
+
+    fn start_with(name: &str, arguments: &[&str]) -> Self {
+        let mut process = Running::start(program(name).args(arguments).stdout(Stdio::piped()));
         let address = process.line_after("listening on ");
         Self { process, address: address.parse().unwrap_or_else(|_| panic!("'{address}' is no address")) }
     }
@@ -39,6 +41,14 @@ impl Example {
     fn connect(&self) -> TcpStream {
         connect(self.address)
     }
+}
+
+fn program(name: &str) -> Command {
+    // Cargo puts examples beside the folder of test programs, and builds them with a plain `cargo test`.
+    let me = std::env::current_exe().unwrap();
+    let path = me.parent().and_then(|deps| deps.parent()).unwrap().join("examples").join(name);
+    assert!(path.exists(), "no {}: build it by cargo test -p brunt-runtime --examples", path.display());
+    Command::new(path)
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
@@ -82,6 +92,41 @@ fn a_bad_address_is_named() {
     let output = Command::new(me).arg("nowhere").output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && text.contains("'nowhere' is not an address"), "{text}");
+}
+
+#[test]
+fn costs() {
+    for backend in backends() {
+        let output = Running::start(program("costs").args([backend, "1"]).stdout(Stdio::piped())).output();
+        let table = String::from_utf8(output.stdout).unwrap();
+        let figures = table.lines().skip(2).map(|line| line.rsplit(" | ").next().unwrap());
+        let figures: Vec<u64> = figures.map(|figure| figure.trim_end_matches(" ns |").parse().unwrap()).collect();
+        assert!(output.status.success() && figures.len() == 12, "{table}");
+    }
+}
+
+#[test]
+fn lines() {
+    for backend in backends() {
+        let server = Example::start("lines", backend);
+        let mut stream = server.connect();
+        stream.write_all(b"127.0.0.1:80 [::1]:443\nnothing\n127.0.0.1 127.0.0.1:1\n").unwrap();
+        expect(&mut stream, b"127.0.0.1:80 [::1]:443\ntwo hosts are wanted: HOST:PORT HOST:PORT\n");
+        expect(&mut stream, b"'127.0.0.1': the port is missing; write HOST:PORT, as in localhost:80 127.0.0.1:1\n");
+    }
+}
+
+#[test]
+fn tokio_beside() {
+    for backend in backends() {
+        let upstream = Example::start("echo", backend);
+        let server = Example::start_with("tokio_beside", &["127.0.0.1:0", backend, &upstream.address.to_string()]);
+        let mut stream = server.connect();
+        ask(&mut stream, b"over there and back\n");
+        drop(upstream);
+        stream.write_all(b"again\n").unwrap();
+        expect(&mut stream, b"no answer: ");
+    }
 }
 
 #[test]
@@ -218,7 +263,7 @@ fn remote_spawn() {
 
 #[test]
 fn tls_echo() {
-    let certificate = CertificateDer::from_pem_slice(include_bytes!("../../examples/localhost.pem")).unwrap();
+    let certificate = CertificateDer::from_pem_slice(include_bytes!("../../../examples/localhost.pem")).unwrap();
     let mut trusted = RootCertStore::empty();
     trusted.add(certificate).unwrap();
     let config = ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();

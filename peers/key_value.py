@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Compares the key-value server on brunt's runtime with its twin on tokio, under redis-benchmark.
+
+All servers are up at once, and each gets a short load in turn, in an order that changes with each round. Printed are the median of
+the ratios to tokio within a round and its 95 % interval (by the order of the ratios), for requests per second and for CPU time a
+request. Usage: peers/key_value.py [--rounds 15] [--requests 200000]. Needs redis-benchmark (apt install redis-tools) and two cores.
+"""
+
+import argparse
+import itertools
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+PORT = 7140
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+EXAMPLE = os.path.join(ROOT, "target/release/examples/key_value")
+TOKIO = os.path.join(ROOT, "peers/bin/tokio-services")
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def build():
+    cargo = ["cargo", "build", "--release", "-q", "-p", "brunt-runtime", "--example", "key_value"]
+    for command in (cargo, ["peers/build.sh", "tokio-services"]):
+        if subprocess.run(command, cwd=ROOT).returncode != 0:
+            sys.exit(f"{' '.join(command)} has failed")
+
+
+def start(workers):
+    """The servers, on the cores that redis-benchmark does not have; with more than one worker on all cores."""
+    cores = "1" if workers == 1 else f"0-{workers - 1}"
+    servers = {}
+    commands = {
+        "brunt-uring": [EXAMPLE, f"127.0.0.1:{PORT}", "uring", str(workers)],
+        "brunt-epoll": [EXAMPLE, f"127.0.0.1:{PORT + 1}", "epoll", str(workers)],
+        "tokio": [TOKIO, "--listen", f"127.0.0.1:{PORT + 2}", "--cores", cores, "--service", "key-value"],
+    }
+    for port, (name, command) in enumerate(commands.items(), PORT):
+        servers[name] = (port, subprocess.Popen(["taskset", "-c", cores, *command], stdout=subprocess.DEVNULL))
+    time.sleep(0.5)
+    for name, (_, process) in servers.items():
+        if process.poll() is not None:
+            sys.exit(f"{name} has ended with {process.returncode}")
+    return servers
+
+
+def cpu(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def load(port, pid, what, pipeline, requests, cores):
+    """Requests per second, and CPU time of the server a request in microseconds."""
+    before = cpu(pid)
+    command = ["redis-benchmark", "-p", str(port), "-t", what, "-P", str(pipeline), "-n", str(requests), "-c", "50", "--csv"]
+    run = subprocess.run(["taskset", "-c", cores, *command], capture_output=True, text=True)
+    line = run.stdout.strip().splitlines()[-1] if run.stdout.strip() else ""
+    if run.returncode != 0 or not line.lower().startswith(f'"{what}'):
+        sys.exit(f"{' '.join(command)}: {run.stdout}{run.stderr}")
+    return float(line.split(",")[1].strip('"')), (cpu(pid) - before) / requests * 1e6
+
+
+def interval(values):
+    """The median, and the order statistics around it with at least 95 % (sign test)."""
+    values, n = sorted(values), len(values)
+    below, k = 0.0, 0
+    while below + math.comb(n, k) / 2**n <= 0.025:
+        below += math.comb(n, k) / 2**n
+        k += 1
+    low, high = (values[k - 1], values[n - k]) if k else (float("nan"), float("nan"))
+    return f"{statistics.median(values):.2f} [{low:.2f} {high:.2f}]"
+
+
+def compare(workers, what, pipeline, rounds, requests):
+    servers = start(workers)
+    try:
+        orders = itertools.cycle(itertools.permutations(servers))
+        rows = {name: [] for name in servers}
+        for order in itertools.islice(orders, rounds + 1):
+            for name in order:
+                port, process = servers[name]
+                cores = "0" if workers == 1 else f"0-{workers - 1}"
+                rows[name].append(load(port, process.pid, what, pipeline, requests, cores))
+    finally:
+        for _, process in servers.values():
+            process.kill()
+            process.wait()
+    # The first round warms up.
+    base = rows["tokio"][1:]
+    for name in servers:
+        pairs = list(zip(rows[name][1:], base))
+        rate = statistics.median(row[0] for row in rows[name][1:])
+        rates = interval([own[0] / other[0] for own, other in pairs])
+        costs = interval([own[1] / other[1] for own, other in pairs])
+        cost = statistics.median(row[1] for row in rows[name][1:])
+        print(f"| {name} | {workers} | {what} | {pipeline} | {rate:,.0f} | {rates} | {cost:.2f} | {costs} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--requests", type=int, default=200_000)
+    args = parser.parse_args()
+    if args.rounds < 6:
+        parser.error("--rounds: at least 6, or there is no interval of 95 %")
+    if not shutil.which("redis-benchmark"):
+        sys.exit("redis-benchmark is not installed: apt install redis-tools")
+    if (os.cpu_count() or 1) < 2:
+        sys.exit("one core: the servers need one beside that of redis-benchmark")
+    build()
+    print("| server | workers | command | pipeline | requests/s | ratio | CPU us/request | ratio |")
+    print("|---|---|---|---|---|---|---|---|")
+    for workers, pipeline, what in itertools.product((1, 2), (1, 16), ("get", "set")):
+        scale = 4 if pipeline > 1 else 1
+        compare(workers, what, pipeline, args.rounds, args.requests * scale)
+
+
+if __name__ == "__main__":
+    main()
