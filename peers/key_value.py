@@ -30,22 +30,30 @@ def build():
             sys.exit(f"{' '.join(command)} has failed")
 
 
-def start(workers):
+def start(workers, port):
     """The servers, on the cores that redis-benchmark does not have; with more than one worker on all cores."""
     cores = "1" if workers == 1 else f"0-{workers - 1}"
-    servers = {}
     commands = {
-        "brunt-uring": [EXAMPLE, f"127.0.0.1:{PORT}", "uring", str(workers)],
-        "brunt-epoll": [EXAMPLE, f"127.0.0.1:{PORT + 1}", "epoll", str(workers)],
-        "tokio": [TOKIO, "--listen", f"127.0.0.1:{PORT + 2}", "--cores", cores, "--service", "key-value"],
+        "brunt-uring": [EXAMPLE, f"127.0.0.1:{port}", "uring", str(workers)],
+        "brunt-epoll": [EXAMPLE, f"127.0.0.1:{port + 1}", "epoll", str(workers)],
+        "tokio": [TOKIO, "--listen", f"127.0.0.1:{port + 2}", "--cores", cores, "--service", "key-value"],
     }
-    for port, (name, command) in enumerate(commands.items(), PORT):
-        servers[name] = (port, subprocess.Popen(["taskset", "-c", cores, *command], stdout=subprocess.DEVNULL))
+    servers = {}
+    for number, (name, command) in enumerate(commands.items(), port):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        servers[name] = (number, subprocess.Popen(["taskset", "-c", cores, *command], **quiet))
     time.sleep(0.5)
     for name, (_, process) in servers.items():
         if process.poll() is not None:
-            sys.exit(f"{name} has ended with {process.returncode}")
+            stop(servers)
+            sys.exit(f"{name} has ended with {process.returncode}: {process.stderr.read().decode().strip()}")
     return servers
+
+
+def stop(servers):
+    for _, process in servers.values():
+        process.kill()
+        process.wait()
 
 
 def cpu(pid):
@@ -76,8 +84,10 @@ def interval(values):
     return f"{statistics.median(values):.2f} [{low:.2f} {high:.2f}]"
 
 
-def compare(workers, what, pipeline, rounds, requests):
-    servers = start(workers)
+def compare(case, rounds, requests):
+    number, (workers, pipeline, what) = case
+    # Ports of its own: after a kill the kernel closes the listener of a ring a moment later.
+    servers = start(workers, PORT + 3 * number)
     try:
         orders = itertools.cycle(itertools.permutations(servers))
         rows = {name: [] for name in servers}
@@ -87,9 +97,7 @@ def compare(workers, what, pipeline, rounds, requests):
                 cores = "0" if workers == 1 else f"0-{workers - 1}"
                 rows[name].append(load(port, process.pid, what, pipeline, requests, cores))
     finally:
-        for _, process in servers.values():
-            process.kill()
-            process.wait()
+        stop(servers)
     # The first round warms up.
     base = rows["tokio"][1:]
     for name in servers:
@@ -115,9 +123,8 @@ def main():
     build()
     print("| server | workers | command | pipeline | requests/s | ratio | CPU us/request | ratio |")
     print("|---|---|---|---|---|---|---|---|")
-    for workers, pipeline, what in itertools.product((1, 2), (1, 16), ("get", "set")):
-        scale = 4 if pipeline > 1 else 1
-        compare(workers, what, pipeline, args.rounds, args.requests * scale)
+    for case in enumerate(itertools.product((1, 2), (1, 16), ("get", "set"))):
+        compare(case, args.rounds, args.requests * (4 if case[1][1] > 1 else 1))
 
 
 if __name__ == "__main__":
