@@ -4,12 +4,13 @@
 //!
 //! Each is repeated in slices of 20 ms, 25 of them unless said otherwise; the figure is the median.
 
+#[path = "common/backend.rs"]
+mod backend;
+
 use brunt_runtime::fs::File;
 use brunt_runtime::net::UnixStream;
 use brunt_runtime::time::{sleep, timeout};
-use brunt_runtime::{
-    BackendKind, CancellationToken, Handle, Runtime, budgeted, group, spawn, spawn_blocking, yield_now,
-};
+use brunt_runtime::{CancellationToken, Handle, Runtime, budgeted, group, spawn, spawn_blocking, yield_now};
 use futures_lite::FutureExt;
 use std::future::ready;
 use std::hint::black_box;
@@ -122,12 +123,7 @@ async fn files() -> io::Result<()> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let backend = match std::env::args().nth(1).as_deref() {
-        None => None,
-        Some("uring") => Some(BackendKind::Uring),
-        Some("epoll") => Some(BackendKind::Epoll),
-        Some(other) => return Err(format!("'{other}' is not a backend; write uring or epoll").into()),
-    };
+    let backend = backend::backend(std::env::args().nth(1).as_deref())?;
     let runtime = Runtime::builder().backend(backend).build()?;
     println!("| {:?} | cost |\n|---|---|", runtime.backend());
     runtime.block_on(async {

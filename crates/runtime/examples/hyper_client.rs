@@ -2,8 +2,11 @@
 //!
 //! `cargo run -p brunt-runtime --features hyper-util --example hyper_client [URL] [REQUESTS] [uring|epoll]`
 
+#[path = "common/backend.rs"]
+mod backend;
+
 use brunt_runtime::adapters::{HyperConnector, HyperExecutor};
-use brunt_runtime::{BackendKind, JoinSet, Runtime};
+use brunt_runtime::{JoinSet, Runtime};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::{StatusCode, Uri};
@@ -19,12 +22,7 @@ fn main() -> Result<(), Failure> {
     let mut args = std::env::args().skip(1);
     let url: Uri = args.next().unwrap_or_else(|| "http://127.0.0.1:7000/".to_owned()).parse()?;
     let requests: usize = args.next().map_or(Ok(100), |count| count.parse())?;
-    let backend = match args.next().as_deref() {
-        None => None,
-        Some("uring") => Some(BackendKind::Uring),
-        Some("epoll") => Some(BackendKind::Epoll),
-        Some(other) => return Err(format!("'{other}' is not a backend; write uring or epoll").into()),
-    };
+    let backend = backend::backend(args.next().as_deref())?;
     Runtime::builder().backend(backend).build()?.block_on(run(url, requests))
 }
 

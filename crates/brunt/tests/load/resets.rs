@@ -18,6 +18,7 @@ fn server() -> SocketAddr {
                 // A client that has gone meanwhile is as well.
                 let _ = stream.read(&mut [0; 1000]);
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\npart of it");
+                // With it some clients have read the reply when the reset comes, and some have not; nothing is decided by its length.
                 thread::sleep(Duration::from_millis(1));
             });
         }

@@ -7,8 +7,8 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A stream that is `Send` for those who demand it, as hyper does for upgrades (`with_upgrades`) and hyper-util for its client,
-/// because tasks move between the threads of other runtimes. It stays on its thread nevertheless: using or dropping it on another
+/// A stream that is `Send` where that is demanded: by hyper for upgrades (`with_upgrades`) and by hyper-util for its client, because
+/// tasks of other runtimes move between threads. It stays on its thread nevertheless: using or dropping it on another
 /// one panics.
 ///
 /// After an upgrade `Upgraded::downcast` returns it, for [`into_inner`](Self::into_inner).

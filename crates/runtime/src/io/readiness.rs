@@ -41,7 +41,7 @@ pub(super) struct Side {
     pub(super) waiters: WaitList,
     /// A poll request or an epoll interest is active.
     armed: bool,
-    /// Ready, and not yet reported: to the first that asks, after whom the next arms the watch again.
+    /// Ready, and not yet reported. The next poll reports it, and the one after that arms the watch again.
     ready: bool,
     errno: i32,
 }

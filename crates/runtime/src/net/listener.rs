@@ -25,9 +25,9 @@ pub struct Listener<F: Family> {
     socket: AsyncFd<OwnedFd>,
     /// Removed with it.
     file: Option<SocketFile>,
-    /// The program has had the descriptor in its hands since `lingers` was asked for: whether it has a time of SO_LINGER, which
-    /// accepted sockets inherit.
+    /// The descriptor was given by the program, or lent to it since `lingers` was set.
     pub(super) shown: Cell<bool>,
+    /// The descriptor has a time of SO_LINGER, which accepted sockets inherit.
     lingers: Cell<bool>,
     family: PhantomData<F>,
 }

@@ -36,7 +36,7 @@ use std::{io, time::Duration};
 #[derive(Debug)]
 pub struct TcpSocket {
     socket: Socket,
-    /// The program has had the descriptor in its hands: it may have a time of SO_LINGER.
+    /// The descriptor was lent to the program, and may have a time of SO_LINGER.
     shown: Cell<bool>,
 }
 
