@@ -4,6 +4,7 @@
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::net::{self, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -123,6 +124,13 @@ pub(crate) fn take_error(socket: &SockRef<'_>) -> io::Result<Option<io::Error>> 
 pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     simulated!(send(socket.as_raw_fd(), &[IoSlice::new(bytes)]));
     Ok(rustix::net::send(socket, bytes, AT_ONCE)?)
+}
+
+/// Receives what there is, without waiting.
+pub(crate) fn receive(socket: BorrowedFd<'_>, into: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    simulated!(receive(socket.as_raw_fd(), into));
+    let ((filled, _), _) = rustix::net::recv(socket, into, RecvFlags::DONTWAIT)?;
+    Ok(filled.len())
 }
 
 /// As `send`, from several pieces of memory.

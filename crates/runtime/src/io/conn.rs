@@ -64,6 +64,18 @@ impl Source {
     }
 }
 
+/// Who takes received bytes from the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Direct {
+    /// The worker receives into its own buffers.
+    #[default]
+    No,
+    /// Once the socket is readable, its reader is woken.
+    Waits,
+    /// The socket was readable, and the reader has not emptied it since.
+    Ready,
+}
+
 #[derive(Debug)]
 pub(crate) struct Conn {
     /// Open: the stream keeps it so, and once that is dropped the slot does, which closes it.
@@ -81,6 +93,7 @@ pub(crate) struct Conn {
     pub send_len: u16,
     /// Short pieces in a row, received into large buffers.
     short_pieces: u8,
+    pub direct: Direct,
 }
 
 /// Short pieces in a row after which a connection goes back to buffers of the usual size.
@@ -112,6 +125,7 @@ impl Conn {
             send_offset: 0,
             send_len: 0,
             short_pieces: 0,
+            direct: Direct::No,
         }
     }
 

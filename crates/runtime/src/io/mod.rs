@@ -12,6 +12,7 @@ mod buffer_pool;
 mod close;
 mod conn;
 mod connect;
+pub(crate) mod direct;
 mod operation;
 mod readiness;
 mod receive;

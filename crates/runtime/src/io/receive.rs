@@ -1,8 +1,9 @@
 //! Receiving: events fill a connection's inbox, readers empty it, and a full inbox stops its receive.
 
-use super::{Io, Part, closed, from_errno};
+use super::{Io, Part, closed, direct, from_errno};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
-use crate::{driver::Driver, driver::user_data::OpKind, io::conn::flag, slab::Key};
+use crate::io::conn::{Direct, flag};
+use crate::{driver::Driver, driver::user_data::OpKind, slab::Key};
 use std::task::{Context, Poll};
 use std::{io, mem::MaybeUninit, os::fd::BorrowedFd, ptr::NonNull};
 
@@ -30,7 +31,8 @@ impl Io {
         }
         conn.set(flag::RECEIVING);
         match &mut self.driver {
-            Driver::Uring(uring) => uring.receive(key, conn.fd, conn.has(flag::LARGE)),
+            Driver::Uring(uring) if conn.direct == Direct::No => uring.receive(key, conn.fd, conn.has(flag::LARGE)),
+            Driver::Uring(uring) => uring.poll(OpKind::Receive, key, conn.fd),
             Driver::Epoll(_) => self.update_interest(key),
         }
     }
@@ -118,6 +120,10 @@ impl Io {
                 }
                 self.adapt_buffer_size(key, result as usize);
             }
+            (None, _) if result > 0 => {
+                self.leave_to_reader(key);
+                self.receive_ended(key, -libc::EAGAIN);
+            }
             (_, conn) => {
                 if result > 0
                     && let Some(conn) = conn
@@ -165,7 +171,7 @@ impl Io {
 
     /// Handles a completion without data: the end of the stream, an error, or a receive that was stopped.
     #[cold]
-    fn receive_ended(&mut self, key: Key, result: i32) {
+    pub(super) fn receive_ended(&mut self, key: Key, result: i32) {
         let Some(conn) = self.conns.get(key) else { return };
         if conn.has(flag::DROPPED) {
             return self.close_if_quiet(key);
@@ -191,8 +197,11 @@ impl Io {
         }
     }
 
-    /// Epoll: reads into the inbox.
+    /// Epoll: reads into the inbox, or leaves that to the reader.
     pub(super) fn readable(&mut self, key: Key) {
+        if self.conns.get(key).is_some_and(|conn| conn.direct != Direct::No) && self.leave_to_reader(key) {
+            return;
+        }
         for _ in 0..READS_A_TURN {
             let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else { return };
             if !conn.has(flag::RECEIVING) {
@@ -229,7 +238,15 @@ impl Io {
 
     /// The result with an empty inbox: the end of the stream, an error, or a wait.
     #[inline]
-    fn poll_empty<T>(&mut self, key: Key, cx: &Context<'_>, end: T) -> Poll<io::Result<T>> {
+    pub(super) fn poll_empty<T>(&mut self, key: Key, cx: &Context<'_>, end: T) -> Poll<io::Result<T>> {
+        if let Some(conn) = self.conns.get(key) {
+            conn.direct = Direct::No;
+        }
+        self.wait_for_input(key, cx, end)
+    }
+
+    #[inline]
+    pub(super) fn wait_for_input<T>(&mut self, key: Key, cx: &Context<'_>, end: T) -> Poll<io::Result<T>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::EOF) {
             return Poll::Ready(Ok(end));
@@ -304,6 +321,12 @@ impl Io {
                 segment.len -= len as u16;
             }
         }
-        if copied > 0 { Poll::Ready(Ok(copied)) } else { self.poll_empty(key, cx, 0) }
+        if copied == 0 {
+            return self.poll_direct(key, cx, into);
+        }
+        if copied >= direct::LEAST {
+            self.turn_direct(key);
+        }
+        Poll::Ready(Ok(copied))
     }
 }

@@ -5,7 +5,7 @@
 
 use super::RecvBuf;
 use crate::executor::{self, StaysOnItsThread, Worker};
-use crate::{io::closed, slab::Key, sys};
+use crate::{io::closed, io::direct, slab::Key, sys};
 use socket2::{SockAddr, SockRef, Socket};
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -72,7 +72,13 @@ impl ConnHandle {
     /// As `poll_read`. Initialises the returned number of bytes and uninitialises none.
     #[inline]
     pub fn poll_read_uninit(&self, cx: &Context<'_>, into: &mut [MaybeUninit<u8>]) -> Poll<io::Result<usize>> {
-        self.on_worker(|worker, key| worker.io().poll_read(key, cx, into))
+        self.on_worker(|worker, key| {
+            // So much may be there at each call.
+            if into.len() >= direct::LEAST {
+                ready!(worker.poll_budget(cx));
+            }
+            worker.io().poll_read(key, cx, into)
+        })
     }
 
     #[inline(always)]

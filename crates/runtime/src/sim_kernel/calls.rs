@@ -8,6 +8,7 @@ use super::machine::{Machine, State};
 use super::socket::{self, Name};
 use socket2::{Domain, SockAddr, SockRef, Socket};
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::rc::Rc;
@@ -108,6 +109,16 @@ pub(crate) fn send(fd: RawFd, pieces: &[IoSlice<'_>]) -> Answer<usize> {
     known(fd)?;
     let bytes: Vec<u8> = pieces.iter().flat_map(|piece| piece.iter().copied()).collect();
     call(|state, at| state.send_now(state.by_descriptor(fd).ok_or_else(unsupported)?, &bytes, at))
+}
+
+/// Receives what there is.
+pub(crate) fn receive(fd: RawFd, into: &mut [MaybeUninit<u8>]) -> Answer<usize> {
+    known(fd)?;
+    call(|state, at| {
+        let bytes = state.receive_now(state.by_descriptor(fd).ok_or_else(unsupported)?, into.len(), at)?;
+        into.iter_mut().zip(&bytes).for_each(|(slot, byte)| _ = slot.write(*byte));
+        Ok(bytes.len())
+    })
 }
 
 /// Bytes that the peer has not acknowledged.

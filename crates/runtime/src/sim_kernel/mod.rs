@@ -17,6 +17,7 @@ mod lent;
 mod machine;
 mod pipe;
 pub(crate) mod random;
+mod receive;
 mod ring;
 mod ring_state;
 mod settings;

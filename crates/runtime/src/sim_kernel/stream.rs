@@ -1,41 +1,23 @@
-//! Streams: receiving, sending, ending and resetting, as TCP and Unix sockets of Linux do.
+//! Streams: sending, ending and resetting, as TCP and Unix sockets of Linux do.
 //!
 //! - Data that arrived before a reset can still be read; then the error is reported, once, to whoever asks first: a receive
 //!   or a send. Afterwards receives are at their end and sends fail with EPIPE.
 //! - A reset that follows the peer's orderly end is EPIPE for senders and nothing for receivers.
-//! - TCP: data for a socket that has shut both directions is answered with a reset. Closing with unread data, or with SO_LINGER 0, resets the connection and discards what is unsent. Bytes sent to a
-//!   closed socket are answered with a reset. Unix: closing with unread data is ECONNRESET for the peer; sending to a closed
-//!   socket is EPIPE.
+//! - TCP: data for a socket that has shut both directions is answered with a reset, and so are bytes sent to a closed socket.
+//!   Closing with unread data, or with SO_LINGER 0, resets the connection and discards what is unsent.
+//! - Unix: closing with unread data is ECONNRESET for the peer; sending to a closed socket is EPIPE.
 
 use super::clock::nanos;
-use super::completion::{F_MORE, F_SOCK_NONEMPTY, buffer_flags};
-use super::lent::Lent;
 use super::machine::{Event, State};
 use super::pipe::End;
 use super::random::sum;
 use super::ring_state::{Request, What, part};
 use super::settings::Direction;
 use super::socket::{self, Socket};
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use crate::{driver::user_data::OpKind, slab::Key};
 use std::{io, slice};
 
 impl Socket {
-    /// The result of a receive with nothing to read: 0 at the end, an errno, or `None` to wait.
-    fn read_end(&mut self) -> Option<i32> {
-        let ended = self.inbound.end == End::Arrived;
-        if ended && !self.is_unix {
-            return Some(0);
-        }
-        if self.errno != 0 {
-            return Some(std::mem::take(&mut self.errno));
-        }
-        if self.state != socket::State::Connected {
-            return Some(libc::ENOTCONN);
-        }
-        (ended || self.read_shut || self.reset).then_some(0)
-    }
-
     fn write_error(&mut self) -> Option<i32> {
         if self.errno != 0 && !self.is_unix {
             return Some(std::mem::take(&mut self.errno));
@@ -112,39 +94,6 @@ impl State {
         peer.inbound.space(at) > 0 || {
             self.schedule_space(socket);
             false
-        }
-    }
-
-    /// Fills buffers until nothing is left; returns the result of the last completion.
-    fn receive(&mut self, socket: Key, (ring, key): (usize, Key), large: bool, at: u64) -> Option<i32> {
-        loop {
-            let of = self.sockets.get(socket)?;
-            let unread = of.inbound.unread;
-            if unread == 0 {
-                return of.read_end().map(|errno| -errno);
-            }
-            let Some((buffer, start)) = self.rings[ring].lent.take_buffer(large) else { return Some(-libc::ENOBUFS) };
-            let whole = self.settings.check_whole_buffers;
-            // SAFETY: the buffer has just been taken from those that are lent.
-            if !unsafe { Lent::is_untouched(start, large, whole) } {
-                self.report(format!("buffer {buffer} was written to while the kernel had it"));
-            }
-            let mut len = unread.min(if large { LARGE_SIZE } else { BUFFER_SIZE });
-            if self.random.happens(self.settings.faults.short_read) {
-                len = 1 + self.random.below(len as u64) as usize;
-            }
-            let credit_at = at + self.delay_from(socket);
-            let of = self.sockets.get(socket)?;
-            // SAFETY: the runtime has lent this buffer, of at least that size, to the kernel.
-            let into = unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) };
-            of.inbound.read(into, credit_at);
-            let (more, number) = (unread > len, of.number);
-            if of.inbound.unsent > 0 {
-                self.pump_later(socket);
-            }
-            self.trace.note(at, "receive", number, len as i64);
-            let flags = buffer_flags(buffer) | F_MORE | if more { F_SOCK_NONEMPTY } else { 0 };
-            self.post(ring, OpKind::Receive, key, len as i32, flags, at);
         }
     }
 
@@ -238,7 +187,7 @@ impl State {
         }
     }
 
-    fn pump_later(&mut self, to: Key) {
+    pub(super) fn pump_later(&mut self, to: Key) {
         if let Some(socket) = self.sockets.get(to)
             && !socket.inbound.pump_scheduled
             && let Some(when) = socket.inbound.next_credit()

@@ -131,7 +131,7 @@ impl Uring {
     /// Completes once, when the descriptor is ready for the operation.
     pub fn poll(&mut self, kind: OpKind, key: Key, fd: RawFd) {
         self.in_flight += 1;
-        let events = if kind == OpKind::WatchInput { libc::POLLIN | libc::POLLRDHUP } else { libc::POLLOUT };
+        let events = if kind == OpKind::WatchOutput { libc::POLLOUT } else { libc::POLLIN | libc::POLLRDHUP };
         self.push(&opcode::PollAdd::new(Fd(fd), events as u32).build().user_data(kind.tag(key)));
     }
 

@@ -7,6 +7,7 @@ mod host;
 mod kernels;
 mod network;
 mod programs;
+mod reading;
 mod speed;
 mod waiters;
 
