@@ -64,15 +64,15 @@ impl Source {
     }
 }
 
-/// Who takes received bytes from the socket.
+/// Which memory received bytes go to: the worker's buffers, or for long messages that of the read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Direct {
     /// The worker receives into its own buffers.
     #[default]
     No,
-    /// Once the socket is readable, its reader is woken.
+    /// A read waits until the socket is readable.
     Waits,
-    /// The socket was readable, and the reader has not emptied it since.
+    /// The socket was readable, and no read has emptied it since.
     Ready,
 }
 

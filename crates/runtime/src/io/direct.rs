@@ -1,19 +1,21 @@
-//! Reading long messages from the socket into the memory of the reader, which saves a copy: changes of [`Direct`].
+//! Direct reads: long messages are received into the memory of the read, which saves a copy. Changes of [`Direct`]:
 //!
 //! ```text
-//! No    -> Waits  a reader with much room finds an empty inbox, and messages have been long
+//! No    -> Waits  a read with room for `LEAST` bytes finds an empty inbox, and messages have been long
 //! Waits -> Ready  the socket is readable; its bytes stay there
-//! Ready -> Waits  the reader has taken less than it had room for
-//! any   -> No     a reader with less room, or one of `recv`, finds an empty inbox; or messages are short again
+//! Ready -> Waits  a read has returned fewer bytes than it had room for
+//! any   -> No     a read with less room, or `recv`, finds an empty inbox; or messages are short again
 //! ```
 
-use super::Io;
+use super::{Io, as_completion};
 use crate::buffers::recv::BUFFER_SIZE;
-use crate::{driver::Driver, io::conn::Direct, io::conn::flag, slab::Key, sys};
+use crate::io::conn::{Conn, Direct, flag};
+use crate::{driver::Driver, slab::Key, sys};
+use std::mem::{self, MaybeUninit};
 use std::task::{Context, Poll};
-use std::{io, mem::MaybeUninit, os::fd::BorrowedFd};
+use std::{io, os::fd::BorrowedFd};
 
-/// Room from which on a reader takes long messages from the socket. With less, calls cost more than a copy.
+/// Room for bytes from which on a read is direct. With less, calls cost more than a copy.
 pub(crate) const LEAST: usize = 4 * BUFFER_SIZE;
 
 impl Io {
@@ -26,49 +28,46 @@ impl Io {
         into: &mut [MaybeUninit<u8>],
     ) -> Poll<io::Result<usize>> {
         let scripted = self.driver.is_scripted();
-        let Some(conn) = self.conns.get(key) else { return self.poll_empty(key, cx, 0) };
-        if into.len() < LEAST || !conn.has(flag::LARGE) || scripted {
-            return self.poll_empty(key, cx, 0);
-        }
-        let before = std::mem::replace(&mut conn.direct, Direct::Waits);
+        let suits = |conn: &&mut Conn| into.len() >= LEAST && conn.has(flag::LARGE) && !scripted;
+        let Some(conn) = self.conns.get(key).filter(suits) else { return self.poll_empty(key, cx, 0) };
+        let before = mem::replace(&mut conn.direct, Direct::Waits);
         if before == Direct::Ready && !conn.has(flag::EOF) && conn.read_errno == 0 {
             // SAFETY: the descriptor of a live slot is open.
             let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
-            match sys::receive(fd, into).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)) {
-                Ok(0) => self.receive_ended(key, 0),
-                Ok(len) => {
-                    if len == into.len() {
-                        conn.direct = Direct::Ready;
-                    }
-                    if conn.count_piece(len < BUFFER_SIZE) {
-                        conn.clear(flag::LARGE);
-                    }
-                    return Poll::Ready(Ok(len));
+            let result = as_completion(sys::receive(fd, into));
+            if result > 0 {
+                let len = result as usize;
+                if len == into.len() {
+                    conn.direct = Direct::Ready;
                 }
-                Err(libc::EAGAIN) => (),
-                Err(errno) => self.receive_ended(key, -errno),
+                if conn.count_piece(len < BUFFER_SIZE) {
+                    conn.clear(flag::LARGE);
+                }
+                return Poll::Ready(Ok(len));
+            }
+            if result != -libc::EAGAIN {
+                self.receive_ended(key, result);
             }
         }
         self.wait_for_input(key, cx, 0)
     }
 
-    /// The socket of a reader that takes from it itself is readable. Returns false if the worker is to receive.
+    /// The socket of a direct read is readable.
     #[cold]
-    pub(super) fn leave_to_reader(&mut self, key: Key) -> bool {
-        let Some(conn) = self.conns.get(key) else { return true };
+    pub(super) fn readable_direct(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
         match conn.direct {
-            Direct::No => return false,
+            Direct::No => (),
             Direct::Waits => {
                 conn.direct = Direct::Ready;
                 self.wakers.wake(&mut conn.reader);
             }
-            // Reported again, as the reader has not come yet: not before it does.
+            // Level-triggered epoll reports unread bytes in each turn: not watched until the next read that waits.
             Direct::Ready => self.stop_receive(key),
         }
-        true
     }
 
-    /// A reader of much room has found bytes in the inbox: it takes the next ones from the socket.
+    /// Io_uring: ends the multishot receive after a read with much room, so that the next one can be direct.
     #[inline(never)]
     pub(super) fn turn_direct(&mut self, key: Key) {
         const ARMED: u16 = flag::RECEIVING | flag::LARGE;

@@ -299,6 +299,11 @@ pub(crate) fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "its runtime has shut down, or is that of another thread")
 }
 
+/// The result of a call as a completion has it: a number of bytes, or a negative errno.
+fn as_completion(result: io::Result<usize>) -> i32 {
+    result.map_or_else(|error| -error.raw_os_error().unwrap_or(libc::EIO), |len| len as i32)
+}
+
 fn from_errno(errno: u16) -> io::Error {
     let error = io::Error::from_raw_os_error(i32::from(errno));
     // That of no call: of a copy that was dropped, and of a send that took too long.

@@ -1,9 +1,9 @@
 //! Receiving: events fill a connection's inbox, readers empty it, and a full inbox stops its receive.
 
-use super::{Io, Part, closed, direct, from_errno};
+use super::{Io, Part, as_completion, closed, direct, from_errno};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use crate::io::conn::{Direct, flag};
-use crate::{driver::Driver, driver::user_data::OpKind, slab::Key};
+use crate::{driver::Driver, driver::user_data::OpKind, slab::Key, sys};
 use std::task::{Context, Poll};
 use std::{io, mem::MaybeUninit, os::fd::BorrowedFd, ptr::NonNull};
 
@@ -121,7 +121,7 @@ impl Io {
                 self.adapt_buffer_size(key, result as usize);
             }
             (None, _) if result > 0 => {
-                self.leave_to_reader(key);
+                self.readable_direct(key);
                 self.receive_ended(key, -libc::EAGAIN);
             }
             (_, conn) => {
@@ -197,10 +197,10 @@ impl Io {
         }
     }
 
-    /// Epoll: reads into the inbox, or leaves that to the reader.
+    /// Epoll: reads into the inbox, unless the next read is direct.
     pub(super) fn readable(&mut self, key: Key) {
-        if self.conns.get(key).is_some_and(|conn| conn.direct != Direct::No) && self.leave_to_reader(key) {
-            return;
+        if self.conns.get(key).is_some_and(|conn| conn.direct != Direct::No) {
+            return self.readable_direct(key);
         }
         for _ in 0..READS_A_TURN {
             let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else { return };
@@ -219,24 +219,21 @@ impl Io {
             };
             self.replenisher.on_buffer_used(buffer);
             // SAFETY: the buffer is free, so no segment, lease or request refers to it; it holds that many bytes.
-            let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).as_ptr(), size) };
+            let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).cast().as_ptr(), size) };
             // SAFETY: the descriptor of a live slot is open.
             let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
-            match rustix::net::recv(fd, into, rustix::net::RecvFlags::DONTWAIT) {
-                Ok((0, _)) => return self.received(key, 0, Some(buffer), true),
-                Ok((len, _)) => {
-                    self.received(key, len as i32, Some(buffer), true);
-                    if len < size {
-                        return;
-                    }
-                }
-                Err(rustix::io::Errno::AGAIN) => return self.release_buffer(buffer),
-                Err(errno) => return self.received(key, -errno.raw_os_error(), Some(buffer), true),
+            let result = as_completion(sys::receive(fd, into));
+            if result == -libc::EAGAIN {
+                return self.release_buffer(buffer);
+            }
+            self.received(key, result, Some(buffer), true);
+            if result < size as i32 {
+                return;
             }
         }
     }
 
-    /// The result with an empty inbox: the end of the stream, an error, or a wait.
+    /// The result with an empty inbox: the end of the stream, an error, or a wait for bytes in the worker's buffers.
     #[inline]
     pub(super) fn poll_empty<T>(&mut self, key: Key, cx: &Context<'_>, end: T) -> Poll<io::Result<T>> {
         if let Some(conn) = self.conns.get(key) {
@@ -245,6 +242,7 @@ impl Io {
         self.wait_for_input(key, cx, end)
     }
 
+    /// As [`poll_empty`](Self::poll_empty), whichever memory the next bytes go to.
     #[inline]
     pub(super) fn wait_for_input<T>(&mut self, key: Key, cx: &Context<'_>, end: T) -> Poll<io::Result<T>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };

@@ -1,6 +1,6 @@
 //! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
 
-use super::{Io, Part, closed, from_errno};
+use super::{Io, Part, as_completion, closed, from_errno};
 use crate::buffers::send::{BLOCK_SIZE, SendBuffers};
 use crate::io::conn::{Source, flag};
 use crate::{driver::Driver, slab::Key, sys};
@@ -175,11 +175,7 @@ impl Io {
         let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), usize::from(len)) };
         // SAFETY: the descriptor of a live slot is open.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-        let result = match sys::send(fd, bytes) {
-            Ok(sent) => sent as i32,
-            Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
-        };
-        self.sent(key, result);
+        self.sent(key, as_completion(sys::send(fd, bytes)));
     }
 
     /// Handles the end of a send: of all bytes, of some, or an error.

@@ -73,7 +73,7 @@ impl ConnHandle {
     #[inline]
     pub fn poll_read_uninit(&self, cx: &Context<'_>, into: &mut [MaybeUninit<u8>]) -> Poll<io::Result<usize>> {
         self.on_worker(|worker, key| {
-            // So much may be there at each call.
+            // Direct: a peer that sends fast could keep it from ever waiting.
             if into.len() >= direct::LEAST {
                 ready!(worker.poll_budget(cx));
             }

@@ -52,10 +52,10 @@ impl State {
 
     /// A call outside the ring, which does not wait, for at most that many bytes.
     pub fn receive_now(&mut self, socket: Key, most: usize, at: u64) -> io::Result<Vec<u8>> {
-        let interrupted = self.random.happens(self.settings.faults.interrupted);
-        let Some(of) = self.sockets.get(socket).filter(|_| !interrupted) else {
-            return Err(io::Error::from_raw_os_error(if interrupted { libc::EINTR } else { libc::EBADF }));
-        };
+        if self.random.happens(self.settings.faults.interrupted) {
+            return Err(io::Error::from_raw_os_error(libc::EINTR));
+        }
+        let of = self.sockets.get(socket).ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?;
         let len = of.inbound.unread.min(most);
         if len == 0 {
             return match of.read_end().unwrap_or(libc::EAGAIN) {

@@ -2,7 +2,7 @@
 //! on the kernels of this machine. Writers give up, flush, shut down, reset, and drop their stream with bytes unsent; readers stall.
 
 use super::super::{Settings, World};
-use super::{MS, pair};
+use super::{MS, byte, bytes, pair};
 use crate::net::{TcpListener, TcpStream};
 use crate::sim_kernel::random::Random;
 use crate::time::{sleep, timeout};
@@ -18,15 +18,6 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(20);
 
 fn builder(backend: BackendKind) -> Builder {
     Runtime::builder().backend(Some(backend)).close_timeout(CLOSE_TIMEOUT)
-}
-
-/// Bytes that show where in the stream they stand.
-fn bytes(from: usize, len: usize) -> Vec<u8> {
-    (from..from + len).map(byte).collect()
-}
-
-fn byte(at: usize) -> u8 {
-    (at ^ (at >> 8)) as u8
 }
 
 /// Whether closing discards what is unsent, and how many bytes writes have reported.

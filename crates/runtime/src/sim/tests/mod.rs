@@ -29,6 +29,15 @@ async fn pair() -> (TcpStream, TcpStream) {
     (client, listener.accept().await.unwrap())
 }
 
+/// Bytes that show where in the stream they stand.
+fn bytes(from: usize, len: usize) -> Vec<u8> {
+    (from..from + len).map(byte).collect()
+}
+
+fn byte(at: usize) -> u8 {
+    (at ^ (at >> 8)) as u8
+}
+
 /// Serves a connection: everything comes back.
 async fn echo(mut stream: TcpStream) {
     while let Ok(received) = stream.recv().await {

@@ -1,8 +1,8 @@
-//! However a reader takes what comes, each byte comes once and in order, and then the end: over seeds, in worlds and on the kernels
-//! of this machine. Readers have little room or much, borrow the bytes, give up, leave the runtime and come back.
+//! However a stream is read, each byte comes once and in order, and then the end: over seeds, in worlds and on the kernels of this
+//! machine. Reads have little room or much, lend the bytes, end at a time limit, and the stream leaves the runtime and comes back.
 
 use super::super::{Settings, World};
-use super::pair;
+use super::{byte, bytes, pair};
 use crate::net::TcpStream;
 use crate::sim_kernel::random::Random;
 use crate::time::{sleep, timeout};
@@ -15,10 +15,6 @@ use std::{io, iter};
 
 const SEEDS: u64 = 400;
 
-fn byte(at: usize) -> u8 {
-    (at ^ (at >> 8)) as u8
-}
-
 fn rest(random: &mut Random) -> Duration {
     Duration::from_micros(random.below(1500))
 }
@@ -28,7 +24,7 @@ async fn write(random: &mut Random, mut stream: TcpStream) -> (usize, bool) {
     let mut written = 0;
     for _ in 0..2 + random.below(12) {
         let most = if random.below(4) == 0 { 300 } else { 200_000 };
-        let part: Vec<u8> = (written..written + 1 + random.below(most) as usize).map(byte).collect();
+        let part = bytes(written, 1 + random.below(most) as usize);
         stream.write_all(&part).await.unwrap();
         written += part.len();
         if random.below(2) == 0 {
@@ -83,10 +79,10 @@ async fn play(seed: u64) {
     let mut got = 0;
     let end = loop {
         match take(&mut random, reader).await {
-            Ok((bytes, stream)) if !bytes.is_empty() => {
-                let wrong = iter::zip(&bytes, got..).find(|(byte, at)| **byte != self::byte(*at));
+            Ok((part, stream)) if !part.is_empty() => {
+                let wrong = iter::zip(&part, got..).find(|(got, at)| **got != byte(*at));
                 assert!(wrong.is_none(), "seed {seed}: another byte at {:?}", wrong.map(|(_, at)| at));
-                got += bytes.len();
+                got += part.len();
                 reader = stream;
             }
             end => break end.map(drop),
@@ -112,7 +108,7 @@ fn however_bytes_are_taken_each_comes_once_and_then_the_end_on_the_kernels_of_th
         let Ok(runtime) = Runtime::builder().backend(Some(backend)).build() else { continue };
         for seed in 0..60 {
             let played = runtime.block_on(timeout(Duration::from_secs(60), play(seed)));
-            assert!(played.is_ok(), "seed {seed} on {backend}: the reader waits for ever");
+            assert!(played.is_ok(), "seed {seed} on {backend}: the read never ends");
         }
     }
 }
