@@ -22,11 +22,9 @@ pub(crate) const BUFFERS: u16 = RING - OVERFLOW_BATCH;
 /// Blocks of one large buffer, which divides long messages into fewer pieces.
 const LARGE_BLOCKS: u16 = 8;
 pub(crate) const LARGE_SIZE: usize = BUFFER_SIZE * LARGE_BLOCKS as usize;
-/// Large buffers of a worker at most (4 MiB), and entries of the kernel's ring of them.
-pub(crate) const LARGE_RING: u16 = 128;
-/// Large buffers provided at first use; more follow when they run out.
-const LARGE_FIRST: u16 = 32;
-pub(crate) const OVERFLOW_START: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
+/// Large buffers of a worker at most (4 MiB).
+const LARGE: u16 = 128;
+pub(crate) const OVERFLOW_START: u16 = BUFFERS + LARGE * LARGE_BLOCKS;
 /// All buffers, overflow included: at most 256 MiB a worker. Fewer in unit tests, which exhaust them.
 const ALL: u16 = if cfg!(test) { OVERFLOW_START + 1088 } else { NO_BUFFER };
 const BYTES: usize = BUFFER_SIZE * ALL as usize;
@@ -46,7 +44,9 @@ pub(crate) struct RecvBuffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
     provided: u16,
-    large_provided: u16,
+    /// Free large buffers, used last at the end; those from `next_large` on were never used.
+    free_large: Vec<u16>,
+    next_large: u16,
     /// Free overflow buffers, all below `next_overflow`; those from there on were never used.
     pub overflow: Vec<u16>,
     next_overflow: u16,
@@ -62,7 +62,8 @@ impl RecvBuffers {
             base: mm::reserve(BYTES)?,
             segments: Vec::new(),
             provided: 0,
-            large_provided: 0,
+            free_large: Vec::new(),
+            next_large: BUFFERS,
             overflow: Vec::new(),
             next_overflow: OVERFLOW_START,
             leased: 0,
@@ -78,17 +79,23 @@ impl RecvBuffers {
         first..self.provided
     }
 
-    /// The next large buffers never provided before; empty at the cap.
-    pub fn more_large(&mut self) -> impl ExactSizeIterator<Item = u16> + use<> {
-        let first = self.large_provided;
-        self.large_provided = (first.max(LARGE_FIRST / 2) * 2).min(LARGE_RING);
-        self.reserve_segments(BUFFERS + self.large_provided * LARGE_BLOCKS);
-        let number = |nth: u16| BUFFERS + nth * LARGE_BLOCKS;
-        (number(first)..number(self.large_provided)).step_by(usize::from(LARGE_BLOCKS))
+    pub fn has_free_large(&self) -> bool {
+        !self.free_large.is_empty() || self.next_large < OVERFLOW_START
     }
 
-    pub fn has_large(&self) -> bool {
-        self.large_provided > 0
+    /// Takes the large buffer that was used last, so that few are used while few are needed; `None` if all are in use.
+    pub fn take_large(&mut self) -> Option<u16> {
+        if let Some(buffer) = self.free_large.pop() {
+            return Some(buffer);
+        }
+        let buffer = (self.next_large < OVERFLOW_START).then_some(self.next_large)?;
+        self.next_large += LARGE_BLOCKS;
+        self.reserve_segments(self.next_large);
+        Some(buffer)
+    }
+
+    pub fn return_large(&mut self, buffer: u16) {
+        self.free_large.push(buffer);
     }
 
     /// Takes an overflow buffer, for one use; `None` if all are in use.
@@ -157,8 +164,12 @@ impl Drop for RecvBuffers {
 #[cfg(test)]
 impl RecvBuffers {
     pub fn known(&self) -> impl Iterator<Item = u16> {
-        let large = (0..self.large_provided).map(|nth| BUFFERS + nth * LARGE_BLOCKS);
+        let large = (BUFFERS..self.next_large).step_by(usize::from(LARGE_BLOCKS));
         (0..self.provided).chain(large).chain(OVERFLOW_START..self.next_overflow)
+    }
+
+    pub fn large_in_use(&self) -> usize {
+        usize::from((self.next_large - BUFFERS) / LARGE_BLOCKS) - self.free_large.len()
     }
 
     pub fn all_are_out(&self) -> bool {

@@ -28,9 +28,8 @@ pub(crate) struct Epoll {
     writable: Option<Key>,
     /// The kernel lacks epoll_pwait2 (Linux 5.11): timeouts are whole milliseconds, rounded up.
     coarse: bool,
-    /// Free receive buffers, usual and large.
+    /// Free receive buffers of the usual size.
     pub free_buffers: Vec<u16>,
-    pub free_large: Vec<u16>,
 }
 
 /// An event. A descriptor at its end or with an error is reported as ready.
@@ -75,7 +74,6 @@ impl Epoll {
             writable: None,
             coarse: false,
             free_buffers: Vec::new(),
-            free_large: Vec::new(),
         })
     }
 

@@ -82,36 +82,17 @@ impl Driver {
         }
     }
 
-    /// Provides a receive buffer, usual or large, to the kernel.
+    /// Provides a receive buffer of the usual size to the kernel.
     ///
     /// # Safety
     /// The buffer is free: nothing else refers to its memory until a completion names it.
     #[inline(always)]
-    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16, large: bool) {
+    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
         match self {
             // SAFETY: as demanded of the caller.
-            Self::Uring(uring) => unsafe { uring.provide(buffers.address(buffer), buffer, large) },
-            Self::Epoll(epoll) if large => epoll.free_large.push(buffer),
+            Self::Uring(uring) => unsafe { uring.provide(buffers.address(buffer), buffer) },
             Self::Epoll(epoll) => epoll.free_buffers.push(buffer),
         }
-    }
-
-    /// Sets large buffers up, at first use. Returns false if the kernel refuses.
-    pub fn open_large(&mut self, buffers: &mut RecvBuffers) -> bool {
-        let open = if let Self::Uring(uring) = self { uring.open_large() } else { true };
-        if open && !buffers.has_large() {
-            self.provide_more_large(buffers);
-        }
-        open
-    }
-
-    /// Provides large buffers that were never used before. Returns false at the cap.
-    pub fn provide_more_large(&mut self, buffers: &mut RecvBuffers) -> bool {
-        let more = buffers.more_large();
-        let any = more.len() > 0;
-        // SAFETY: buffers that were never used are free.
-        more.for_each(|buffer| unsafe { self.provide(buffers, buffer, true) });
-        any
     }
 
     #[inline]

@@ -92,9 +92,8 @@ impl Ring {
     dispatch! {
         fn in_flight(self: &Self) -> u32;
         fn ring_fd(self: &Self) -> Option<OwnedFd>;
-        [unsafe] fn provide(self: &mut Self, start: NonNull<u8>, buffer: u16, large: bool);
-        fn open_large(self: &mut Self) -> bool;
-        fn receive(self: &mut Self, key: Key, fd: RawFd, large: bool);
+        [unsafe] fn provide(self: &mut Self, start: NonNull<u8>, buffer: u16);
+        fn receive(self: &mut Self, key: Key, fd: RawFd);
         [unsafe] fn send(self: &mut Self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32);
         [unsafe] fn connect(self: &mut Self, key: Key, fd: RawFd, address: &socket2::SockAddr);
         fn cancel(self: &mut Self, kind: OpKind, key: Key);

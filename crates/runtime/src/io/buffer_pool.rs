@@ -40,10 +40,8 @@ impl Replenisher {
     }
 
     #[inline(always)]
-    pub fn on_buffer_used(&mut self, buffer: u16) {
-        // One comparison: large buffers lie between the usual ones and the overflow.
-        let is_large = buffer.wrapping_sub(BUFFERS) < OVERFLOW_START - BUFFERS;
-        self.available -= u32::from(!is_large);
+    pub fn on_buffer_used(&mut self) {
+        self.available -= 1;
     }
 
     #[inline]
@@ -71,14 +69,13 @@ impl Io {
         self.replenisher.available += 1;
         debug_assert!(self.replenisher.available <= u32::from(RING));
         // SAFETY: the buffer is free: the caller has just released it, or it was never provided.
-        unsafe { self.driver.provide(&self.buffers, buffer, false) };
+        unsafe { self.driver.provide(&self.buffers, buffer) };
     }
 
     #[cold]
     fn release_special(&mut self, buffer: u16) {
         if buffer < OVERFLOW_START {
-            // SAFETY: as in `provide`.
-            return unsafe { self.driver.provide(&self.buffers, buffer, true) };
+            return self.buffers.return_large(buffer);
         }
         self.buffers.return_overflow(buffer);
         self.replenisher.idle_turns = self.replenisher.idle_turns.min(REPLENISH_DELAY);
@@ -95,13 +92,6 @@ impl Io {
     /// A receive ended for want of a buffer.
     pub(super) fn on_no_buffers(&mut self, key: Key) {
         self.metrics.buffers_exhausted += 1;
-        let Some(conn) = self.conns.get(key) else { return };
-        if conn.has(flag::LARGE) {
-            if !self.driver.provide_more_large(&mut self.buffers) {
-                conn.clear(flag::LARGE);
-            }
-            return self.start_receive(key);
-        }
         if self.provide_more() {
             return self.start_receive(key);
         }
@@ -117,7 +107,9 @@ impl Io {
     /// Whether waiting connections can be helped now: the worker must not sleep.
     pub fn needs_replenishing(&self) -> bool {
         let replenisher = &self.replenisher;
-        !replenisher.is_idle() && (replenisher.idle_turns != EXHAUSTED || replenisher.state() != replenisher.last)
+        !self.large_waits.is_idle()
+            || !replenisher.is_idle()
+                && (replenisher.idle_turns != EXHAUSTED || replenisher.state() != replenisher.last)
     }
 
     /// At the start of a turn in which connections wait for buffers: adds overflow buffers if nothing else has helped, and

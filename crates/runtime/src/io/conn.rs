@@ -1,12 +1,12 @@
 //! The state of one connection: 44 bytes, without a buffer, timer or allocation of its own.
 
-use crate::buffers::recv::{LARGE_SIZE, NO_BUFFER, RecvBuffers, Segment};
+use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE, NO_BUFFER, RecvBuffers, Segment};
 use crate::{buffers::send::BLOCK_SIZE, task::waiter::Waiter};
 use std::os::fd::RawFd;
 
 /// Bits of [`Conn::flags`].
 pub(crate) mod flag {
-    /// A multishot receive is armed; on epoll, the descriptor is watched for input.
+    /// A multishot receive is armed, or for long messages a poll; on epoll, the descriptor is watched for input.
     pub const RECEIVING: u16 = 1;
     /// The receive was cancelled; its last completion is on the way.
     pub const STOPPING: u16 = 1 << 1;
@@ -144,8 +144,9 @@ impl Conn {
         self.flags &= !bits;
     }
 
-    /// Counts a piece received into a large buffer. Returns true after [`SHORT_PIECES`] short ones in a row.
-    pub fn count_piece(&mut self, short: bool) -> bool {
+    /// Counts a piece of a long message. Returns true after [`SHORT_PIECES`] in a row for which a usual buffer has room.
+    pub fn count_piece(&mut self, len: usize) -> bool {
+        let short = len <= BUFFER_SIZE;
         self.short_pieces = if short { (self.short_pieces + 1) % SHORT_PIECES } else { 0 };
         short && self.short_pieces == 0
     }

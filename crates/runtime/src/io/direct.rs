@@ -10,7 +10,7 @@
 use super::{Io, as_completion};
 use crate::buffers::recv::BUFFER_SIZE;
 use crate::io::conn::{Conn, Direct, flag};
-use crate::{driver::Driver, slab::Key, sys};
+use crate::{slab::Key, sys};
 use std::mem::{self, MaybeUninit};
 use std::task::{Context, Poll};
 use std::{io, os::fd::BorrowedFd};
@@ -27,8 +27,7 @@ impl Io {
         cx: &Context<'_>,
         into: &mut [MaybeUninit<u8>],
     ) -> Poll<io::Result<usize>> {
-        let scripted = self.driver.is_scripted();
-        let suits = |conn: &&mut Conn| into.len() >= LEAST && conn.has(flag::LARGE) && !scripted;
+        let suits = |conn: &&mut Conn| into.len() >= LEAST && conn.has(flag::LARGE);
         let Some(conn) = self.conns.get(key).filter(suits) else { return self.poll_empty(key, cx, 0) };
         let before = mem::replace(&mut conn.direct, Direct::Waits);
         if before == Direct::Ready && !conn.has(flag::EOF) && conn.read_errno == 0 {
@@ -40,7 +39,7 @@ impl Io {
                 if len == into.len() {
                     conn.direct = Direct::Ready;
                 }
-                if conn.count_piece(len < BUFFER_SIZE) {
+                if conn.count_piece(len) {
                     conn.clear(flag::LARGE);
                 }
                 return Poll::Ready(Ok(len));
@@ -64,18 +63,6 @@ impl Io {
             }
             // Level-triggered epoll reports unread bytes in each turn: not watched until the next read that waits.
             Direct::Ready => self.stop_receive(key),
-        }
-    }
-
-    /// Io_uring: ends the multishot receive after a read with much room, so that the next one can be direct.
-    #[inline(never)]
-    pub(super) fn turn_direct(&mut self, key: Key) {
-        const ARMED: u16 = flag::RECEIVING | flag::LARGE;
-        if let (Driver::Uring(_), Some(conn)) = (&self.driver, self.conns.get(key))
-            && conn.flags & (ARMED | flag::STOPPING) == ARMED
-            && conn.direct == Direct::No
-        {
-            self.stop_receive(key);
         }
     }
 }

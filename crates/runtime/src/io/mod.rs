@@ -13,6 +13,7 @@ mod close;
 mod conn;
 mod connect;
 pub(crate) mod direct;
+mod large;
 mod operation;
 mod readiness;
 mod receive;
@@ -36,6 +37,7 @@ use crate::task::waiter::Wakers;
 use active_set::ActiveSet;
 use buffer_pool::Replenisher;
 use io_uring::cqueue;
+use large::LargeWaits;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 use std::{collections::VecDeque, io, mem::MaybeUninit, ptr::NonNull, rc::Rc, sync::Arc};
@@ -61,6 +63,7 @@ pub(crate) struct Io {
     /// Addresses of connects in flight, which the kernel reads.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
     replenisher: Replenisher,
+    large_waits: LargeWaits,
     /// Dropped connections whose sends are in flight, and when each is cancelled.
     lingering: VecDeque<close::Lingering>,
     pub linger: Duration,
@@ -90,6 +93,7 @@ impl Io {
             operations: Slab::new(),
             addresses: Vec::new(),
             replenisher: Replenisher::new(),
+            large_waits: LargeWaits::default(),
             lingering: VecDeque::new(),
             linger: LINGER,
             wake_fd,
@@ -194,6 +198,9 @@ impl Io {
             Driver::Uring(_) => self.reap(),
             Driver::Epoll(_) => self.ready(),
         }
+        if !self.large_waits.is_idle() {
+            self.help_large();
+        }
         self.metrics.count_batch(self.metrics.events - before);
         if !self.lingering.is_empty() {
             self.end_lingering();
@@ -228,10 +235,10 @@ impl Io {
             Some(OpKind::Receive) => {
                 self.count_ended(more);
                 let buffer = cqueue::buffer_select(flags);
-                if let Some(buffer) = buffer {
-                    self.replenisher.on_buffer_used(buffer);
+                if buffer.is_some() {
+                    self.replenisher.on_buffer_used();
                 }
-                self.received(key, result, buffer, more);
+                self.received(key, result, buffer, more, cqueue::sock_nonempty(flags));
             }
             Some(OpKind::Send) => {
                 self.count_ended(false);

@@ -1,7 +1,7 @@
 //! Receiving: events fill a connection's inbox, readers empty it, and a full inbox stops its receive.
 
-use super::{Io, Part, as_completion, closed, direct, from_errno};
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
+use super::{Io, Part, as_completion, closed, from_errno};
+use crate::buffers::recv::BUFFER_SIZE;
 use crate::io::conn::{Direct, flag};
 use crate::{driver::Driver, driver::user_data::OpKind, slab::Key, sys};
 use std::task::{Context, Poll};
@@ -31,8 +31,8 @@ impl Io {
         }
         conn.set(flag::RECEIVING);
         match &mut self.driver {
-            Driver::Uring(uring) if conn.direct == Direct::No => uring.receive(key, conn.fd, conn.has(flag::LARGE)),
-            Driver::Uring(uring) => uring.poll(OpKind::Receive, key, conn.fd),
+            Driver::Uring(uring) if conn.has(flag::LARGE) => uring.poll(OpKind::Receive, key, conn.fd),
+            Driver::Uring(uring) => uring.receive(key, conn.fd),
             Driver::Epoll(_) => self.update_interest(key),
         }
     }
@@ -79,9 +79,9 @@ impl Io {
         self.conns.get(key).is_none_or(|conn| conn.front().is_some() || conn.has(flag::EOF) || conn.read_errno != 0)
     }
 
-    /// Handles the completion of a receive, or a read on epoll.
+    /// Handles the completion of a receive, or a call. `unread`: the socket has more bytes, or may have.
     #[inline(always)]
-    pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
+    pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool, unread: bool) {
         let Some(conn) = self.conns.get(key) else { return self.drop_received(buffer) };
         if !more {
             conn.clear(flag::RECEIVING | flag::STOPPING);
@@ -105,12 +105,12 @@ impl Io {
             }
             return;
         }
-        self.received_otherwise(key, result, buffer, more);
+        self.received_otherwise(key, result, buffer, more, unread);
     }
 
     /// Everything but a short piece for a live connection.
     #[inline(never)]
-    fn received_otherwise(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
+    fn received_otherwise(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool, unread: bool) {
         match (buffer, self.conns.get(key)) {
             (Some(buffer), Some(conn)) if result > 0 && !conn.has(flag::DROPPED) => {
                 conn.push_segment(&mut self.buffers, buffer, result as u16);
@@ -118,12 +118,9 @@ impl Io {
                 if more && conn.inbox_len >= INBOX_LIMIT {
                     self.pause_receive(key);
                 }
-                self.adapt_buffer_size(key, result as usize);
+                self.adapt_buffer_size(key, result as usize, unread);
             }
-            (None, _) if result > 0 => {
-                self.readable_direct(key);
-                self.receive_ended(key, -libc::EAGAIN);
-            }
+            (None, _) if result > 0 => self.polled_readable(key),
             (_, conn) => {
                 if result > 0
                     && let Some(conn) = conn
@@ -133,26 +130,6 @@ impl Io {
                 self.drop_received(buffer);
                 self.receive_ended(key, result);
             }
-        }
-    }
-
-    /// Switches a connection to large buffers when one of the usual size is full, and back after some short pieces in a row.
-    fn adapt_buffer_size(&mut self, key: Key, len: usize) {
-        let Some(conn) = self.conns.get(key) else { return };
-        let short = len < BUFFER_SIZE;
-        if !conn.has(flag::LARGE) {
-            if short || !self.driver.open_large(&mut self.buffers) {
-                return;
-            }
-            conn.set(flag::LARGE);
-        } else if conn.count_piece(short) {
-            conn.clear(flag::LARGE);
-        } else {
-            return;
-        }
-        if matches!(self.driver, Driver::Uring(_)) {
-            // The request names its buffer group: it ends, and the next one names the other group.
-            self.stop_receive(key);
         }
     }
 
@@ -197,36 +174,45 @@ impl Io {
         }
     }
 
-    /// Epoll: reads into the inbox, unless the next read is direct.
+    /// Io_uring: a poll has found the socket readable.
+    pub(super) fn polled_readable(&mut self, key: Key) {
+        if self.conns.get(key).is_some_and(|conn| !conn.has(NOT_NOW)) {
+            self.readable(key);
+        }
+        self.receive_ended(key, -libc::EAGAIN);
+    }
+
+    fn found_no_buffer(&mut self, key: Key) {
+        if let Driver::Uring(_) = self.driver {
+            return self.wait_for_large(key);
+        }
+        self.stop_receive(key);
+        self.on_no_buffers(key);
+    }
+
+    /// A socket that is not received from by a multishot request is readable: reads into the inbox, unless the next read is direct.
     pub(super) fn readable(&mut self, key: Key) {
         if self.conns.get(key).is_some_and(|conn| conn.direct != Direct::No) {
             return self.readable_direct(key);
         }
         for _ in 0..READS_A_TURN {
-            let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else { return };
-            if !conn.has(flag::RECEIVING) {
+            let Some(conn) = self.conns.get(key) else { return };
+            if matches!(self.driver, Driver::Epoll(_)) && !conn.has(flag::RECEIVING) {
                 return;
             }
-            let wants_large = conn.has(flag::LARGE);
-            if wants_large && epoll.free_large.is_empty() {
-                epoll.free_large.extend(self.buffers.more_large());
-            }
-            let large = if wants_large { epoll.free_large.pop() } else { None };
-            let size = if large.is_some() { LARGE_SIZE } else { BUFFER_SIZE };
-            let Some(buffer) = large.or_else(|| epoll.free_buffers.pop()) else {
-                self.stop_receive(key);
-                return self.on_no_buffers(key);
+            let (fd, large) = (conn.fd, conn.has(flag::LARGE));
+            let Some((buffer, size)) = self.take_buffer(large) else {
+                return self.found_no_buffer(key);
             };
-            self.replenisher.on_buffer_used(buffer);
             // SAFETY: the buffer is free, so no segment, lease or request refers to it; it holds that many bytes.
             let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).cast().as_ptr(), size) };
             // SAFETY: the descriptor of a live slot is open.
-            let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
+            let fd = unsafe { BorrowedFd::borrow_raw(fd) };
             let result = as_completion(sys::receive(fd, into));
             if result == -libc::EAGAIN {
                 return self.release_buffer(buffer);
             }
-            self.received(key, result, Some(buffer), true);
+            self.received(key, result, Some(buffer), true, true);
             if result < size as i32 {
                 return;
             }
@@ -321,9 +307,6 @@ impl Io {
         }
         if copied == 0 {
             return self.poll_direct(key, cx, into);
-        }
-        if copied >= direct::LEAST {
-            self.turn_direct(key);
         }
         Poll::Ready(Ok(copied))
     }

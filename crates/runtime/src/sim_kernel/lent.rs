@@ -4,12 +4,12 @@
 //! - Lent memory is read and written only between a request and its last completion, and found as it was left.
 //! - A runtime that has ended has lent again every buffer that it took.
 
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, OVERFLOW_START, RING};
+use crate::buffers::recv::{BUFFER_SIZE, OVERFLOW_START, RING};
 use crate::slab::Key;
 use std::{collections::VecDeque, ptr::NonNull, slice};
 
 /// Fills a buffer while the kernel has it, to detect writes.
-static POISON: [u8; LARGE_SIZE] = [0xd5; LARGE_SIZE];
+static POISON: [u8; BUFFER_SIZE] = [0xd5; BUFFER_SIZE];
 /// Bytes of a buffer that are checked unless whole buffers are.
 const CHECKED: usize = 64;
 
@@ -27,8 +27,8 @@ enum Hold {
 /// What one runtime has lent.
 #[derive(Default)]
 pub(crate) struct Lent {
-    /// Buffers to receive into, usual and large, next first.
-    groups: [VecDeque<(u16, NonNull<u8>)>; 2],
+    /// Buffers to receive into, next first.
+    buffers: VecDeque<(u16, NonNull<u8>)>,
     held: Vec<Hold>,
     /// Memory of sends in flight: key, address, length.
     pub sends: Vec<(Key, usize, usize)>,
@@ -39,18 +39,17 @@ impl Lent {
     ///
     /// # Safety
     /// See `Uring::provide`.
-    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool, whole: bool) -> Option<String> {
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, whole: bool) -> Option<String> {
         if usize::from(buffer) >= self.held.len() {
             self.held.resize(usize::from(buffer) + 1, Hold::New);
         }
         let before = std::mem::replace(&mut self.held[usize::from(buffer)], Hold::Lent);
-        let group = &mut self.groups[usize::from(large)];
-        let full = group.len() >= usize::from(if large { LARGE_RING } else { RING });
-        group.push_back((buffer, start));
+        let full = self.buffers.len() >= usize::from(RING);
+        self.buffers.push_back((buffer, start));
         let (from, to) = (start.as_ptr() as usize, start.as_ptr() as usize + BUFFER_SIZE);
         let in_use = self.sends.len() <= 64 && self.sends.iter().any(|(_, at, len)| from < at + len && *at < to);
         // SAFETY: the caller lends a buffer of that size.
-        unsafe { start.write_bytes(POISON[0], checked(large, whole)) };
+        unsafe { start.write_bytes(POISON[0], checked(whole)) };
         let found = [
             (before == Hold::Lent, "was provided twice"),
             (full, "is one more than the ring holds"),
@@ -63,15 +62,14 @@ impl Lent {
     ///
     /// # Safety
     /// The buffer was provided at that address, and not given back.
-    pub unsafe fn is_untouched(start: NonNull<u8>, large: bool, whole: bool) -> bool {
-        let len = checked(large, whole);
+    pub unsafe fn is_untouched(start: NonNull<u8>, whole: bool) -> bool {
+        let len = checked(whole);
         // SAFETY: a provided buffer belongs to the kernel, which this is, and has at least that size.
         unsafe { slice::from_raw_parts(start.as_ptr(), len) == &POISON[..len] }
     }
 
-    /// The next buffer of a group.
-    pub fn take_buffer(&mut self, large: bool) -> Option<(u16, NonNull<u8>)> {
-        self.groups[usize::from(large)].pop_front()
+    pub fn take_buffer(&mut self) -> Option<(u16, NonNull<u8>)> {
+        self.buffers.pop_front()
     }
 
     /// A completion returns a buffer; false if it was not lent.
@@ -92,9 +90,8 @@ impl Lent {
     }
 }
 
-fn checked(large: bool, whole: bool) -> usize {
-    let size = if large { LARGE_SIZE } else { BUFFER_SIZE };
-    if whole { size } else { CHECKED }
+fn checked(whole: bool) -> usize {
+    if whole { BUFFER_SIZE } else { CHECKED }
 }
 
 #[cfg(test)]
@@ -106,9 +103,9 @@ mod tests {
         let (mut lent, mut memory) = (Lent::default(), vec![0u8; BUFFER_SIZE]);
         let start = NonNull::new(memory.as_mut_ptr()).unwrap();
         // SAFETY: the buffer outlives its use, and nothing else refers to it.
-        let lend = |lent: &mut Lent| unsafe { lent.provide(start, 7, false, true) };
+        let lend = |lent: &mut Lent| unsafe { lent.provide(start, 7, true) };
         // SAFETY: as above.
-        let is_untouched = || unsafe { Lent::is_untouched(start, false, true) };
+        let is_untouched = || unsafe { Lent::is_untouched(start, true) };
         for _ in 0..2 {
             assert_eq!(lend(&mut lent), None);
             assert!(is_untouched());

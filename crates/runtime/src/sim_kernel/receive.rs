@@ -5,7 +5,7 @@ use super::lent::Lent;
 use super::machine::State;
 use super::pipe::End;
 use super::socket::{self, Socket};
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
+use crate::buffers::recv::BUFFER_SIZE;
 use crate::{driver::user_data::OpKind, slab::Key};
 use std::{io, slice};
 
@@ -28,20 +28,20 @@ impl Socket {
 
 impl State {
     /// Fills buffers until nothing is left; returns the result of the last completion.
-    pub(super) fn receive(&mut self, socket: Key, (ring, key): (usize, Key), large: bool, at: u64) -> Option<i32> {
+    pub(super) fn receive(&mut self, socket: Key, (ring, key): (usize, Key), at: u64) -> Option<i32> {
         loop {
             let of = self.sockets.get(socket)?;
             let unread = of.inbound.unread;
             if unread == 0 {
                 return of.read_end().map(|errno| -errno);
             }
-            let Some((buffer, start)) = self.rings[ring].lent.take_buffer(large) else { return Some(-libc::ENOBUFS) };
+            let Some((buffer, start)) = self.rings[ring].lent.take_buffer() else { return Some(-libc::ENOBUFS) };
             let whole = self.settings.check_whole_buffers;
             // SAFETY: the buffer has just been taken from those that are lent.
-            if !unsafe { Lent::is_untouched(start, large, whole) } {
+            if !unsafe { Lent::is_untouched(start, whole) } {
                 self.report(format!("buffer {buffer} was written to while the kernel had it"));
             }
-            let len = self.shortened(unread.min(if large { LARGE_SIZE } else { BUFFER_SIZE }));
+            let len = self.shortened(unread.min(BUFFER_SIZE));
             // SAFETY: the runtime has lent this buffer, of at least that size, to the kernel.
             let into = unsafe { slice::from_raw_parts_mut(start.as_ptr(), len) };
             let more = self.read_inbound(socket, into, at);

@@ -17,10 +17,10 @@ use std::{mem::MaybeUninit, ptr::NonNull, slice};
 impl State {
     /// # Safety
     /// See `Uring::provide`.
-    pub unsafe fn provide(&mut self, ring: usize, start: NonNull<u8>, buffer: u16, large: bool) {
+    pub unsafe fn provide(&mut self, ring: usize, start: NonNull<u8>, buffer: u16) {
         let whole = self.settings.check_whole_buffers;
         // SAFETY: as demanded of the caller.
-        let violation = unsafe { self.rings[ring].lent.provide(start, buffer, large, whole) };
+        let violation = unsafe { self.rings[ring].lent.provide(start, buffer, whole) };
         violation.into_iter().for_each(|violation| self.report(violation));
     }
 

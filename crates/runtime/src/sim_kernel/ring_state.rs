@@ -9,9 +9,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::{net::SocketAddr, ptr::NonNull};
 
 pub(crate) enum What {
-    Receive {
-        large: bool,
-    },
+    Receive,
     /// The bytes, how many were sent, and a sum of the rest.
     Send {
         from: NonNull<u8>,

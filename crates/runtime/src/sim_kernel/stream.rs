@@ -67,7 +67,7 @@ impl State {
                 ready.then_some(1)
             }
             _ if self.random.happens(self.settings.faults.interrupted) => Some(self.interrupted(socket, nth)),
-            What::Receive { large } => self.receive(socket, (ring, key), large, at),
+            What::Receive => self.receive(socket, (ring, key), at),
             What::Send { .. } => self.send(socket, nth, at),
         };
         if let Some(result) = result {

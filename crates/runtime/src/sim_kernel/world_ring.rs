@@ -38,17 +38,13 @@ impl WorldRing {
 
     /// # Safety
     /// See `Uring::provide`.
-    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool) {
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16) {
         // SAFETY: as demanded of the caller.
-        unsafe { self.machine.state.borrow_mut().provide(self.index, start, buffer, large) };
+        unsafe { self.machine.state.borrow_mut().provide(self.index, start, buffer) };
     }
 
-    pub fn open_large(&mut self) -> bool {
-        true
-    }
-
-    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
-        self.with(|ring| ring.push(OpKind::Receive, key, fd, What::Receive { large }));
+    pub fn receive(&mut self, key: Key, fd: RawFd) {
+        self.with(|ring| ring.push(OpKind::Receive, key, fd, What::Receive));
     }
 
     /// # Safety

@@ -8,7 +8,7 @@
 mod buffer_ring;
 mod setup;
 
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING};
+use crate::buffers::recv::{BUFFER_SIZE, RING};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key, task::registry::Remote};
 use buffer_ring::BufferRing;
 use io_uring::types::{Fd, SubmitArgs, Timespec};
@@ -19,9 +19,8 @@ pub use setup::RingFeature;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::{io, mem::MaybeUninit, ptr::NonNull, sync::Arc, time::Duration};
 
-/// The buffer groups of a worker: usual and large buffers.
+/// The buffer group of a worker.
 const GROUP: u16 = 0;
-const LARGE_GROUP: u16 = 1;
 const ENTER_GETEVENTS: u32 = 1;
 const ENTER_EXT_ARG: u32 = 1 << 3;
 const ENTER_NO_IOWAIT: u32 = 1 << 7;
@@ -29,8 +28,6 @@ const ENTER_NO_IOWAIT: u32 = 1 << 7;
 pub(crate) struct Uring {
     ring: IoUring,
     buffers: BufferRing,
-    /// Set up for the first connection; `Err` if the kernel refused.
-    large: Option<Result<BufferRing, ()>>,
     /// Requests the kernel holds that will post at least one more completion (except cancels and the wake descriptor).
     in_flight: u32,
     enter_flags: u32,
@@ -48,7 +45,7 @@ impl Uring {
         if features.has(Feature::NoIowait) {
             enter_flags |= ENTER_NO_IOWAIT;
         }
-        Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, features, messaged: Vec::new() })
+        Ok(Self { ring, buffers, in_flight: 0, enter_flags, features, messaged: Vec::new() })
     }
 
     pub fn features(&self) -> Vec<RingFeature> {
@@ -59,25 +56,14 @@ impl Uring {
         self.in_flight
     }
 
-    /// Provides a buffer, usual or large, to the kernel.
+    /// Provides a buffer to the kernel.
     ///
     /// # Safety
     /// The buffer at `start` is free: nothing else refers to its memory until a completion names it.
     #[inline(always)]
-    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool) {
-        let (ring, size) = match &mut self.large {
-            _ if !large => (&mut self.buffers, BUFFER_SIZE),
-            Some(Ok(ring)) => (ring, LARGE_SIZE),
-            _ => return,
-        };
-        // SAFETY: as demanded of the caller; the buffer has that size.
-        unsafe { ring.provide(start, size as u32, buffer) };
-    }
-
-    /// Sets the group of large buffers up, at the first call. Returns false if the kernel refused.
-    pub fn open_large(&mut self) -> bool {
-        let open = || BufferRing::new(&self.ring, LARGE_RING, LARGE_GROUP).map_err(drop);
-        self.large.get_or_insert_with(open).is_ok()
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16) {
+        // SAFETY: as demanded of the caller; a buffer has that size.
+        unsafe { self.buffers.provide(start, BUFFER_SIZE as u32, buffer) };
     }
 
     #[inline(always)]
@@ -97,10 +83,9 @@ impl Uring {
     }
 
     #[inline]
-    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
+    pub fn receive(&mut self, key: Key, fd: RawFd) {
         self.in_flight += 1;
-        let group = if large { LARGE_GROUP } else { GROUP };
-        self.push(&opcode::RecvMulti::new(Fd(fd), group).build().user_data(OpKind::Receive.tag(key)));
+        self.push(&opcode::RecvMulti::new(Fd(fd), GROUP).build().user_data(OpKind::Receive.tag(key)));
     }
 
     /// # Safety
@@ -217,9 +202,7 @@ impl Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        // The groups are unregistered before their memory is unmapped.
-        for group in [GROUP, LARGE_GROUP] {
-            let _ = self.ring.submitter().unregister_buf_ring(group);
-        }
+        // The group is unregistered before its memory is unmapped.
+        let _ = self.ring.submitter().unregister_buf_ring(GROUP);
     }
 }

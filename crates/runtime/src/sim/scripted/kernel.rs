@@ -3,7 +3,7 @@
 
 use super::net::{Net, POISON, Sock, Stage, inode};
 use super::request::{Request, What};
-use crate::buffers::recv::{LARGE_RING, RING};
+use crate::buffers::recv::{BUFFER_SIZE, RING};
 use crate::sim_kernel::completion::{Completion, F_MORE};
 use crate::{driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use io_uring::cqueue;
@@ -40,7 +40,6 @@ pub(crate) struct Kernel {
     in_flight: u32,
     /// Calls so far: a worker that loops forever fails the test instead of hanging it.
     calls: u32,
-    large: Option<bool>,
 }
 
 impl Kernel {
@@ -58,24 +57,17 @@ impl Kernel {
 
     /// # Safety
     /// See `Uring::provide`.
-    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16, large: bool) {
+    pub unsafe fn provide(&mut self, start: NonNull<u8>, buffer: u16) {
         if !self.held.insert(buffer) {
             self.net.report(format!("buffer {buffer} was provided twice"));
         }
-        let capacity = usize::from(if large { LARGE_RING } else { RING });
-        if self.net.group(large).0.len() >= capacity {
+        if self.net.lent.len() >= usize::from(RING) {
             self.net.report("more buffers were provided than the ring holds".to_owned());
         }
-        let size = self.net.group(large).1;
-        self.check_apart(start.as_ptr() as usize, size, "a provided buffer");
-        // SAFETY: the caller lends `size` bytes from here.
-        unsafe { start.write_bytes(POISON, size) };
-        self.net.group(large).0.push_back((buffer, start));
-    }
-
-    /// Opens the group of large buffers, which some kernels refuse.
-    pub fn open_large(&mut self) -> bool {
-        *self.large.get_or_insert_with(|| !self.net.script.rarely(4))
+        self.check_apart(start.as_ptr() as usize, BUFFER_SIZE, "a provided buffer");
+        // SAFETY: the caller lends a buffer of that size.
+        unsafe { start.write_bytes(POISON, BUFFER_SIZE) };
+        self.net.lent.push_back((buffer, start));
     }
 
     /// Memory of a send in flight must not be used for anything else.
@@ -85,12 +77,9 @@ impl Kernel {
         }
     }
 
-    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
+    pub fn receive(&mut self, key: Key, fd: RawFd) {
         let sock = self.sock(fd);
-        if large && self.large != Some(true) {
-            self.net.report(format!("receive {key:?} names a group of buffers that is not there"));
-        }
-        self.push(What::Receive { large }, OpKind::Receive, key, sock);
+        self.push(What::Receive, OpKind::Receive, key, sock);
     }
 
     /// # Safety

@@ -2,7 +2,6 @@
 //!
 //! The descriptors are real, so closing and shutting down are real; no byte passes through it.
 
-use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::{cell::RefCell, collections::VecDeque, fmt, ptr::NonNull, vec};
@@ -170,9 +169,8 @@ pub(crate) struct Net {
     /// Connections that are to come, in this order, and those that have come and were not accepted yet, with their far ends.
     pub backlog: VecDeque<usize>,
     pub arrived: VecDeque<(usize, OwnedFd)>,
-    /// Receive buffers in the kernel's rings, next first.
+    /// Receive buffers in the kernel's ring, next first.
     pub lent: VecDeque<(u16, NonNull<u8>)>,
-    pub large: VecDeque<(u16, NonNull<u8>)>,
     /// A completion of the wake descriptor was posted and not yet taken.
     pub wake_posted: bool,
     pub violations: RefCell<Vec<String>>,
@@ -193,14 +191,6 @@ impl Net {
         match UnixStream::connect_addr(address) {
             Ok(far) => self.arrived.push_back((sock, far.into())),
             Err(_) => self.listener = None,
-        }
-    }
-
-    /// The buffers of one group, and the size of each in bytes.
-    pub fn group(&mut self, large: bool) -> (&mut VecDeque<(u16, NonNull<u8>)>, usize) {
-        match large {
-            true => (&mut self.large, LARGE_SIZE),
-            false => (&mut self.lent, BUFFER_SIZE),
         }
     }
 }

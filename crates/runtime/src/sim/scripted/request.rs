@@ -1,6 +1,7 @@
 //! Execution of requests by the simulated kernel, with every outcome the real one may produce.
 
 use super::net::{Net, POISON, byte, is_ready};
+use crate::buffers::recv::BUFFER_SIZE;
 use crate::sim_kernel::completion::{Completion, F_MORE, F_SOCK_NONEMPTY, buffer_flags};
 use crate::{driver::user_data::OpKind, slab::Key};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -8,9 +9,7 @@ use std::{collections::VecDeque, ptr::NonNull};
 
 #[derive(Debug)]
 pub(crate) enum What {
-    Receive {
-        large: bool,
-    },
+    Receive,
     /// Address and original value of the bytes, and how many were sent.
     Send {
         from: NonNull<u8>,
@@ -63,7 +62,7 @@ impl Request {
             return !self.ended;
         }
         match &self.what {
-            What::Receive { .. } => net.socks[self.sock].is_readable(),
+            What::Receive => net.socks[self.sock].is_readable(),
             What::Send { .. } => net.socks[self.sock].is_writable(),
             What::Connect(..) => !net.socks[self.sock].silent,
             What::WakeFd(wake_fd) => !net.wake_posted && is_ready(*wake_fd, libc::POLLIN),
@@ -89,7 +88,7 @@ impl Request {
     /// Ends the request spuriously.
     pub fn disturb(&mut self, net: &mut Net) {
         match &self.what {
-            What::Receive { .. } => self.end(-libc::EINTR, 0),
+            What::Receive => self.end(-libc::EINTR, 0),
             What::Send { done, .. } => self.end(part(*done, libc::EINTR), 0),
             What::Connect(..) => {
                 net.socks[self.sock].failed = true;
@@ -106,32 +105,33 @@ impl Request {
     }
 
     fn receive(&mut self, net: &mut Net) {
-        let What::Receive { large } = self.what else { return };
         let waiting = net.socks[self.sock].waiting();
         // A cancelled receive may still deliver data first.
         if self.cancelled && !(waiting > 0 && net.script.pick(3) == 1) {
-            let attached = stray_buffer(net, large);
+            let attached = stray_buffer(net);
             return self.end(-libc::ECANCELED, attached);
         }
         if net.script.rarely(24) {
             return self.end(-libc::EINTR, 0);
         }
         // The kernel selects a buffer before it reads the socket.
-        let (group, size) = net.group(large);
-        let Some(&(buffer, start)) = group.front() else { return self.end(-libc::ENOBUFS, 0) };
+        let Some(&(buffer, start)) = net.lent.front() else { return self.end(-libc::ENOBUFS, 0) };
         let sock = &mut net.socks[self.sock];
         if waiting == 0 {
             let errno = sock.take_errno();
             sock.reader_told |= errno != 0;
-            let attached = stray_buffer(net, large);
+            let attached = stray_buffer(net);
             return self.end(-errno, attached);
         }
-        let limit =
-            if sock.single_bytes { 1 } else { [size, 1, 100, 1 + net.script.pick(256) * 16][net.script.pick(4)] };
-        net.group(large).0.pop_front();
-        let len = waiting.min(limit).min(size);
-        // SAFETY: the runtime has lent this buffer of `size` bytes to the kernel.
-        let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), size) };
+        let limit = if sock.single_bytes {
+            1
+        } else {
+            [BUFFER_SIZE, 1, 100, 1 + net.script.pick(256) * 16][net.script.pick(4)]
+        };
+        net.lent.pop_front();
+        let len = waiting.min(limit).min(BUFFER_SIZE);
+        // SAFETY: the runtime has lent this buffer of that size to the kernel.
+        let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), BUFFER_SIZE) };
         if into.iter().any(|byte| *byte != POISON) {
             net.report(format!("buffer {buffer} was written to while the kernel had it"));
         }
@@ -203,9 +203,9 @@ fn part(done: usize, errno: i32) -> i32 {
 }
 
 /// Sometimes attaches a buffer to a completion without data.
-fn stray_buffer(net: &mut Net, large: bool) -> u32 {
+fn stray_buffer(net: &mut Net) -> u32 {
     if !net.script.rarely(4) {
         return 0;
     }
-    net.group(large).0.pop_front().map_or(0, |(buffer, _)| buffer_flags(buffer))
+    net.lent.pop_front().map_or(0, |(buffer, _)| buffer_flags(buffer))
 }
