@@ -1,5 +1,6 @@
-//! Shared by unit tests: runtimes of this machine.
+//! Shared by unit tests: runtimes of this machine, connections and their echo.
 
+use crate::net::{TcpListener, TcpStream};
 use crate::{BackendKind, Runtime};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -25,4 +26,20 @@ pub fn runtimes() -> impl Iterator<Item = Runtime> {
 pub fn allow_files() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+}
+
+/// Both ends of a connection.
+pub async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    (client, listener.accept().await.unwrap())
+}
+
+/// Serves a connection: everything comes back.
+pub async fn echo(mut stream: TcpStream) {
+    while let Ok(received) = stream.recv().await {
+        if received.is_empty() || stream.send(received).await.is_err() {
+            return;
+        }
+    }
 }

@@ -162,10 +162,11 @@ impl Io {
 #[cfg(test)]
 mod tests {
     //! In unit tests, which have few overflow buffers: behaviour when those are used up as well.
-    use crate::net::{RecvBuf, TcpListener, TcpStream};
+    use crate::net::RecvBuf;
     use crate::sim::World;
+    use crate::spawn;
+    use crate::testing::{self, echo, pair};
     use crate::time::{sleep, timeout};
-    use crate::{spawn, testing};
     use futures_lite::future::poll_once;
     use std::time::Duration;
 
@@ -174,12 +175,6 @@ mod tests {
         for runtime in testing::runtimes() {
             runtime.block_on(timeout(Duration::from_secs(120), body())).expect("the test hangs");
         }
-    }
-
-    async fn pair() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        (client, listener.accept().await.unwrap())
     }
 
     /// Takes every buffer.
@@ -191,12 +186,6 @@ mod tests {
                 Ok(received) => taken.push(received.unwrap()),
                 Err(_) => return taken,
             }
-        }
-    }
-
-    async fn echo(mut stream: TcpStream) {
-        while let Ok(received) = stream.recv().await {
-            stream.send(received).await.unwrap();
         }
     }
 

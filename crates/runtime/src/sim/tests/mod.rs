@@ -11,7 +11,8 @@ mod reading;
 mod speed;
 mod waiters;
 
-use crate::net::{TcpListener, TcpStream};
+use crate::net::TcpListener;
+use crate::testing::{echo, pair};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -23,12 +24,6 @@ fn listener() -> (TcpListener, SocketAddr) {
     (TcpListener::bind(address).unwrap(), address)
 }
 
-async fn pair() -> (TcpStream, TcpStream) {
-    let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    (client, listener.accept().await.unwrap())
-}
-
 /// Bytes that show where in the stream they stand.
 fn bytes(from: usize, len: usize) -> Vec<u8> {
     (from..from + len).map(byte).collect()
@@ -36,15 +31,6 @@ fn bytes(from: usize, len: usize) -> Vec<u8> {
 
 fn byte(at: usize) -> u8 {
     (at ^ (at >> 8)) as u8
-}
-
-/// Serves a connection: everything comes back.
-async fn echo(mut stream: TcpStream) {
-    while let Ok(received) = stream.recv().await {
-        if received.is_empty() || stream.send(received).await.is_err() {
-            return;
-        }
-    }
 }
 
 /// Echoes every connection.
