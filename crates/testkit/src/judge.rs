@@ -21,13 +21,17 @@ const TRIES: u32 = 5;
 /// What must hold however slow the machine is belongs into an assertion, within the try as well as outside.
 #[track_caller]
 pub fn judge<T>(claim: &str, mut attempt: impl FnMut() -> Result<T, String>) -> Option<T> {
-    let place = Location::caller();
     let watched = || {
         let watch = Watch::begin();
         let found = attempt();
         (found, watch.end())
     };
-    match decide(watched) {
+    conclude(claim, decide(watched), Location::caller())
+}
+
+/// The end of a claim made at `place`: its value, a panic, or a line that it is open.
+fn conclude<T>(claim: &str, verdict: Verdict<T>, place: &Location) -> Option<T> {
+    match verdict {
         Verdict::Held(value) => Some(value),
         Verdict::Failed(why) => panic!("{claim}: {why}"),
         Verdict::Open(evidence) => {
@@ -120,20 +124,18 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_holds_has_a_value_and_one_that_never_does_is_told() {
+    fn a_claim_that_holds_has_a_value_and_one_that_does_not_fails_or_is_told() {
         assert_eq!(judge("one is one", || Ok(1)), Some(1));
-        let (output, lines) = noted("never");
-        let told = crate::text(&output);
-        // Which of the two is up to the machine.
-        match output.status.success() {
-            true => {
-                assert!(lines.contains("judge.rs") && lines.contains("\tone is two: never; in "), "{lines}: {told}")
-            }
-            false => assert!(
-                told.contains("one is two: never\nalthough the machine was undisturbed: in ") && lines.is_empty(),
-                "{lines}: {told}"
-            ),
-        }
+        let (output, lines) = noted("undisturbed");
+        let why = "one is two: never\nalthough the machine was undisturbed: in ";
+        assert!(!output.status.success() && lines.is_empty(), "{lines}");
+        assert!(crate::text(&output).contains(why), "{}", crate::text(&output));
+
+        let (output, lines) = noted("disturbed");
+        assert!(output.status.success(), "{}", crate::text(&output));
+        let told: Vec<_> = lines.lines().collect();
+        assert!(told.len() == 2 && told.iter().all(|line| line.contains("\tone is two: never; in ")), "{lines}");
+        assert!(told[0].starts_with("a test\t") && told[1].contains("judge.rs:"), "{lines}");
     }
 
     #[test]
@@ -142,10 +144,22 @@ mod tests {
         assert!(output.status.success() && lines == "a test\t1: one two\na test\t2: one two\n", "{lines}");
     }
 
+    /// The end of a claim that does not hold.
+    fn conclude_never(is_disturbed: bool) {
+        let verdict = decide(|| (Err::<(), _>("never".to_owned()), seen(is_disturbed)));
+        assert_eq!(conclude("one is two", verdict, Location::caller()), None);
+    }
+
     #[test]
     fn role() {
         match crate::role().as_deref() {
-            Some("never") => _ = judge("one is two", || Err::<(), _>("never".to_owned())),
+            Some("undisturbed") => conclude_never(false),
+            // A thread with the name of a test, and one without a name.
+            Some("disturbed") => [Some("a test"), None].into_iter().for_each(|name| {
+                let thread = thread::Builder::new();
+                let thread = name.into_iter().fold(thread, |thread, name| thread.name(name.to_owned()));
+                thread.spawn(|| conclude_never(true)).unwrap().join().unwrap();
+            }),
             Some(_) => (1..=2).for_each(|number| inconclusive("a test", &format!("{number}: one\ntwo"))),
             None => (),
         }
