@@ -20,6 +20,8 @@ PORT = 7140
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 EXAMPLE = os.path.join(ROOT, "target/release/examples/key_value")
 TOKIO = os.path.join(ROOT, "peers/bin/tokio-services")
+# Requests of the first load of a server, for each of a pipeline.
+WARM_UP = 50_000
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -84,35 +86,41 @@ def interval(values):
     return f"{statistics.median(values):.2f} [{low:.2f} {high:.2f}]"
 
 
-def compare(case, rounds, requests):
+def compare(case, rounds, seconds):
     number, (workers, pipeline, what) = case
     # Ports of its own: after a kill the kernel closes the listener of a ring a moment later.
     servers = start(workers, PORT + 3 * number)
     try:
+        cores = "0" if workers == 1 else f"0-{workers - 1}"
+
+        def ask(name, requests):
+            port, process = servers[name]
+            return load(port, process.pid, what, pipeline, requests, cores)
+
+        # Warms up, and finds how many requests take that long: as many for each server.
+        rates = {name: ask(name, WARM_UP * pipeline)[0] for name in servers}
+        requests = round(rates["tokio"] * seconds)
         orders = itertools.cycle(itertools.permutations(servers))
         rows = {name: [] for name in servers}
-        for order in itertools.islice(orders, rounds + 1):
+        for order in itertools.islice(orders, rounds):
             for name in order:
-                port, process = servers[name]
-                cores = "0" if workers == 1 else f"0-{workers - 1}"
-                rows[name].append(load(port, process.pid, what, pipeline, requests, cores))
+                rows[name].append(ask(name, requests))
     finally:
         stop(servers)
-    # The first round warms up.
-    base = rows["tokio"][1:]
+    base = rows["tokio"]
     for name in servers:
-        pairs = list(zip(rows[name][1:], base))
-        rate = statistics.median(row[0] for row in rows[name][1:])
+        pairs = list(zip(rows[name], base))
+        rate = statistics.median(row[0] for row in rows[name])
         rates = interval([own[0] / other[0] for own, other in pairs])
         costs = interval([own[1] / other[1] for own, other in pairs])
-        cost = statistics.median(row[1] for row in rows[name][1:])
+        cost = statistics.median(row[1] for row in rows[name])
         print(f"| {name} | {workers} | {what} | {pipeline} | {rate:,.0f} | {rates} | {cost:.2f} | {costs} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--requests", type=int, default=200_000)
+    parser.add_argument("--seconds", type=float, default=1.5)
     args = parser.parse_args()
     if args.rounds < 6:
         parser.error("--rounds: at least 6, or there is no interval of 95 %")
@@ -124,7 +132,7 @@ def main():
     print("| server | workers | command | pipeline | requests/s | ratio | CPU us/request | ratio |")
     print("|---|---|---|---|---|---|---|---|")
     for case in enumerate(itertools.product((1, 2), (1, 16), ("get", "set"))):
-        compare(case, args.rounds, args.requests * (4 if case[1][1] > 1 else 1))
+        compare(case, args.rounds, args.seconds)
 
 
 if __name__ == "__main__":
