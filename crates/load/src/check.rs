@@ -63,6 +63,11 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         "a timeout of {timeout:?} cannot be kept: give --timeout a time from 1ms to 1h"
     );
     ensure!(*requests != Some(0), "0 requests make no result: give -n at least 1, or leave it out");
+    ensure!(
+        requests.is_none() || !steady || options.rate.is_none(),
+        "{} requests at a rate begin after a warm-up of a given length: leave --steady out, and give --warmup if there is to be one",
+        requests.unwrap_or_default()
+    );
     if let Some(counts) = &options.counts {
         let every = counts.every;
         ensure!(
@@ -206,7 +211,7 @@ pub mod tests {
     fn an_error_names_the_value_and_the_remedy() {
         assert!(options(&valid()).is_ok());
         type Change = fn(&mut Options);
-        let changes: [(&str, Change); 12] = [
+        let changes: [(&str, Change); 13] = [
             ("-c", |o| o.connections = 0),
             ("-t", |o| o.threads.clear()),
             ("5 threads", |o| o.threads = vec![None; 5]),
@@ -214,6 +219,9 @@ pub mod tests {
             ("-d", |o| o.duration = Duration::ZERO),
             ("--timeout", |o| o.timeout = Duration::from_micros(1)),
             ("-n", |o| o.requests = Some(0)),
+            ("--steady", |o| {
+                (o.requests, o.rate, o.steady, o.warmup) = (Some(5), Some(1.0), true, MIN_STEADY);
+            }),
             ("-R", |o| o.rate = Some(f64::NAN)),
             ("20000000", |o| o.rate = Some(2e7)),
             ("--connect-rate", |o| o.connect_rate = Some(0.0)),

@@ -1,7 +1,7 @@
 //! Options of a run: the flags of `brunt load`, resolved.
 
 use crate::measure::counter::Counting;
-use crate::schedule::{Profile, Schedule, Share, Stage, Step};
+use crate::schedule::{Profile, Schedule, Share, Stage, Step, half_up};
 use crate::{http::Http, http::Requests, http::Tunnel, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
@@ -140,7 +140,8 @@ pub struct Options {
     pub warmup: Duration,
     /// The warm-up ends as soon as its figures have no drift, at the latest after `warmup`.
     pub steady: bool,
-    /// Requests answered or failed after which the window ends, if that is before `duration`.
+    /// Requests that are sent in the window, which ends when all are answered or failed, or after `duration`. With a rate it
+    /// does not end before the next one would be due.
     pub requests: Option<u64>,
     /// Requests per second over all connections, the mean over the window; `None` makes a closed loop.
     pub rate: Option<f64>,
@@ -207,13 +208,33 @@ impl Options {
 
     /// The intended times of a thread's requests at `rate` over all threads; `None` in a closed loop.
     pub(crate) fn schedule(&self, rate: Option<f64>, seed: u64, share: Share) -> Option<Schedule> {
+        let profile = self.profile(rate)?;
+        let schedule = Schedule::new(self.arrival, profile, seed, share);
+        let from_ns = self.warmup.as_nanos() as u64;
+        Some(match self.requests {
+            Some(requests) => schedule.end_after(requests, from_ns),
+            None => schedule,
+        })
+    }
+
+    /// Time from the start of the window until the request behind those of [`Self::requests`] would be due; zero in a closed
+    /// loop.
+    pub(crate) fn paced(&self) -> Duration {
+        let (Some(profile), Some(requests)) = (self.profile(self.rate), self.requests) else { return Duration::ZERO };
+        let from_ns = self.warmup.as_nanos() as u64;
+        let first = profile.first_from(from_ns);
+        let at_ns = |request: f64| half_up(profile.due_ns(request));
+        Duration::from_nanos((at_ns(first + requests as f64) - at_ns(first)).min(self.duration.as_nanos() as u64))
+    }
+
+    /// How the rate changes over the load; `None` in a closed loop.
+    fn profile(&self, rate: Option<f64>) -> Option<Profile> {
         let rate = rate?;
-        let profile = match &self.replay {
+        Some(match &self.replay {
             Some(times) => Profile::recorded(Arc::clone(times)),
             None if self.stages.is_empty() => Profile::constant(rate),
             None => Profile::staged(self.warmup, &self.stages),
-        };
-        Some(Schedule::new(self.arrival, profile, seed, share))
+        })
     }
 
     /// The steps of the rate or of the connections; none if neither changes.

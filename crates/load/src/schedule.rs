@@ -15,6 +15,7 @@ mod share;
 
 pub use brunt_spec::Arrival;
 pub use openings::{Change, changes};
+use profile::NEVER_NS;
 pub use profile::{Profile, Stage, Step};
 pub use share::{Numbers, Share};
 
@@ -31,6 +32,20 @@ pub struct Schedule {
     pub taken: u64,
     share: Share,
     process: Process,
+    end: End,
+}
+
+/// What no request of a schedule follows.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Never,
+    /// The requests of the run before this number.
+    Number(f64),
+    /// So many of this thread that are due at or after a time.
+    Left {
+        requests: u64,
+        from_ns: u64,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -54,7 +69,7 @@ impl Schedule {
                 Process::Poisson { random }
             }
         };
-        let mut schedule = Self { profile, number: 0.0, next_ns: 0.0, taken: 0, share, process };
+        let mut schedule = Self { profile, number: 0.0, next_ns: 0.0, taken: 0, share, process, end: End::Never };
         schedule.number = match &mut schedule.process {
             Process::Constant(numbers) => numbers.current() as f64,
             Process::Poisson { random } => gap(share.mean_gap(), random),
@@ -63,10 +78,34 @@ impl Schedule {
         schedule
     }
 
+    /// Ends after so many `requests` of the run that are due at or after `from_ns`; nothing is taken yet. With constant gaps
+    /// they are the first of the run. In a Poisson process each thread has a part by its share of the rate.
+    #[must_use]
+    pub fn end_after(mut self, requests: u64, from_ns: u64) -> Self {
+        self.end = match self.process {
+            Process::Constant(_) => End::Number(self.profile.first_from(from_ns) + requests as f64),
+            Process::Poisson { .. } => End::Left { requests: self.share.part_of(requests), from_ns },
+        };
+        self.skip_to_end();
+        self
+    }
+
+    /// If there is no further request, it is due never.
+    #[inline]
+    fn skip_to_end(&mut self) {
+        let is_over = match self.end {
+            End::Never => false,
+            End::Number(number) => self.number >= number,
+            End::Left { requests, .. } => requests == 0,
+        };
+        if is_over {
+            self.next_ns = NEVER_NS;
+        }
+    }
+
     #[inline]
     pub fn peek(&self) -> u64 {
-        // Half up; `round` is a library call on baseline x86-64.
-        (self.next_ns + 0.5) as u64
+        half_up(self.next_ns)
     }
 
     /// Takes the next request and returns its intended time.
@@ -74,6 +113,9 @@ impl Schedule {
     pub fn take(&mut self) -> u64 {
         let intended = self.peek();
         self.taken += 1;
+        if let End::Left { requests, from_ns } = &mut self.end {
+            *requests -= u64::from(intended >= *from_ns);
+        }
         match &mut self.process {
             Process::Constant(numbers) => {
                 numbers.advance();
@@ -82,6 +124,7 @@ impl Schedule {
             Process::Poisson { random } => self.number += gap(self.share.mean_gap(), random),
         }
         self.next_ns = self.profile.due_ns(self.number);
+        self.skip_to_end();
         intended
     }
 
@@ -114,8 +157,14 @@ impl Schedule {
     fn bulk(&self, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let start = self.peek().min(end);
         let profile = self.profile.clone();
-        let (first, last) = (profile.requests(start as f64), profile.requests(end as f64));
-        let count = ((last - first) / self.share.mean_gap()).round() as u64;
+        let (first, mut last) = (profile.requests(start as f64), profile.requests(end as f64));
+        let mut count = u64::MAX;
+        match self.end {
+            End::Never => (),
+            End::Number(number) => last = last.min(number).max(first),
+            End::Left { requests, .. } => count = requests,
+        }
+        count = count.min(((last - first) / self.share.mean_gap()).round() as u64);
         let steps = count.min(EXACT_REST);
         let edge = move |i: u64| (u128::from(count) * u128::from(i) / u128::from(steps)) as u64;
         (0..steps).map(move |i| {
@@ -123,6 +172,12 @@ impl Schedule {
             ((middle as u64).clamp(start, end - 1), edge(i + 1) - edge(i))
         })
     }
+}
+
+/// Half up; `round` is a library call on baseline x86-64.
+#[inline]
+pub(crate) fn half_up(ns: f64) -> u64 {
+    (ns + 0.5) as u64
 }
 
 /// An exponential gap by inversion; the 53-bit number is in (0, 1], so the logarithm is finite.

@@ -13,6 +13,7 @@ mod build_id;
 pub mod cgroup;
 pub mod connections;
 pub mod counters;
+mod cpu_accounting;
 pub mod cpu_interference;
 pub mod doctor;
 pub mod environment;

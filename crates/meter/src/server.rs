@@ -5,6 +5,7 @@
 
 use crate::absent;
 use crate::counters::{Counters, Event, Reading};
+use crate::cpu_accounting;
 use crate::exit_watch::ExitWatch;
 use crate::network::{self, Network};
 use crate::process::{Snapshot, Switches, Tree, Usage, Window};
@@ -202,10 +203,13 @@ impl Open {
 impl Stopped {
     fn fill(&self, completed: u64, server: &mut Server) {
         let usage = &self.usage;
-        server.cpu_user_percent = Some(usage.cpu.user_percent());
-        server.cpu_system_percent = Some(usage.cpu.system_percent());
-        server.busiest_thread_percent = usage.busiest_thread_percent;
-        server.run_queue_wait_percent = usage.run_queue_wait_percent;
+        let is_accounted = cpu_accounting::too_short(usage.cpu.wall).is_none();
+        if is_accounted {
+            server.cpu_user_percent = Some(usage.cpu.user_percent());
+            server.cpu_system_percent = Some(usage.cpu.system_percent());
+            server.busiest_thread_percent = usage.busiest_thread_percent;
+            server.run_queue_wait_percent = usage.run_queue_wait_percent;
+        }
         server.rss_bytes = Some(usage.rss_bytes);
         server.rss_peak_bytes = usage.rss_peak_bytes;
         server.rss_anon_bytes = usage.rss_anon_bytes;
@@ -223,7 +227,7 @@ impl Stopped {
         }
         if completed > 0 {
             let completed = completed as f64;
-            server.cpu_us_per_request = Some(usage.cpu.total().as_secs_f64() * 1e6 / completed);
+            server.cpu_us_per_request = is_accounted.then(|| usage.cpu.total().as_secs_f64() * 1e6 / completed);
             let each = |event| Some(self.count(event).ok()? / completed);
             server.instructions_user_per_request = each(Event::InstructionsUser);
             server.instructions_kernel_per_request = each(Event::InstructionsKernel);
@@ -232,7 +236,11 @@ impl Stopped {
     }
 
     fn why(&self, figure: &str, completed: u64) -> Option<String> {
+        let too_short = || cpu_accounting::too_short(self.usage.cpu.wall);
         let why = match figure {
+            figure if figure.ends_with("_per_request") && completed == 0 => "no request completed",
+            "cpu_user_percent" | "cpu_system_percent" | "cpu_us_per_request" => return too_short(),
+            "busiest_thread_percent" | "run_queue_wait_percent" if too_short().is_some() => return too_short(),
             "busiest_thread_percent" => {
                 return Some(format!("{} threads are too many to sample each", self.usage.threads));
             }
@@ -245,7 +253,6 @@ impl Stopped {
             }
             "socket_bytes" => return self.network.1.as_ref().err().cloned(),
             "network_received_bytes" | "network_sent_bytes" | "retransmitted_segments" => return self.traffic().err(),
-            figure if figure.ends_with("_per_request") && completed == 0 => "no request completed",
             "instructions_user_per_request" => return self.count(Event::InstructionsUser).err(),
             "instructions_kernel_per_request" => return self.count(Event::InstructionsKernel).err(),
             "cycles_per_request" => return self.count(Event::Cycles).err(),

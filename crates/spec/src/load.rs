@@ -123,7 +123,7 @@ pub(crate) const BEFORE: &[Setting] = &[
             .help("TIME", "Length of the measured window [default: 10s; unlimited if only -n is given]")
             .first_field("Duration", "10s")
     },
-    row!(requests).short('n').help("N", "Stop after this many requests have been answered or have failed"),
+    row!(requests).short('n').help("N", "Send this many requests; the window ends when each is answered or has failed"),
     Setting {
         short_alias: Some('q'),
         alias: Some("qps"),
@@ -163,7 +163,7 @@ pub(crate) const BEFORE: &[Setting] = &[
     },
     row!(warmup)
         .long("warmup")
-        .help("TIME", "Load before the measured window [default: 1s, at most a fifth of the duration]")
+        .help("TIME", "Load before the measured window [default: 1s, at most a fifth of the duration; none with -n]")
         .field("Warm-up", "1s"),
     row!(steady)
         .long("steady")

@@ -4,6 +4,7 @@
 mod calibration;
 mod ci;
 mod compare;
+mod counted;
 mod counts;
 mod endings;
 mod http;

@@ -1,6 +1,7 @@
 //! A load against a server in a simulated world, and the lab beside them: all are what the command line runs, and their figures are
 //! exact.
 
+mod counted;
 mod echo;
 mod faults;
 mod find;

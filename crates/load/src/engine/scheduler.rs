@@ -135,6 +135,10 @@ impl Scheduler {
             return Action::Wait;
         }
         if !open_loop {
+            if self.recorder.draw(1) == 0 {
+                self.add_capacity(index);
+                return Action::Wait;
+            }
             self.recorder.taken();
             self.assign(index, now_ns);
             return self.send(index, now_ns, now_ns);
@@ -170,10 +174,9 @@ impl Scheduler {
             self.late_ns = now_ns - intended;
             return self.send(index, now_ns, intended);
         }
-        // A closed loop has no schedule to be late against.
-        self.recorder.taken();
-        self.slots[index as usize] = Slot::assigned(now_ns);
-        self.send(index, now_ns, now_ns)
+        // A closed loop has no schedule to be late against, and takes a request when it is sent.
+        self.slots[index as usize] = Slot::CLOSED;
+        self.request(index, now_ns)
     }
 
     /// Whether the connection has an unsent request. At a depth of 1 it must not ask while its request is in flight.
@@ -246,10 +249,12 @@ impl Scheduler {
                 self.slots[index as usize] = Slot::CLOSED;
                 return Action::Close;
             }
-            // The hottest path of the generator: the end of one request is the start of the next.
-            self.recorder.follows();
-            self.slots[index as usize] = Slot::in_flight(now_ns, now_ns);
-            return Action::Send;
+            if !self.recorder.is_limited() {
+                // The hottest path of the generator: the end of one request is the start of the next.
+                self.recorder.follows();
+                self.slots[index as usize] = Slot::in_flight(now_ns, now_ns);
+                return Action::Send;
+            }
         }
         self.slots[index as usize] = Slot::CLOSED;
         self.request(index, now_ns)
@@ -258,6 +263,12 @@ impl Scheduler {
     /// All requests of the connection are answered, and it takes no further one before [`Self::request`].
     pub fn suspend(&mut self, index: u32) {
         self.take_requests(index, |_, _, _| ());
+    }
+
+    /// How many of `requests` the write of the request just taken has: fewer if the load ends with a number of requests.
+    #[inline]
+    pub fn batch_len(&self, requests: u32) -> u32 {
+        if requests > 1 && self.schedule.is_none() { 1 + self.recorder.draw(requests - 1) } else { requests }
     }
 
     /// The request just sent is one of `requests` in the same write.

@@ -226,6 +226,8 @@ impl Shared {
     pub fn begin(&self, start_ns: u64, open_ns: u64, close_ns: u64) {
         self.start.store(start_ns, Relaxed);
         self.open.store(open_ns, Relaxed);
+        let paced_ns = self.options.paced().as_nanos() as u64;
+        self.budget.iter().filter(|_| paced_ns > 0).for_each(|budget| budget.begin(open_ns + paced_ns));
         self.close_at(close_ns);
         self.go.cancel();
     }

@@ -1,5 +1,6 @@
 //! HTTP/1 requests, rendered in advance ([`Rendered`]), with placeholders ([`Filled`]) or made by a script ([`source`]), and checks of replies ([`Expect`]).
 
+pub(crate) mod batch;
 mod expect;
 mod fields;
 mod filled;

@@ -102,6 +102,12 @@ impl Batch {
         Ok(())
     }
 
+    /// Its first `requests`, at most all.
+    pub fn first(self, requests: u32) -> Self {
+        let heads = 1u64.checked_shl(requests).map_or(self.heads, |bit| self.heads & (bit - 1));
+        Self { requests, heads, ..self }
+    }
+
     /// The number of requests. An empty batch ends the run as an error does.
     pub fn requests(&self) -> u32 {
         self.requests

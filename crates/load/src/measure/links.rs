@@ -2,18 +2,39 @@
 
 use crate::measure::interval::Usage;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Limit of requests answered or failed, over all threads, which ends the window.
+/// A number of requests of the window, over all threads: so many are sent, and the window ends when each has its end.
 #[derive(Debug)]
 pub struct Budget {
-    pub limit: u64,
-    pub done: AtomicU64,
+    /// Requests that a closed loop may still send. The schedule of an open loop ends by itself.
+    left: AtomicU64,
+    /// Requests sent or to be sent that have not ended.
+    unended: AtomicU64,
+    /// The window does not end before, in nanoseconds of the run's clock: when the next request would be due in an open loop.
+    until: AtomicU64,
 }
 
 impl Budget {
-    pub fn new(limit: u64) -> Self {
-        Self { limit, done: AtomicU64::new(0) }
+    pub fn new(requests: u64) -> Self {
+        Self { left: AtomicU64::new(requests), unended: AtomicU64::new(requests), until: AtomicU64::new(0) }
+    }
+
+    pub fn begin(&self, until_ns: u64) {
+        self.until.store(until_ns, Relaxed);
+    }
+
+    /// Takes up to `wanted` requests to send, fewer if fewer are left.
+    pub fn draw(&self, wanted: u64) -> u64 {
+        let draw = |left: u64| Some(left.saturating_sub(wanted));
+        let before = self.left.fetch_update(Relaxed, Relaxed, draw).unwrap_or_default();
+        before.min(wanted)
+    }
+
+    /// A request has ended now. Returns the end of the window if it was the last.
+    pub fn spend(&self, now_ns: u64) -> Option<u64> {
+        let is_last = self.unended.fetch_sub(1, Relaxed) == 1;
+        is_last.then(|| self.until.load(Relaxed).max(now_ns + 1))
     }
 }
 

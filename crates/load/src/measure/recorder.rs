@@ -38,6 +38,8 @@ pub struct Recorder {
     closed_loop: bool,
     /// Requests with a connection and without a reply.
     pub outstanding: u64,
+    /// Those of the warm-up among them in a window of a number of requests, which are others.
+    of_warmup: u64,
     pub connections: u64,
     links: Links,
     /// Whether [`Self::note_reply`] has anything to do.
@@ -67,8 +69,9 @@ impl Recorder {
             from_ns: u64::MAX,
             closed_loop,
             outstanding: 0,
+            of_warmup: 0,
             connections: 0,
-            notes_replies: links.budget.is_some() || counter.is_some() || !breakdown.is_empty(),
+            notes_replies: counter.is_some() || !breakdown.is_empty(),
             counter: counter.map(Box::new),
             breakdown,
             links,
@@ -125,6 +128,21 @@ impl Recorder {
     pub fn advance(&mut self, now_ns: u64) {
         if now_ns >= self.next_ns || now_ns >= self.links.close.load(Relaxed) {
             self.end_intervals(now_ns);
+        }
+    }
+
+    /// Whether the window is of a number of requests.
+    #[inline]
+    pub fn is_limited(&self) -> bool {
+        self.links.budget.is_some()
+    }
+
+    /// How many of `wanted` requests may be sent now: all, unless the window is of a number of requests. An open loop does not
+    /// ask.
+    pub fn draw(&self, wanted: u32) -> u32 {
+        match &self.links.budget {
+            Some(budget) if self.current.phase == Phase::Window => budget.draw(wanted.into()) as u32,
+            _ => wanted,
         }
     }
 
@@ -215,7 +233,6 @@ impl Recorder {
             self.breakdown.completed(intended_ns, response_ns);
         }
         self.ended(now_ns, intended_ns, false);
-        self.end_if_spent(now_ns);
     }
 
     fn ended(&mut self, now_ns: u64, intended_ns: u64, failed: bool) {
@@ -227,46 +244,32 @@ impl Recorder {
     #[inline(never)]
     pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, count: impl FnOnce(&mut Counters)) {
         if !self.answered(now_ns, intended_ns) {
-            return self.count_failure(now_ns, failure);
+            return self.fail_late(now_ns, failure);
         }
         count(&mut self.current.counters);
         self.fail(now_ns, failure, intended_ns, None);
-        self.end_if_spent(now_ns);
     }
 
     /// Whether a reply that is complete now counts; if not, its request is unanswered.
     #[inline(always)]
     fn answered(&mut self, now_ns: u64, intended_ns: u64) -> bool {
-        let counts = self.counts(now_ns);
+        let counts = self.counts(now_ns, intended_ns);
         if !counts {
             self.late(now_ns, intended_ns, false);
         }
         counts
     }
 
-    /// Whether a request that ends now does so before the end of the window. If not, the interval is that of the drain.
+    /// Whether a request that ends now does so before the end of the window. If not, the interval is that of the drain, or the
+    /// request is one of the warm-up and the window of a number of requests, which are those sent in it.
     #[inline(always)]
-    fn counts(&mut self, now_ns: u64) -> bool {
+    fn counts(&mut self, now_ns: u64, intended_ns: u64) -> bool {
         self.advance(now_ns);
         self.outstanding -= 1;
         match self.current.phase {
-            Phase::Window if self.links.budget.is_some() && !self.spend(now_ns) => {
-                // Another thread's completion was the last, and this thread has not seen the new end of the window. The request
-                // is in flight at that end, and what it leaves belongs behind it.
-                self.current.counters.unanswered += 1;
-                self.advance(now_ns + 1);
-                false
-            }
+            Phase::Window if self.links.budget.is_some() => self.spend(now_ns, intended_ns),
             Phase::Drain => false,
             Phase::Connect | Phase::Warmup | Phase::Window => true,
-        }
-    }
-
-    /// After the last completion, a request at the same nanosecond is outside the window.
-    #[inline(always)]
-    fn end_if_spent(&mut self, now_ns: u64) {
-        if self.links.budget.is_some() {
-            self.advance(now_ns + 1);
         }
     }
 
@@ -274,12 +277,11 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     pub fn failed(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
-        if !self.counts(now_ns) {
-            self.count_failure(now_ns, failure);
+        if !self.counts(now_ns, intended_ns) {
+            self.fail_late(now_ns, failure);
             return self.abandon(now_ns, intended_ns);
         }
         self.fail(now_ns, failure, intended_ns, due_ns);
-        self.end_if_spent(now_ns);
     }
 
     fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
@@ -296,6 +298,13 @@ impl Recorder {
             let is_response = intended_ns >= self.from_ns && failure == Failure::Timeout;
             let response_ns = is_response.then(|| due_ns.unwrap_or(now_ns) - intended_ns);
             self.breakdown.failed(intended_ns, failure, response_ns);
+        }
+    }
+
+    /// Counts the failure of a request that is none of the window, unless the window is not over.
+    fn fail_late(&mut self, now_ns: u64, failure: Failure) {
+        if self.is_draining() {
+            self.count_failure(now_ns, failure);
         }
     }
 
@@ -354,17 +363,15 @@ impl Recorder {
         intended_ns >= self.open_ns && intended_ns < self.links.close.load(Relaxed)
     }
 
-    /// Spends one request that has ended, whatever the target did with it, so that a run of a number of requests ends; false
-    /// if none was left. The last one closes the window behind itself.
+    /// A request has ended in a window of a number of requests; false if it is none of them. The last one closes the window.
     #[inline(never)]
-    fn spend(&self, now_ns: u64) -> bool {
-        let Some(budget) = &self.links.budget else { return true };
-        let before = budget.done.fetch_add(1, Relaxed);
-        if before + 1 >= budget.limit {
-            // Later ones close it too: the thread of the last one may be preempted here, and others would go on sending.
-            self.links.close.fetch_min(now_ns + 1, Relaxed);
+    fn spend(&mut self, now_ns: u64, intended_ns: u64) -> bool {
+        let is_counted = intended_ns >= self.open_ns;
+        self.of_warmup = self.of_warmup.saturating_sub(u64::from(!is_counted));
+        if is_counted && let Some(end_ns) = self.links.budget.as_ref().and_then(|budget| budget.spend(now_ns)) {
+            self.links.close.fetch_min(end_ns, Relaxed);
         }
-        before < budget.limit
+        is_counted
     }
 }
 

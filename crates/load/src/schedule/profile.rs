@@ -5,6 +5,7 @@
 //! this rate (time rescaling; Cinlar 1975). The inverse of the integral is a closed form in each stage. Recorded times are
 //! those of requests 0, 1, 2, ...
 
+use super::half_up;
 use std::{sync::Arc, time::Duration};
 
 /// A part of the window.
@@ -65,7 +66,7 @@ pub enum Profile {
 }
 
 /// When the request behind the last recorded one is due, in nanoseconds: later than any load ends.
-const NEVER_NS: f64 = (1u64 << 62) as f64;
+pub(super) const NEVER_NS: f64 = (1u64 << 62) as f64;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Segment {
@@ -120,6 +121,16 @@ impl Profile {
             _ => 2.0 * count / (rate + (rate * rate + 2.0 * slope * count).max(0.0).sqrt()),
         };
         (start_s + seconds) * 1e9
+    }
+
+    /// Number of the first request that is due at or after `ns`, rounded to a nanosecond as a schedule does.
+    pub fn first_from(&self, ns: u64) -> f64 {
+        let is_before = |request: &f64| half_up(self.due_ns(*request)) < ns;
+        // The closed form may be off by a rounding error.
+        let near = (self.requests(ns as f64) - 2.0).max(0.0).floor();
+        std::iter::successors(Some(near), |request| Some(request + 1.0))
+            .find(|request| !is_before(request))
+            .unwrap_or(near)
     }
 
     /// Requests due in the first `ns` nanoseconds.

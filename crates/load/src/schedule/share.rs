@@ -29,6 +29,12 @@ impl Share {
         self.connections / self.threads * self.thread + self.thread.min(self.connections % self.threads)
     }
 
+    /// This thread's part of so many requests of the run, by its connections.
+    pub(super) fn part_of(&self, requests: u64) -> u64 {
+        let below = |connections: usize| (u128::from(requests) * connections as u128 / self.connections as u128) as u64;
+        below(self.before() + self.own()) - below(self.before())
+    }
+
     /// Mean gap of this thread's requests, in requests of the run.
     pub(super) fn mean_gap(&self) -> f64 {
         self.connections as f64 / self.own() as f64

@@ -4,7 +4,6 @@
 //! As in wrk, each load thread has a virtual machine (VM) of its own, and another one runs `setup` and `done`. They share
 //! nothing; values passed by `thread:set` and `thread:get` are copied. Scripts have no access to connections or schedules.
 
-mod batch;
 mod environment;
 mod files;
 mod names;

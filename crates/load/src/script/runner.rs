@@ -2,7 +2,8 @@
 
 use super::names::StepNames;
 use super::thread::CurrentThread;
-use super::{Transfer, batch, environment, plain};
+use super::{Transfer, environment, plain};
+use crate::http::batch;
 use crate::http::source::{Batch, Flow, Names, Source};
 use brunt_luau::mlua::{self, Function, IntoLuaMulti, LuaString, Value};
 use brunt_luau::{ScriptError, Vm};

@@ -102,7 +102,9 @@ mod tests {
         assert!(!plain.direct.no_verify && plain.requests.is_none());
         assert_eq!(parsed("-d 2s").unwrap().warmup, Duration::from_millis(400));
         assert_eq!(parsed("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
-        assert_eq!(parsed("-n 5").unwrap().duration, LONGEST);
+        let five = parsed("-n 5").unwrap();
+        assert_eq!((five.duration, five.warmup), (LONGEST, Duration::ZERO));
+        assert_eq!(parsed("-n 5 --warmup 2s").unwrap().warmup, Duration::from_secs(2));
         assert_eq!(parsed("-n 5 -d 1s").unwrap().duration, Duration::from_secs(1));
         assert_eq!(parsed("-t 3").unwrap().threads, [None; 3]);
         let pinned = parsed("--cores 1,3 --rate-per-core 2k --connections-per-core 50").unwrap();

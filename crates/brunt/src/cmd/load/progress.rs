@@ -3,6 +3,7 @@
 use brunt_load::Options;
 use brunt_results::Span;
 use brunt_view::{format, progress::Progress};
+use std::time::Duration;
 
 /// Announces the load, of so many `processes`.
 pub(super) fn begin(options: &Options, processes: usize, quiet: bool) -> Progress {
@@ -27,11 +28,13 @@ fn announcement(options: &Options, processes: usize) -> String {
         1 => format!("on {}", format::plural(options.threads.len() as u64, "thread")),
         more => format!("in {more} processes"),
     };
+    let warmup = match (options.steady, options.warmup) {
+        (_, Duration::ZERO) => String::new(),
+        (steady, warmup) => format!("{}{} of warm-up, then ", if steady { "at most " } else { "" }, Span(warmup)),
+    };
     format!(
-        "{}: {}{messages} {threads}, {rate}; {}{} of warm-up, then {end}",
+        "{}: {}{messages} {threads}, {rate}; {warmup}{end}",
         options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         format::connections(options.connections as u64, !options.connection_stages.is_empty()),
-        if options.steady { "at most " } else { "" },
-        Span(options.warmup),
     )
 }

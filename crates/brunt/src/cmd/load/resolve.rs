@@ -172,6 +172,8 @@ fn times(spec: &LoadSpec, requests: Option<Count>, replay: Option<&Replay>) -> R
         _ if recorded.is_some() => recorded.unwrap_or_default().1,
         Some(warmup) => warmup.0,
         None if spec.steady => STEADY_LIMIT,
+        // A number of requests is what the target gets.
+        None if requests.is_some() => Duration::ZERO,
         None => (duration / 5).min(Duration::from_secs(1)),
     };
     let (warmup_flag, least_warmup) =

@@ -18,7 +18,7 @@ impl Recorder {
                 self.open_ns = self.links.open.load(Relaxed);
             }
             if end_ns == close_ns {
-                self.current.counters.unanswered += self.outstanding;
+                self.current.counters.unanswered += self.outstanding - self.of_warmup.min(self.outstanding);
             }
             self.end_interval(end_ns);
             (self.current.phase, self.next_ns, self.from_ns) = if end_ns == close_ns {
@@ -26,6 +26,9 @@ impl Recorder {
             } else if end_ns < self.open_ns {
                 (Phase::Warmup, self.open_ns.min(end_ns + SECOND_NS), 0)
             } else {
+                if self.links.budget.is_some() && self.current.phase != Phase::Window {
+                    self.of_warmup = self.outstanding;
+                }
                 (Phase::Window, end_ns + SECOND_NS, self.open_ns)
             };
         }

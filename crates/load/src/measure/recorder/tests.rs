@@ -146,45 +146,33 @@ fn a_budget_ends_the_window_after_exactly_that_many_completions() {
     assert_eq!((total(&window, |c| c.completed), window.last().unwrap().end_ns), (3, 12 * S + 2501));
 }
 
-/// Another thread has spent a budget of one request at `12 * S + 2 * MS`, and this one, which has sent its request at `12 * S`,
-/// has not seen that.
-fn behind_the_budget() -> Run {
-    let mut first = Run::new(true, Some(1));
-    let mut second = Run::new(true, None);
-    second.recorder.links.budget = first.recorder.links.budget.clone();
-    first.request(12 * S, 12 * S, 12 * S + 2 * MS);
-    second.send(12 * S, 12 * S, 12 * S);
-    second
-}
-
-/// Done before the first thread's, but recorded after it: it leaves what a reply in the drain leaves.
 #[test]
-fn a_thread_that_has_not_seen_the_end_does_not_count_beyond_the_budget() {
-    let mut run = behind_the_budget();
-    run.recorder.completed(12 * S + MS, 12 * S, 12 * S, None, |_| ());
-    let mut intervals = run.end(14 * S, &[]);
-    let window = &mut of_phase(&mut intervals, Phase::Window)[0];
-    assert_eq!((window.counters.completed, window.counters.unanswered), (0, 1));
-    assert!(millis([&mut window.service, &mut window.response]).is_empty());
-    let drain = &mut of_phase(&mut intervals, Phase::Drain)[0];
-    assert_eq!((drain.counters.completed, millis([&mut drain.response])), (0, vec![1]));
-}
-
-#[test]
-fn a_failure_beyond_the_budget_is_one_of_the_drain() {
-    for is_reply in [true, false] {
-        let mut run = behind_the_budget();
-        match is_reply {
-            true => run.recorder.rejected(12 * S + MS, Failure::Status, 12 * S, |_| ()),
-            false => run.recorder.failed(12 * S + MS, Failure::Reset, 12 * S, None),
+fn a_request_of_the_warm_up_is_none_of_a_budget() {
+    for failure in [None, Some(Failure::Status), Some(Failure::Reset)] {
+        let mut run = Run::new(true, Some(1));
+        let (sent, done) = (OPEN - MS, OPEN + MS);
+        run.send(sent, sent, sent);
+        match failure {
+            None => run.recorder.completed(done, sent, sent, None, |_| ()),
+            Some(Failure::Status) => run.recorder.rejected(done, Failure::Status, sent, |_| ()),
+            Some(failure) => run.recorder.failed(done, failure, sent, None),
         }
+        run.request(12 * S, 12 * S, 12 * S + MS);
+        assert_eq!(run.close.load(Relaxed), 12 * S + MS + 1, "{failure:?}");
         let mut intervals = run.end(14 * S, &[]);
-        let window = &mut of_phase(&mut intervals, Phase::Window)[0];
-        assert_eq!((window.counters.failed, window.counters.errors.total(), window.counters.unanswered), (0, 0, 1));
-        assert!(millis([&mut window.error, &mut window.response]).is_empty());
-        let drain = &mut of_phase(&mut intervals, Phase::Drain)[0];
-        assert_eq!((drain.counters.failed, drain.counters.abandoned), (1, u64::from(!is_reply)));
-        assert_eq!(millis([&mut drain.response]), [1]);
+        let window = of_phase(&mut intervals, Phase::Window);
+        let counts = [total(&window, |c| c.completed), total(&window, |c| c.failed), total(&window, |c| c.unanswered)];
+        assert_eq!((counts, total(&window, |c| c.errors.total())), ([1, 0, 0], 0), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_budget_of_an_open_loop_lasts_until_the_next_request_would_be_due() {
+    for (until, end) in [(13 * S, 13 * S), (12 * S, 12 * S + MS + 1)] {
+        let mut run = Run::new(false, Some(1));
+        run.recorder.links.budget.as_ref().unwrap().begin(until);
+        run.request(12 * S, 12 * S, 12 * S + MS);
+        assert_eq!(run.close.load(Relaxed), end);
     }
 }
 

@@ -146,11 +146,14 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             self.worker.shared.break_off(reason);
             self.outgoing = Outgoing::default();
         }
+        let requests = core.scheduler.batch_len(self.outgoing.batch.requests());
+        if requests < self.outgoing.batch.requests() {
+            core.protocol.shorten(self.host, &mut self.outgoing, &self.buffer, requests);
+        }
         if W::KEEPS {
             self.trace.request(core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone()));
         }
         let batch = self.outgoing.batch;
-        let requests = batch.requests();
         self.outstanding += requests;
         self.sent += u64::from(requests);
         for number in 0..requests {

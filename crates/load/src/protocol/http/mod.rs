@@ -6,6 +6,7 @@ mod link;
 
 use crate::engine::trace::Trace;
 use crate::engine::worker::{Protocol, Worker};
+use crate::http::batch;
 use crate::http::{Batch, Expect, Filler, Flow, Host, Http, Rendered, Requests, Source};
 use crate::measure::recorder::Failure;
 use crate::schedule::{Numbers, Share};
@@ -215,6 +216,14 @@ impl HttpProtocol {
                 Ok(())
             }
         }
+    }
+
+    /// Leaves the first `requests` of those that [`Self::next`] has just set `out` to, which are one write.
+    #[cold]
+    pub fn shorten(&self, host: u32, out: &mut Outgoing, buffer: &[u8], requests: u32) {
+        let length = batch::length(self.bytes(host, buffer, out.range.clone()), requests);
+        out.range.end = out.range.start + length;
+        (out.batch, out.last) = (out.batch.first(requests), false);
     }
 
     /// The bytes of a `range` from [`Self::next`] for the same host and `buffer`.

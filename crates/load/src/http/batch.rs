@@ -1,13 +1,13 @@
-//! Number and methods of the requests in a script's text. The text is sent as it is, so only as much HTTP is checked as is
-//! needed to find the end of each request.
+//! Number, methods and lengths of the requests in a text, as that of a script. The text is sent as it is, so only as much HTTP
+//! is checked as is needed to find the end of each request.
 
-use crate::http::source::Batch;
+use super::source::Batch;
 
 /// The requests of `text`.
 ///
 /// # Errors
 /// It is empty, or its last request is incomplete.
-pub(super) fn of(text: &[u8]) -> Result<Batch, String> {
+pub fn of(text: &[u8]) -> Result<Batch, String> {
     let mut batch = Batch::default();
     let mut rest = text;
     while !rest.is_empty() {
@@ -22,6 +22,12 @@ pub(super) fn of(text: &[u8]) -> Result<Batch, String> {
         return Err("the text is empty: return a request, as wrk.format() makes".to_owned());
     }
     Ok(batch)
+}
+
+/// Length of the first `requests` of a text that has at least as many.
+pub fn length(text: &[u8], requests: u32) -> usize {
+    let behind = |at: usize| Some(at + first(&text[at..])?.1);
+    (0..requests).try_fold(0, |at, _| behind(at)).unwrap_or(text.len())
 }
 
 /// Method and length of the first request, if it is complete.
@@ -93,9 +99,17 @@ mod tests {
 
     #[test]
     fn requests_are_separated_whatever_their_bodies_contain() {
-        let batch = of([GET, HEAD, POST, CHUNKS, HEAD].concat().as_bytes()).unwrap();
+        let requests = [GET, HEAD, POST, CHUNKS, HEAD];
+        let text = requests.concat();
+        let batch = of(text.as_bytes()).unwrap();
         assert_eq!(batch.requests(), 5);
-        assert_eq!((0..5).map(|at| batch.is_head(at)).collect::<Vec<_>>(), [false, true, false, false, true]);
+        let heads = |batch: Batch| (0..5).map(move |at| batch.is_head(at)).collect::<Vec<_>>();
+        assert_eq!(heads(batch), [false, true, false, false, true]);
+        for count in 1..=5u32 {
+            let first = &text[..length(text.as_bytes(), count)];
+            assert_eq!(first, requests[..count as usize].concat());
+            assert_eq!(batch.first(count), of(first.as_bytes()).unwrap());
+        }
     }
 
     #[test]
