@@ -67,7 +67,7 @@ fn of_one(options: &Options) -> Options {
         connection_stages: Vec::new(),
         threads: vec![options.threads[0]],
         group: None,
-        requests: Some(1),
+        requests: None,
         stages: Vec::new(),
         replay: options.rate.map(|_| Arc::from([0])),
         arrival: Arrival::Constant,
@@ -77,7 +77,7 @@ fn of_one(options: &Options) -> Options {
 }
 
 async fn exchange(options: &Options) -> Result<Exchange, LoadError> {
-    let shared = Arc::new(Shared::new(options, Clock::start()));
+    let shared = Arc::new(Shared::of_one(options, Clock::start()));
     let mut record = Record { began: clock::now(), exchange: Exchange::default() };
     let address = shared.hosts.addresses[0].clone();
     record.exchange.address = address.to_string();

@@ -55,7 +55,6 @@ fn failed_requests_are_exit_1_unless_a_bound_accepts_them() {
     let failing = target.http("/status/404");
     for (flags, code) in [
         ("--allow-untrusted", 1),
-        ("--allow-untrusted --fail-if p50>10s", 1),
         ("--allow-untrusted --fail-if failed>60", 0),
         ("--allow-untrusted --fail-if failed>40", 99),
         ("--accept-any-result --fail-if failed>40", 0),
@@ -66,6 +65,11 @@ fn failed_requests_are_exit_1_unless_a_bound_accepts_them() {
         let said = stderr.starts_with("error: 50 of 50 requests failed (50 status); ") && stderr.contains("--fail-if");
         assert_eq!(said, code == 1, "{stderr}");
         assert_eq!(json_verdict(&output), "errors", "{}", text(&output));
+    }
+    // No bound on what none of them has, and one on what half of them have.
+    for (more, code) in [(vec![], 99), (vec![target.http("/")], 1)] {
+        let mut bound = load(&failing, "-n 50 --warmup 0s -c 2 --quiet --no-meter --allow-untrusted --fail-if p50>10s");
+        assert_code(&bound.args(more).output().unwrap(), &[code]);
     }
     // Half of them are answered, too few for a p99: a doubt that a bound on failures leaves.
     let mut half = load(&failing, "-n 50 --warmup 0s -c 2 --quiet --no-meter --fail-if failed>60");

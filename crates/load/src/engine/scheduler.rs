@@ -135,7 +135,7 @@ impl Scheduler {
             return Action::Wait;
         }
         if !open_loop {
-            if self.recorder.draw(1) == 0 {
+            if !self.recorder.may_send() {
                 self.add_capacity(index);
                 return Action::Wait;
             }
@@ -268,7 +268,7 @@ impl Scheduler {
     /// How many of `requests` the write of the request just taken has: fewer if the load ends with a number of requests.
     #[inline]
     pub fn batch_len(&self, requests: u32) -> u32 {
-        if requests > 1 && self.schedule.is_none() { 1 + self.recorder.draw(requests - 1) } else { requests }
+        if requests > 1 && self.schedule.is_none() { 1 + self.recorder.draw_along(requests - 1) } else { requests }
     }
 
     /// The request just sent is one of `requests` in the same write.

@@ -212,6 +212,11 @@ impl Shared {
         }
     }
 
+    /// The state of one request.
+    pub fn of_one(options: &Options, clock: Clock) -> Self {
+        Self { budget: Some(Arc::new(Budget::of_one_write())), ..Self::new(options, clock) }
+    }
+
     /// The state of a session, whose load is made on command.
     pub fn of_session(options: &Options, clock: Clock) -> Self {
         Self { commands: Some(Commands::default()), ..Self::new(options, clock) }

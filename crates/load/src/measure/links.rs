@@ -11,13 +11,25 @@ pub struct Budget {
     left: AtomicU64,
     /// Requests sent or to be sent that have not ended.
     unended: AtomicU64,
+    /// A write is not cut to the requests that are left.
+    has_whole_writes: bool,
     /// The window does not end before, in nanoseconds of the run's clock: when the next request would be due in an open loop.
     until: AtomicU64,
 }
 
 impl Budget {
     pub fn new(requests: u64) -> Self {
-        Self { left: AtomicU64::new(requests), unended: AtomicU64::new(requests), until: AtomicU64::new(0) }
+        Self {
+            left: AtomicU64::new(requests),
+            unended: AtomicU64::new(requests),
+            has_whole_writes: false,
+            until: AtomicU64::new(0),
+        }
+    }
+
+    /// One request and those in the same write.
+    pub fn of_one_write() -> Self {
+        Self { has_whole_writes: true, ..Self::new(1) }
     }
 
     pub fn begin(&self, until_ns: u64) {
@@ -29,6 +41,11 @@ impl Budget {
         let draw = |left: u64| Some(left.saturating_sub(wanted));
         let before = self.left.fetch_update(Relaxed, Relaxed, draw).unwrap_or_default();
         before.min(wanted)
+    }
+
+    /// As [`Self::draw`], of requests in the write of one that was drawn.
+    pub fn draw_along(&self, wanted: u64) -> u64 {
+        if self.has_whole_writes { wanted } else { self.draw(wanted) }
     }
 
     /// A request has ended now. Returns the end of the window if it was the last.

@@ -19,7 +19,7 @@ pub use crate::measure::failure::Failure;
 use crate::measure::breakdown::Breakdown;
 use crate::measure::counter::Counter;
 use crate::measure::interval::{Counters, Interval, Phase};
-use crate::measure::links::Links;
+use crate::measure::links::{Budget, Links};
 use brunt_results::result::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{collections::VecDeque, task::Waker};
@@ -137,13 +137,18 @@ impl Recorder {
         self.links.budget.is_some()
     }
 
-    /// How many of `wanted` requests may be sent now: all, unless the window is of a number of requests. An open loop does not
-    /// ask.
-    pub fn draw(&self, wanted: u32) -> u32 {
-        match &self.links.budget {
-            Some(budget) if self.current.phase == Phase::Window => budget.draw(wanted.into()) as u32,
-            _ => wanted,
-        }
+    /// Whether a closed loop may send one more request, which counts then: always, unless the window is of a number of requests.
+    pub fn may_send(&self) -> bool {
+        self.drawing().is_none_or(|budget| budget.draw(1) == 1)
+    }
+
+    /// How many of `wanted` requests may be sent in one write with another.
+    pub fn draw_along(&self, wanted: u32) -> u32 {
+        self.drawing().map_or(wanted, |budget| budget.draw_along(wanted.into()) as u32)
+    }
+
+    fn drawing(&self) -> Option<&Budget> {
+        self.links.budget.as_deref().filter(|_| self.current.phase == Phase::Window)
     }
 
     /// A due request has a connection.
