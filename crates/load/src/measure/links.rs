@@ -2,7 +2,10 @@
 
 use crate::measure::interval::Usage;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{AcqRel, Relaxed},
+};
 
 /// A number of requests of the window, over all threads: so many are sent, and the window ends when each has its end.
 #[derive(Debug)]
@@ -13,7 +16,8 @@ pub struct Budget {
     unended: AtomicU64,
     /// A write is not cut to the requests that are left.
     has_whole_writes: bool,
-    /// The window does not end before, in nanoseconds of the run's clock: when the next request would be due in an open loop.
+    /// The window does not end before, in nanoseconds of the run's clock: the latest end of a request, and in an open loop the
+    /// time at which the next one would be due.
     until: AtomicU64,
 }
 
@@ -33,7 +37,7 @@ impl Budget {
     }
 
     pub fn begin(&self, until_ns: u64) {
-        self.until.store(until_ns, Relaxed);
+        self.until.fetch_max(until_ns, Relaxed);
     }
 
     /// Takes up to `wanted` requests to send, fewer if fewer are left.
@@ -50,8 +54,10 @@ impl Budget {
 
     /// A request has ended now. Returns the end of the window if it was the last.
     pub fn spend(&self, now_ns: u64) -> Option<u64> {
-        let is_last = self.unended.fetch_sub(1, Relaxed) == 1;
-        is_last.then(|| self.until.load(Relaxed).max(now_ns + 1))
+        // The last of several threads may have read its clock before another that counts first.
+        self.until.fetch_max(now_ns + 1, Relaxed);
+        let is_last = self.unended.fetch_sub(1, AcqRel) == 1;
+        is_last.then(|| self.until.load(Relaxed))
     }
 }
 
