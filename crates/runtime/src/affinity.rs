@@ -1,7 +1,7 @@
 //! CPU affinity of threads.
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::io;
+use rustix::thread::{CpuSet, current_timer_slack, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use std::{io, num::NonZeroU64};
 
 /// Pins the calling thread to one core.
 ///
@@ -26,6 +26,19 @@ pub(crate) fn reset() {
     if let Ok(cores) = sched_getaffinity(Some(rustix::process::getpid())) {
         let _ = sched_setaffinity(None, &cores);
     }
+}
+
+/// Runs `start`, which starts a process, with the cores of the main thread and the usual timer slack: a child inherits both, and
+/// would otherwise have the one core of a worker, and timers that are more exact and cost more.
+pub(crate) fn outside<T>(start: impl FnOnce() -> T) -> T {
+    let (own, slack) = (sched_getaffinity(None), current_timer_slack());
+    reset();
+    let _ = set_current_timer_slack(None);
+    let started = start();
+    // Best effort, as above.
+    let _ = own.map(|cores| sched_setaffinity(None, &cores));
+    let _ = slack.map(|slack| set_current_timer_slack(NonZeroU64::new(slack)));
+    started
 }
 
 /// The cores that the calling thread may run on, in ascending order.

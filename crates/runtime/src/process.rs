@@ -1,10 +1,10 @@
 //! Child processes: the standard library starts them, a pidfd tells when they end, and their pipes are watched.
 
-use crate::executor;
 use crate::named::named;
 use crate::net::AsyncFd;
 use crate::pipe::{PipeReader, PipeWriter};
 use crate::sync::lock;
+use crate::{affinity, executor};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::OwnedFd;
 use std::process::{self, Command, ExitStatus, Output};
@@ -35,7 +35,7 @@ pub fn spawn(command: &mut Command) -> io::Result<Child> {
     // Outside `block_on` this panics, before there is a process.
     executor::current(|_| ());
     reap_orphans();
-    let mut child = command.spawn().map_err(|error| {
+    let mut child = affinity::outside(|| command.spawn()).map_err(|error| {
         let folder = command.get_current_dir().map_or(String::new(), |folder| format!(" in '{}'", folder.display()));
         named(format!("cannot start '{}'{folder}", command.get_program().display()), error)
     })?;

@@ -31,6 +31,10 @@ const BYTES: usize = BUFFER_SIZE * ALL as usize;
 /// Buffers provided at the start; more follow when they run out.
 const FIRST: u16 = 128;
 pub(crate) const NO_BUFFER: u16 = u16::MAX;
+/// Segments in an inbox at which its receive stops, so that a slow reader slows its peer instead of using more memory: as long as
+/// the usual buffers are enough, while overflow buffers are in use, and when a quarter of them is. Every buffer may hold one byte, so
+/// some thousand readers that are busy elsewhere would otherwise hold all of them, and all other connections would wait.
+const INBOX_LIMITS: [u16; 3] = [16, 4, 1];
 
 /// The position of a segment in its buffer, and the next segment of the same connection.
 #[derive(Clone, Copy)]
@@ -50,6 +54,8 @@ pub(crate) struct RecvBuffers {
     /// Free overflow buffers, all below `next_overflow`; those from there on were never used.
     pub overflow: Vec<u16>,
     next_overflow: u16,
+    /// Segments in an inbox at which its receive stops now.
+    pub inbox_limit: u16,
     /// Buffers lent to the user.
     pub leased: u32,
     /// The kernel has finished with every buffer. Set by [`free_on_drop`](Self::free_on_drop).
@@ -66,6 +72,7 @@ impl RecvBuffers {
             next_large: BUFFERS,
             overflow: Vec::new(),
             next_overflow: OVERFLOW_START,
+            inbox_limit: INBOX_LIMITS[0],
             leased: 0,
             reaped: false,
         })
@@ -100,13 +107,25 @@ impl RecvBuffers {
 
     /// Takes an overflow buffer, for one use; `None` if all are in use.
     pub fn take_overflow(&mut self) -> Option<u16> {
-        if let Some(buffer) = self.overflow.pop() {
-            return Some(buffer);
-        }
+        let buffer = self.overflow.pop().or_else(|| self.next_overflow())?;
+        self.limit_inboxes();
+        Some(buffer)
+    }
+
+    fn next_overflow(&mut self) -> Option<u16> {
         let buffer = (self.next_overflow < ALL).then_some(self.next_overflow)?;
         self.next_overflow += 1;
         self.reserve_segments(self.next_overflow);
         Some(buffer)
+    }
+
+    fn limit_inboxes(&mut self) {
+        const QUARTER: u16 = (ALL - OVERFLOW_START) / 4;
+        self.inbox_limit = match self.overflow_in_use() {
+            0 => INBOX_LIMITS[0],
+            1..QUARTER => INBOX_LIMITS[1],
+            _ => INBOX_LIMITS[2],
+        };
     }
 
     fn reserve_segments(&mut self, many: u16) {
@@ -117,6 +136,7 @@ impl RecvBuffers {
     /// Returns an overflow buffer. With the last one, their memory is returned to the system.
     pub fn return_overflow(&mut self, buffer: u16) {
         self.overflow.push(buffer);
+        self.limit_inboxes();
         if self.overflow_in_use() == 0 {
             let (start, bytes) = (self.address(OVERFLOW_START).as_ptr().cast(), BUFFER_SIZE * self.overflow.len());
             // SAFETY: the overflow buffers are contiguous, and nothing refers to any of them.

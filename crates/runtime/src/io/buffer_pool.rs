@@ -163,10 +163,10 @@ impl Io {
 mod tests {
     //! In unit tests, which have few overflow buffers: behaviour when those are used up as well.
     use crate::net::RecvBuf;
-    use crate::sim::World;
-    use crate::spawn;
+    use crate::sim::{Settings, World};
     use crate::testing::{self, echo, pair};
     use crate::time::{sleep, timeout};
+    use crate::{spawn, yield_now};
     use futures_lite::future::poll_once;
     use std::time::Duration;
 
@@ -248,5 +248,47 @@ mod tests {
             taken.pop();
             assert_eq!(*second.recv().await.unwrap(), *b"me");
         });
+    }
+
+    /// Readers that are busy elsewhere while their peers send single bytes: 16 buffers each would be more than there are.
+    const READERS: usize = 400;
+    const BYTES: usize = 20;
+
+    async fn peers_send_bytes_to_busy_readers() {
+        let mut busy = Vec::new();
+        for _ in 0..READERS {
+            let (mut writer, reader) = pair().await;
+            for byte in 0..BYTES {
+                writer.write_all(&[byte as u8]).await.unwrap();
+                writer.flush().await.unwrap();
+                // Each byte is received before the next one is sent.
+                yield_now().await;
+            }
+            busy.push((writer, reader));
+        }
+        let (mut client, server) = pair().await;
+        spawn(echo(server));
+        let mut answer = [0; 3];
+        client.write_all(b"new").await.unwrap();
+        client.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"new");
+        for (_writer, mut reader) in busy {
+            let mut bytes = [0; BYTES];
+            reader.read_exact(&mut bytes).await.unwrap();
+            assert!(bytes.iter().enumerate().all(|(at, byte)| at == usize::from(*byte)), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn busy_readers_do_not_hold_every_buffer() {
+        on_both(peers_send_bytes_to_busy_readers);
+    }
+
+    #[test]
+    fn busy_readers_do_not_hold_every_buffer_in_any_world() {
+        for seed in 0..5 {
+            let world = World::with_settings(seed, Settings::rough());
+            world.run(peers_send_bytes_to_busy_readers()).unwrap_or_else(|stopped| panic!("seed {seed}: {stopped}"));
+        }
     }
 }

@@ -7,8 +7,6 @@ use crate::{driver::Driver, driver::user_data::OpKind, slab::Key, sys};
 use std::task::{Context, Poll};
 use std::{io, mem::MaybeUninit, os::fd::BorrowedFd, ptr::NonNull};
 
-/// Segments in an inbox at which the receive stops, so that a slow reader slows its peer instead of using more memory.
-const INBOX_LIMIT: u16 = 16;
 /// With any of these, no receive is armed.
 const NOT_NOW: u16 = flag::RECEIVING | flag::NO_BUFFER | flag::EOF | flag::DROPPED | flag::CONNECTING | flag::LEAVING;
 /// Epoll: reads from one ready descriptor per turn; enough for bursts, and fair to other connections.
@@ -100,7 +98,7 @@ impl Io {
                 active.insert(key);
             }
             self.wakers.wake(&mut conn.reader);
-            if more && conn.inbox_len >= INBOX_LIMIT {
+            if more && conn.inbox_len >= self.buffers.inbox_limit {
                 self.pause_receive(key);
             }
             return;
@@ -115,7 +113,7 @@ impl Io {
             (Some(buffer), Some(conn)) if result > 0 && !conn.has(flag::DROPPED) => {
                 conn.push_segment(&mut self.buffers, buffer, result as u16);
                 self.wakers.wake(&mut conn.reader);
-                if more && conn.inbox_len >= INBOX_LIMIT {
+                if more && conn.inbox_len >= self.buffers.inbox_limit {
                     self.pause_receive(key);
                 }
                 self.adapt_buffer_size(key, result as usize, unread);

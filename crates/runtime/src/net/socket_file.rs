@@ -54,6 +54,11 @@ impl Drop for SocketFile {
 
 /// The address of a path of at most 107 bytes.
 pub(super) fn address(path: &Path) -> io::Result<SockAddr> {
+    if !is_abstract(path) && path.as_os_str().as_encoded_bytes().contains(&0) {
+        // The kernel's path ends there, and is another one.
+        let message = format!("'{}' cannot name a Unix socket: it contains a zero byte", display(path));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
     SockAddr::unix(path).map_err(|error| {
         let message = format!("'{}' cannot name a Unix socket, the limit is 107 bytes: {error}", display(path));
         io::Error::new(error.kind(), message)

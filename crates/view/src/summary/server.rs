@@ -19,9 +19,12 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
         return rows.row("server", &format!("not metered: {why}"));
     };
     let reason = |figure: &str| facts.env.absent.get(&format!("server.{figure}"));
-    let Some(cpu) = cpu(server) else {
-        let why = reason("cpu_user_percent").map_or("no reason is known", String::as_str);
-        return rows.row("server", &format!("pid {pid}: not metered: {why}"));
+    let why = || reason("cpu_user_percent").map_or("no reason is known", String::as_str);
+    let cpu = match (cpu(server), server.rss_bytes) {
+        (Some(cpu), _) => cpu,
+        // The window is too short for CPU time alone.
+        (None, Some(_)) => format!("no CPU time ({})", why()),
+        (None, None) => return rows.row("server", &format!("pid {pid}: not metered: {}", why())),
     };
     let busiest = server.busiest_thread_percent.map_or(String::new(), |busiest| {
         format!(", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest))

@@ -18,6 +18,7 @@ on_both_backends!(
     a_replaced_file_is_kept,
     an_existing_file_is_described,
     abstract_names_have_no_file,
+    a_path_with_a_zero_byte_names_no_other_file,
     connecting_without_a_listener_is_an_error,
     connecting_waits_while_the_queue_is_full,
     many_unix_connections_at_once,
@@ -131,6 +132,20 @@ async fn an_existing_file_is_described() {
     assert_eq!(refused(&folder.0.join("absent/socket"), "No such file"), io::ErrorKind::NotFound);
     assert_eq!(refused(&folder.0.join("x".repeat(200)), "107 bytes"), io::ErrorKind::InvalidInput);
     assert!(fs::metadata(&path).unwrap().is_file(), "a refused bind removes nothing");
+}
+
+async fn a_path_with_a_zero_byte_names_no_other_file() {
+    let folder = Folder::new();
+    let listener = UnixListener::bind(folder.path()).unwrap();
+    let zero = PathBuf::from(format!("{}\0zzz", folder.path().display()));
+    let errors = [UnixStream::connect(&zero).await.unwrap_err(), UnixListener::bind(&zero).unwrap_err()];
+    drop(listener);
+    let unbound = UnixListener::bind(&zero).unwrap_err();
+    for error in errors.into_iter().chain([unbound]) {
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("socket@zzz' cannot name a Unix socket"), "{error}");
+    }
+    assert!(!folder.path().exists());
 }
 
 async fn abstract_names_have_no_file() {

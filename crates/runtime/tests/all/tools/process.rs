@@ -96,6 +96,25 @@ fn a_child_is_waited_for_in_another_runtime() {
     assert_eq!(other.block_on(async { timeout(LIMIT, child.wait()).await }).unwrap().unwrap().code(), Some(3));
 }
 
+/// A worker has one core and exact timers; its children have what the program has.
+#[test]
+fn a_child_of_a_pinned_worker_may_use_every_core() {
+    let script = "grep Cpus_allowed: /proc/self/status; cat /proc/self/timerslack_ns";
+    let usual = shell(script).output().unwrap().stdout;
+    let first = brunt_runtime::group::allowed_cores().unwrap()[0];
+    let own = std::thread::spawn(move || {
+        brunt_runtime::group::pin_to_core(first).unwrap();
+        let runtime = brunt_runtime::Runtime::new().unwrap();
+        let output = runtime.block_on(async {
+            let child = process::spawn(shell(script).stdout(Stdio::piped())).unwrap();
+            child.wait_with_output().await.unwrap().stdout
+        });
+        assert_eq!(brunt_runtime::group::allowed_cores().unwrap(), [first]);
+        output
+    });
+    assert_eq!(String::from_utf8(own.join().unwrap()), String::from_utf8(usual));
+}
+
 #[test]
 fn outside_a_runtime_no_child_is_started() {
     let folder = tempfile::tempdir().unwrap();
