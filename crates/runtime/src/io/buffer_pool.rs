@@ -257,7 +257,9 @@ mod tests {
     async fn peers_send_bytes_to_busy_readers() {
         let mut busy = Vec::new();
         for _ in 0..READERS {
-            let (mut writer, reader) = pair().await;
+            let (mut writer, mut reader) = pair().await;
+            writer.write_all(b"?").await.unwrap();
+            reader.read_exact(&mut [0]).await.unwrap();
             for byte in 0..BYTES {
                 writer.write_all(&[byte as u8]).await.unwrap();
                 writer.flush().await.unwrap();
