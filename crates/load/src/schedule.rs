@@ -9,13 +9,16 @@
 //! threads of one send while the others sleep. With exponential gaps, each thread draws a Poisson process at its share of the rate: the sum of independent Poisson
 //! processes is the Poisson process of the sum of their rates.
 
+mod end;
 mod openings;
 mod profile;
 mod share;
 
 pub use brunt_spec::Arrival;
+use end::End;
 pub use openings::{Change, changes};
 use profile::NEVER_NS;
+pub(crate) use profile::half_up;
 pub use profile::{Profile, Stage, Step};
 pub use share::{Numbers, Share};
 
@@ -33,19 +36,6 @@ pub struct Schedule {
     share: Share,
     process: Process,
     end: End,
-}
-
-/// What no request of a schedule follows.
-#[derive(Debug, Clone, Copy)]
-enum End {
-    Never,
-    /// The requests of the run before this number.
-    Number(f64),
-    /// So many of this thread that are due at or after a time.
-    Left {
-        requests: u64,
-        from_ns: u64,
-    },
 }
 
 #[derive(Debug, Clone)]
@@ -93,12 +83,7 @@ impl Schedule {
     /// If there is no further request, it is due never.
     #[inline]
     fn skip_to_end(&mut self) {
-        let is_over = match self.end {
-            End::Never => false,
-            End::Number(number) => self.number >= number,
-            End::Left { requests, .. } => requests == 0,
-        };
-        if is_over {
+        if self.end.is_before(self.number) {
             self.next_ns = NEVER_NS;
         }
     }
@@ -113,9 +98,7 @@ impl Schedule {
     pub fn take(&mut self) -> u64 {
         let intended = self.peek();
         self.taken += 1;
-        if let End::Left { requests, from_ns } = &mut self.end {
-            *requests -= u64::from(intended >= *from_ns);
-        }
+        self.end.take(intended);
         match &mut self.process {
             Process::Constant(numbers) => {
                 numbers.advance();
@@ -157,14 +140,9 @@ impl Schedule {
     fn bulk(&self, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let start = self.peek().min(end);
         let profile = self.profile.clone();
-        let (first, mut last) = (profile.requests(start as f64), profile.requests(end as f64));
-        let mut count = u64::MAX;
-        match self.end {
-            End::Never => (),
-            End::Number(number) => last = last.min(number).max(first),
-            End::Left { requests, .. } => count = requests,
-        }
-        count = count.min(((last - first) / self.share.mean_gap()).round() as u64);
+        let first = profile.requests(start as f64);
+        let last = self.end.cut(profile.requests(end as f64)).max(first);
+        let count = self.end.most().min(((last - first) / self.share.mean_gap()).round() as u64);
         let steps = count.min(EXACT_REST);
         let edge = move |i: u64| (u128::from(count) * u128::from(i) / u128::from(steps)) as u64;
         (0..steps).map(move |i| {
@@ -172,12 +150,6 @@ impl Schedule {
             ((middle as u64).clamp(start, end - 1), edge(i + 1) - edge(i))
         })
     }
-}
-
-/// Half up; `round` is a library call on baseline x86-64.
-#[inline]
-pub(crate) fn half_up(ns: f64) -> u64 {
-    (ns + 0.5) as u64
 }
 
 /// An exponential gap by inversion; the 53-bit number is in (0, 1], so the logarithm is finite.

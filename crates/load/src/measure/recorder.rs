@@ -272,7 +272,7 @@ impl Recorder {
         self.advance(now_ns);
         self.outstanding -= 1;
         match self.current.phase {
-            Phase::Window if self.links.budget.is_some() => self.spend(now_ns, intended_ns),
+            Phase::Window if self.is_limited() => self.spend(now_ns, intended_ns),
             Phase::Drain => false,
             Phase::Connect | Phase::Warmup | Phase::Window => true,
         }

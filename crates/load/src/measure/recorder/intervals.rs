@@ -26,7 +26,7 @@ impl Recorder {
             } else if end_ns < self.open_ns {
                 (Phase::Warmup, self.open_ns.min(end_ns + SECOND_NS), 0)
             } else {
-                if self.links.budget.is_some() && self.current.phase != Phase::Window {
+                if self.is_limited() && self.current.phase != Phase::Window {
                     self.of_warmup = self.outstanding;
                 }
                 (Phase::Window, end_ns + SECOND_NS, self.open_ns)
