@@ -134,7 +134,7 @@ impl Builder {
 
     /// Sets within what time the peer of a stream that was dropped has to take some of what was written (default 5 s). As long as it
     /// does, the stream goes on sending; else the peer gets a reset: it cannot take the end of what it received for the end of what
-    /// was sent. A runtime that ends goes on sending too, for this time at most, until the peers have taken nothing for 200 ms.
+    /// was sent. A runtime that ends goes on sending too, and its end waits for that: this long at most.
     pub fn close_timeout(mut self, most: Duration) -> Self {
         self.close_timeout = Some(most);
         self

@@ -9,7 +9,7 @@
 
 use crate::mm;
 use rustix::mm::{Advice, madvise};
-use std::{io, ptr::NonNull};
+use std::{io, ops::Range, ptr::NonNull};
 
 /// Bytes of one buffer. Small: the active set has to fit into the first cache levels.
 pub(crate) const BUFFER_SIZE: usize = 4096;
@@ -44,16 +44,45 @@ pub(crate) struct Segment {
     pub len: u16,
 }
 
+/// Buffers that the worker gives out itself: those that were used and are free, and from `next` on those never used.
+struct Region {
+    start: u16,
+    next: u16,
+    end: u16,
+    /// From one buffer to the next.
+    step: u16,
+    free: Vec<u16>,
+}
+
+impl Region {
+    fn new(numbers: Range<u16>, step: u16) -> Self {
+        Self { start: numbers.start, next: numbers.start, end: numbers.end, step, free: Vec::new() }
+    }
+
+    fn has_free(&self) -> bool {
+        !self.free.is_empty() || self.next < self.end
+    }
+
+    /// The one that was used last, so that few are used while few are needed; `None` if all are in use.
+    fn take(&mut self) -> Option<u16> {
+        self.free.pop().or_else(|| {
+            let buffer = (self.next < self.end).then_some(self.next)?;
+            self.next += self.step;
+            Some(buffer)
+        })
+    }
+
+    fn in_use(&self) -> u16 {
+        (self.next - self.start) / self.step - self.free.len() as u16
+    }
+}
+
 pub(crate) struct RecvBuffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
     provided: u16,
-    /// Free large buffers, used last at the end; those from `next_large` on were never used.
-    free_large: Vec<u16>,
-    next_large: u16,
-    /// Free overflow buffers, all below `next_overflow`; those from there on were never used.
-    pub overflow: Vec<u16>,
-    next_overflow: u16,
+    large: Region,
+    overflow: Region,
     /// Segments in an inbox at which its receive stops now.
     pub inbox_limit: u16,
     /// Buffers lent to the user.
@@ -68,10 +97,8 @@ impl RecvBuffers {
             base: mm::reserve(BYTES)?,
             segments: Vec::new(),
             provided: 0,
-            free_large: Vec::new(),
-            next_large: BUFFERS,
-            overflow: Vec::new(),
-            next_overflow: OVERFLOW_START,
+            large: Region::new(BUFFERS..OVERFLOW_START, LARGE_BLOCKS),
+            overflow: Region::new(OVERFLOW_START..ALL, 1),
             inbox_limit: INBOX_LIMITS[0],
             leased: 0,
             reaped: false,
@@ -79,7 +106,7 @@ impl RecvBuffers {
     }
 
     /// The next buffers never provided before; empty at the cap.
-    pub fn more(&mut self) -> std::ops::Range<u16> {
+    pub fn more(&mut self) -> Range<u16> {
         let first = self.provided;
         self.provided = (first.max(FIRST / 2) * 2).min(BUFFERS);
         self.reserve_segments(self.provided);
@@ -87,35 +114,25 @@ impl RecvBuffers {
     }
 
     pub fn has_free_large(&self) -> bool {
-        !self.free_large.is_empty() || self.next_large < OVERFLOW_START
+        self.large.has_free()
     }
 
-    /// Takes the large buffer that was used last, so that few are used while few are needed; `None` if all are in use.
+    /// Takes a large buffer; `None` if all are in use.
     pub fn take_large(&mut self) -> Option<u16> {
-        if let Some(buffer) = self.free_large.pop() {
-            return Some(buffer);
-        }
-        let buffer = (self.next_large < OVERFLOW_START).then_some(self.next_large)?;
-        self.next_large += LARGE_BLOCKS;
-        self.reserve_segments(self.next_large);
+        let buffer = self.large.take()?;
+        self.reserve_segments(self.large.next);
         Some(buffer)
     }
 
     pub fn return_large(&mut self, buffer: u16) {
-        self.free_large.push(buffer);
+        self.large.free.push(buffer);
     }
 
     /// Takes an overflow buffer, for one use; `None` if all are in use.
     pub fn take_overflow(&mut self) -> Option<u16> {
-        let buffer = self.overflow.pop().or_else(|| self.next_overflow())?;
+        let buffer = self.overflow.take()?;
+        self.reserve_segments(self.overflow.next);
         self.limit_inboxes();
-        Some(buffer)
-    }
-
-    fn next_overflow(&mut self) -> Option<u16> {
-        let buffer = (self.next_overflow < ALL).then_some(self.next_overflow)?;
-        self.next_overflow += 1;
-        self.reserve_segments(self.next_overflow);
         Some(buffer)
     }
 
@@ -135,19 +152,18 @@ impl RecvBuffers {
 
     /// Returns an overflow buffer. With the last one, their memory is returned to the system.
     pub fn return_overflow(&mut self, buffer: u16) {
-        self.overflow.push(buffer);
+        self.overflow.free.push(buffer);
         self.limit_inboxes();
         if self.overflow_in_use() == 0 {
-            let (start, bytes) = (self.address(OVERFLOW_START).as_ptr().cast(), BUFFER_SIZE * self.overflow.len());
+            let (start, bytes) = (self.address(OVERFLOW_START).as_ptr().cast(), BUFFER_SIZE * self.overflow.free.len());
             // SAFETY: the overflow buffers are contiguous, and nothing refers to any of them.
             let _ = unsafe { madvise(start, bytes, Advice::LinuxDontNeed) };
-            self.overflow = Vec::new();
-            self.next_overflow = OVERFLOW_START;
+            self.overflow = Region::new(OVERFLOW_START..ALL, 1);
         }
     }
 
     pub fn overflow_in_use(&self) -> u16 {
-        self.next_overflow - OVERFLOW_START - self.overflow.len() as u16
+        self.overflow.in_use()
     }
 
     #[inline]
@@ -184,15 +200,19 @@ impl Drop for RecvBuffers {
 #[cfg(test)]
 impl RecvBuffers {
     pub fn known(&self) -> impl Iterator<Item = u16> {
-        let large = (BUFFERS..self.next_large).step_by(usize::from(LARGE_BLOCKS));
-        (0..self.provided).chain(large).chain(OVERFLOW_START..self.next_overflow)
+        let large = (BUFFERS..self.large.next).step_by(usize::from(LARGE_BLOCKS));
+        (0..self.provided).chain(large).chain(OVERFLOW_START..self.overflow.next)
     }
 
-    pub fn large_in_use(&self) -> usize {
-        usize::from((self.next_large - BUFFERS) / LARGE_BLOCKS) - self.free_large.len()
+    pub fn free_overflow(&self) -> &[u16] {
+        &self.overflow.free
+    }
+
+    pub fn large_in_use(&self) -> u16 {
+        self.large.in_use()
     }
 
     pub fn all_are_out(&self) -> bool {
-        self.provided == BUFFERS && self.next_overflow == ALL && self.overflow.is_empty()
+        self.provided == BUFFERS && !self.overflow.has_free()
     }
 }

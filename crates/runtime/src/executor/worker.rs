@@ -175,14 +175,22 @@ impl Worker {
             if tasks.take_main_ready()
                 && let Poll::Ready(output) = future.as_mut().poll(&mut cx)
             {
-                // What it has written goes out now, not with the next `block_on`.
-                self.io().submit();
+                // What it has written, ended and dropped reaches the peers now, not with the next `block_on`.
+                self.io().settle();
                 self.publish();
                 return output;
             }
             self.run_ready();
             self.turn();
             self.shortage.observe(self.id(), || self.clock.now(), || self.io().report().spare_buffers);
+        }
+    }
+
+    /// After a stream or its write half was dropped. Outside `block_on` no turn follows soon.
+    #[inline]
+    pub fn settle_outside(&self) {
+        if !self.running.get() {
+            self.io().settle();
         }
     }
 
@@ -312,6 +320,8 @@ impl Worker {
     /// destructors that it runs find the worker through [`find`](super::find).
     pub fn shut_down(&self) {
         let _unregister = OnDrop(|| super::unregister(self));
+        // The streams of its tasks are closed together.
+        self.running.set(true);
         let _current = super::enter(self);
         self.remote.mailbox.close().into_iter().for_each(|spawn| catch_panic(|| drop(spawn)));
         self.end_tasks();
@@ -360,6 +370,7 @@ impl Worker {
         let mut cx = Context::from_waker(&waker);
         self.budget.set(OPERATIONS);
         if self.scheduler.tasks.take_main_ready() && future.poll(&mut cx).is_ready() {
+            self.io().settle();
             self.publish();
             return None;
         }

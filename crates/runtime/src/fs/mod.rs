@@ -1,7 +1,9 @@
 //! Files, whose reads and writes do not block the worker: requests of the ring on io_uring, else work of the blocking pool.
 //!
-//! Made for regular files: a FIFO that is opened may wait for its other end on one backend and not on the other, and
-//! [`AsyncFd`](crate::net::AsyncFd) waits for it better.
+//! Made for regular files. A FIFO is opened without waiting for its other end, on both backends: for writing alone that is the error
+//! `ENXIO` while nothing reads from it; with `create` or `truncate` the open waits, and on epoll holds a thread of the blocking pool. So
+//! does a read or write of a FIFO or terminal that has to wait: [`PipeReader::adopt`](crate::PipeReader::adopt) and
+//! [`AsyncFd`](crate::net::AsyncFd) wait without a thread.
 //!
 //! What a call reads into or writes from goes into it and comes back with its result: the kernel may use the memory after the
 //! future was dropped.

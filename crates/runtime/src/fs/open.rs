@@ -5,7 +5,8 @@ use super::request::{open, text};
 use crate::named::named;
 use io_uring::opcode;
 use io_uring::types::Fd;
-use std::ffi::CString;
+use rustix::fs::{OFlags, fcntl_setfl};
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::path::Path;
@@ -99,19 +100,39 @@ impl OpenOptions {
         let ((flags, mode), path) = ((self.flags()?, self.mode), path.as_ref());
         let entry =
             |path: &mut CString| opcode::OpenAt::new(Fd(libc::AT_FDCWD), path.as_ptr()).flags(flags).mode(mode).build();
-        let call = move |path: &mut CString| {
-            // SAFETY: the path ends with a zero byte.
-            let fd = unsafe { libc::openat(libc::AT_FDCWD, path.as_ptr(), flags, mode) };
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // SAFETY: just opened.
-            Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-        };
+        let call = move |path: &mut CString| open_as_the_ring(path, flags, mode);
         // SAFETY: the path is owned, and its bytes do not move.
         let opened = unsafe { open(text(path)?, entry, call) }.await;
         opened.map(File::adopt).map_err(|error| named(format!("cannot open '{}'", path.display()), error))
     }
+}
+
+/// As io_uring does: does not wait for the other end of a FIFO, unless the file may be created or emptied. That would occupy a thread
+/// of the pool for as long as nothing opens the other end.
+fn open_as_the_ring(path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    let waits = flags & (libc::O_CREAT | libc::O_TRUNC | libc::O_NONBLOCK) != 0;
+    if !waits {
+        match open_at(path, flags | libc::O_NONBLOCK, mode) {
+            // A lease of another program on the file is being ended.
+            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => (),
+            opened => {
+                let opened = opened?;
+                fcntl_setfl(&opened, OFlags::from_bits_retain(flags as u32))?;
+                return Ok(opened);
+            }
+        }
+    }
+    open_at(path, flags, mode)
+}
+
+fn open_at(path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    // SAFETY: the path ends with a zero byte.
+    let fd = unsafe { libc::openat(libc::AT_FDCWD, path.as_ptr(), flags, mode) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: just opened.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 impl File {

@@ -66,7 +66,7 @@ impl Io {
         if held != provided as usize {
             account.report(format!("{provided} buffers are counted as provided, {held} are"));
         }
-        self.buffers.overflow.iter().for_each(|buffer| account.enter(*buffer, "free"));
+        self.buffers.free_overflow().iter().for_each(|buffer| account.enter(*buffer, "free"));
         for key in self.conns.keys() {
             let conn = self.conns.get(key).expect("the key is live");
             account.enter_conn(key, conn, &mut self.buffers, &kernel.open);

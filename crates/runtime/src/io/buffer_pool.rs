@@ -1,7 +1,7 @@
 //! The receive buffers of a worker: returning them, and what happens when they run out.
 //!
 //! A worker provides a small set of buffers to the kernel, so that they stay in the cache. Slow readers can hold all of them.
-//! After [`REPLENISH_DELAY`] turns without any, overflow buffers are added, [`OVERFLOW_BATCH`] at a time; each is retired
+//! After [`BUFFER_DELAY`] turns without any, overflow buffers are added, [`OVERFLOW_BATCH`] at a time; each is retired
 //! after one use, so the usual set is restored when the shortage is over.
 //!
 //! Invariants:
@@ -11,15 +11,13 @@
 //! - A connection that found no buffer tries again at the start of a later turn, never in the same: one armed again in the
 //!   turn in which it failed can fail in that turn forever.
 
-use super::Io;
+use super::{BUFFER_DELAY, Io};
 use crate::buffers::recv::{BUFFERS, OVERFLOW_BATCH, OVERFLOW_START, RING};
 use crate::{io::conn::flag, slab::Key};
 use std::collections::VecDeque;
 
 /// Waiting connections that may try again in one turn.
 const RETRIES: usize = 64;
-/// Turns without a change before overflow buffers are added: tasks about to run and sends just begun may return some.
-const REPLENISH_DELAY: u8 = 2;
 /// No overflow buffer is left: only a returned buffer helps, and the worker may sleep.
 const EXHAUSTED: u8 = u8::MAX;
 
@@ -78,7 +76,7 @@ impl Io {
             return self.buffers.return_large(buffer);
         }
         self.buffers.return_overflow(buffer);
-        self.replenisher.idle_turns = self.replenisher.idle_turns.min(REPLENISH_DELAY);
+        self.replenisher.idle_turns = self.replenisher.idle_turns.min(BUFFER_DELAY);
     }
 
     /// Provides usual buffers that were never used before; false at the cap.
@@ -122,7 +120,7 @@ impl Io {
         }
         match self.replenisher.idle_turns {
             EXHAUSTED => return,
-            REPLENISH_DELAY => self.add_overflow(),
+            BUFFER_DELAY => self.add_overflow(),
             _ => self.replenisher.idle_turns += 1,
         }
         if self.replenisher.available > 0 {

@@ -17,10 +17,6 @@ use std::time::{Duration, Instant};
 pub(crate) const LINGER: Duration = Duration::from_secs(5);
 /// Time for which a shutdown waits for the completions of all requests; short in unit tests, where some never complete.
 const REAP: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 2000 });
-/// When the worker ends, it looks this often whether a peer has taken some of what was written...
-const PAUSE: Duration = Duration::from_millis(1);
-/// ...and gives up when none has so many times in a row.
-const PAUSES: u32 = 200;
 
 /// A dropped connection whose send is in flight.
 pub(super) struct Lingering {
@@ -201,27 +197,20 @@ impl Io {
         nothing_left
     }
 
-    /// Goes on sending what was written as long as a peer takes some of it, for the time of a dropped stream at most.
+    /// Goes on sending what was written, for the time of a dropped stream at most.
     fn send_rest(&mut self) {
         self.turn(Some(Duration::ZERO));
-        let (mut last, mut least, mut pauses) = (kernel_now(), usize::MAX, 0);
-        let end = last + self.linger;
-        while !self.lingering.is_empty() && last < end && pauses < PAUSES {
-            self.turn(Some(PAUSE));
-            let now = kernel_now();
-            // Of a turn that an event has ended early, and of one that a frozen machine has made long, no more than one counts.
-            if now - last >= PAUSE {
-                (last, pauses) = (now, pauses + 1);
-            }
-            let keys: Vec<_> = self.lingering.iter().map(|send| send.key).collect();
-            let left = keys.into_iter().map(|key| self.not_taken(key)).sum();
-            if left == 0 {
-                return;
-            }
-            if left < least {
-                (least, pauses) = (left, 0);
-            }
+        let end = kernel_now() + self.linger;
+        while let Some(left) = end.checked_duration_since(kernel_now()).filter(|left| !left.is_zero())
+            && self.is_sending_rest()
+        {
+            self.turn(Some(left));
         }
+    }
+
+    fn is_sending_rest(&mut self) -> bool {
+        let conns = &mut self.conns;
+        self.lingering.iter().any(|send| conns.get(send.key).is_some_and(|conn| conn.has(flag::SENDING)))
     }
 
     /// Cancels and reaps the requests of dropped streams, and closes them.

@@ -3,16 +3,13 @@
 //! On io_uring a poll replaces its multishot receive, which fills buffers before their reader is ready and in the order of a
 //! ring, so that none is in the cache. A call takes the buffer that was used last, once a reader waits.
 //!
-//! Invariant: a connection that waits for a large buffer gets one, or receives into usual buffers [`DELAY`] turns later.
+//! Invariant: a connection that waits for a large buffer gets one, or receives into usual buffers [`BUFFER_DELAY`] turns later.
 
-use super::Io;
+use super::{BUFFER_DELAY, Io};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use crate::io::conn::{Conn, flag};
 use crate::{driver::Driver, slab::Key};
 use std::collections::VecDeque;
-
-/// Turns without a large buffer after which those that wait for one do without: slow readers may hold them all.
-const DELAY: u8 = 2;
 
 #[derive(Default)]
 pub(super) struct LargeWaits {
@@ -68,14 +65,14 @@ impl Io {
     /// At the end of a turn in which connections wait for large buffers: those that wait longest read.
     #[cold]
     pub(super) fn help_large(&mut self) {
-        if !self.buffers.has_free_large() && self.large_waits.turns < DELAY {
+        if !self.buffers.has_free_large() && self.large_waits.turns < BUFFER_DELAY {
             self.large_waits.turns += 1;
             return;
         }
         let waits = |conn: &&mut Conn| conn.has(flag::NO_BUFFER) && !conn.has(flag::DROPPED);
         for _ in 0..self.large_waits.waiting.len() {
             let free = self.buffers.has_free_large();
-            if !free && self.large_waits.turns < DELAY {
+            if !free && self.large_waits.turns < BUFFER_DELAY {
                 return;
             }
             let Some(key) = self.large_waits.waiting.pop_front() else { return };

@@ -48,6 +48,11 @@ pub(crate) use readiness::Direction;
 /// A buffer lent to the user: its number, the start of its data, and their length.
 pub(crate) type Part = (u16, NonNull<u8>, u32);
 
+/// Turns without a free buffer after which connections that wait for one are helped otherwise: by overflow buffers, or by usual ones
+/// in place of large ones. Tasks about to run and sends just begun may return some.
+const BUFFER_DELAY: u8 = 2;
+/// Turns at the end of `block_on`, at most: each may queue requests for the next.
+const SETTLING: u32 = 3;
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
 
@@ -126,12 +131,18 @@ impl Io {
         }
     }
 
-    /// Submits what is queued, without waiting.
-    pub fn submit(&mut self) {
-        if let Driver::Uring(uring) = &mut self.driver
-            && uring.has_queued()
-        {
-            uring.flush();
+    /// Submits what is queued and handles what that brings, without waiting: a send that has ended may be followed by a shutdown, and
+    /// a receive that was cancelled by the close of its socket.
+    pub fn settle(&mut self) {
+        // Epoll has no queue: its calls have ended.
+        if matches!(self.driver, Driver::Epoll(_)) {
+            return;
+        }
+        for _ in 0..SETTLING {
+            if !self.has_queued() && !self.has_work() {
+                return;
+            }
+            self.turn(Some(Duration::ZERO));
         }
     }
 

@@ -150,7 +150,10 @@ impl ConnHandle {
 
     /// Shuts the write direction down once everything written has been sent.
     pub fn end_output(&self) {
-        executor::with(self.worker, |worker| worker.io().end_output(self.key));
+        executor::with(self.worker, |worker| {
+            worker.io().end_output(self.key);
+            worker.settle_outside();
+        });
     }
 
     /// Stops receiving: what comes stays with the kernel until [`resume`](Self::resume).
@@ -211,7 +214,10 @@ impl Drop for ConnHandle {
         if self.may_linger.get() {
             fd.iter().for_each(|fd| sys::end_linger(fd.as_fd()));
         }
-        executor::with(self.worker, |worker| fd.take().map(|fd| worker.io().drop_conn(self.key, fd)));
+        executor::with(self.worker, |worker| {
+            fd.take().map(|fd| worker.io().drop_conn(self.key, fd));
+            worker.settle_outside();
+        });
         fd.into_iter().for_each(sys::close);
     }
 }

@@ -3,7 +3,7 @@
 use crate::{on_both_backends, shared::*};
 use brunt_runtime::net::TcpStream;
 use brunt_runtime::time::{sleep, timeout};
-use brunt_runtime::{BackendKind, spawn};
+use brunt_runtime::{BackendKind, Runtime, spawn};
 use socket2::{Domain, Socket, Type};
 use std::net::{SocketAddr, TcpListener};
 use std::thread;
@@ -100,7 +100,8 @@ fn a_runtime_dropped_with_sends_that_nobody_reads_leaks_nothing() {
         for backend in backends() {
             for held in ["by a task", "not at all", "by the caller"] {
                 let before = open_descriptors();
-                let runtime = build(backend);
+                let builder = Runtime::builder().backend(Some(backend)).close_timeout(Duration::from_millis(50));
+                let runtime = builder.build().unwrap();
                 let (mut wall, address) = Wall::new();
                 let kept = runtime.block_on(guarded(async {
                     let streams = stuffed(&mut wall, address).await;

@@ -67,9 +67,9 @@ fn a_timer_begun_on_one_runtime_is_right_on_another() {
     assert!((wait..wait + MS / 10).contains(&took), "{took:?}");
 }
 
-/// No longer than until its peers have taken nothing for 200 ms, however many there are.
+/// For as long as a dropped stream would, however many there are.
 #[test]
-fn dropping_a_runtime_waits_briefly_for_peers_that_never_read() {
+fn dropping_a_runtime_waits_once_for_peers_that_never_read() {
     for held in ["by a task", "not at all", "by the caller"] {
         let world = World::new(1);
         let build = || Runtime::builder().build().unwrap();
@@ -98,9 +98,8 @@ fn dropping_a_runtime_waits_briefly_for_peers_that_never_read() {
         });
         let before = world.elapsed();
         drop(runtime);
-        // A dropped stream has five seconds to send what is left.
         let took = world.elapsed() - before;
-        assert!(took >= 200 * MS && took < 202 * MS, "streams held {held}: {took:?}");
+        assert!(took >= 5000 * MS && took < 5002 * MS, "streams held {held}: {took:?}");
         drop((kept, listener));
     }
 }

@@ -44,7 +44,11 @@ fn run(plan: &Plan) -> Result<(), TestCaseError> {
     let kernel = kernel(plan);
     let runtime = build(&kernel);
     let world = Rc::new(World::new(kernel, plan));
-    runtime.block_on(scenario(&world, plan));
+    runtime.block_on(async {
+        scenario(&world, plan).await;
+        // A peer may never read, and the kernel of the plan sleeps in real time.
+        executor::current(|worker| worker.io().linger = Duration::from_millis(200));
+    });
     drop(runtime);
     world.check_sent(false);
     world.check_end()

@@ -7,6 +7,7 @@ mod async_fd;
 mod copy;
 mod duplicate;
 mod leaving;
+mod outside;
 mod split;
 mod udp;
 mod unix;

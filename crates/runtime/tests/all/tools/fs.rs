@@ -2,7 +2,7 @@
 
 use crate::on_both_backends;
 use brunt_runtime::fs::{self, AlignedBuf, Buffer, File, OpenOptions};
-use brunt_runtime::{JoinSet, spawn};
+use brunt_runtime::{JoinSet, os_error, spawn};
 use brunt_testkit::{LIMIT, Random};
 use futures_lite::future::poll_once;
 use std::io::ErrorKind;
@@ -18,6 +18,7 @@ on_both_backends!(
     a_dropped_operation_ends_and_spoils_nothing,
     a_dropped_open_leaves_no_descriptor,
     a_pipe_is_read_as_a_file,
+    fifos_are_opened_without_their_other_ends,
     files_are_opened_as_asked,
     options_mean_what_they_mean_in_the_standard_library,
     an_offset_beyond_every_file_is_an_error,
@@ -161,6 +162,28 @@ async fn a_pipe_is_read_as_a_file() {
     assert_eq!(&bytes[..len], b"piped");
     drop(writer);
     assert_eq!(file.read_at(vec![0; 8], 5).await.unwrap().0, 0);
+}
+
+/// More than there are threads for blocking work.
+async fn fifos_are_opened_without_their_other_ends() {
+    let (_folder, at) = folder();
+    let path = at("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+    let error = OpenOptions::new().write(true).open(&path).await.unwrap_err();
+    assert_eq!(os_error(&error), Some(libc::ENXIO), "{error}");
+    let mut opens = JoinSet::new();
+    for _ in 0..100 {
+        let path = path.clone();
+        opens.spawn(async move { File::open(path).await });
+    }
+    while let Some(opened) = opens.join_next().await {
+        let flags = rustix::fs::fcntl_getfl(opened.unwrap().unwrap().as_fd()).unwrap();
+        assert!(!flags.contains(rustix::fs::OFlags::NONBLOCK));
+    }
+    let writer = OpenOptions::new().read(true).write(true).open(&path).await.unwrap();
+    writer.write_all_at(b"written".to_vec(), 0).await.unwrap();
+    let (len, bytes) = writer.read_at(vec![0; 9], 0).await.unwrap();
+    assert_eq!(&bytes[..len], b"written");
 }
 
 async fn files_are_opened_as_asked() {
