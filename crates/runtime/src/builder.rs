@@ -90,6 +90,7 @@ pub struct Builder {
     features: Features,
     env_prefix: Option<&'static str>,
     close_timeout: Option<Duration>,
+    end_timeout: Option<Duration>,
 }
 
 impl Builder {
@@ -134,9 +135,16 @@ impl Builder {
 
     /// Sets within what time the peer of a stream that was dropped has to take some of what was written (default 5 s). As long as it
     /// does, the stream goes on sending; else the peer gets a reset: it cannot take the end of what it received for the end of what
-    /// was sent. A runtime that ends goes on sending too, and its end waits for that: this long at most.
+    /// was sent. A runtime that ends goes on sending too, and its end waits for that: [`end_timeout`](Self::end_timeout).
     pub fn close_timeout(mut self, most: Duration) -> Self {
         self.close_timeout = Some(most);
+        self
+    }
+
+    /// Sets how long the end of the runtime waits, at most, until the kernel has taken what was written to its streams (by default as
+    /// long as [`close_timeout`](Self::close_timeout)); peers that read too little by then get a reset.
+    pub fn end_timeout(mut self, most: Duration) -> Self {
+        self.end_timeout = Some(most);
         self
     }
 
@@ -162,7 +170,8 @@ impl Builder {
         let most = if self.virtual_clock || sys::is_simulated() { Duration::ZERO } else { self.spin.most };
         let spin = Spinning { most, ..self.spin };
         let (worker, fallback) = Worker::new(wanted, features, spin, Clock::new(self.virtual_clock))?;
-        worker.io().linger = self.close_timeout.unwrap_or(LINGER);
+        let linger = self.close_timeout.unwrap_or(LINGER);
+        worker.io().set_timeouts(linger, self.end_timeout.unwrap_or(linger));
         let runtime = Runtime { worker: Owned::new(worker), fallback };
         event!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
         if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {

@@ -28,6 +28,11 @@ pub(super) struct Lingering {
 }
 
 impl Io {
+    /// For dropped streams, and for the end of the worker.
+    pub fn set_timeouts(&mut self, linger: Duration, end: Duration) {
+        (self.linger, self.end_timeout) = (linger, end);
+    }
+
     /// The stream has SO_LINGER 0. On a Unix socket that has no effect.
     pub fn reset_on_close(&mut self, key: Key) {
         if let Some(conn) = self.conns.get(key) {
@@ -197,10 +202,10 @@ impl Io {
         nothing_left
     }
 
-    /// Goes on sending what was written, for the time of a dropped stream at most.
+    /// Goes on sending what was written.
     fn send_rest(&mut self) {
         self.turn(Some(Duration::ZERO));
-        let end = kernel_now() + self.linger;
+        let end = kernel_now() + self.end_timeout;
         while let Some(left) = end.checked_duration_since(kernel_now()).filter(|left| !left.is_zero())
             && self.is_sending_rest()
         {

@@ -71,7 +71,9 @@ pub(crate) struct Io {
     large_waits: LargeWaits,
     /// Dropped connections whose sends are in flight, and when each is cancelled.
     lingering: VecDeque<close::Lingering>,
-    pub linger: Duration,
+    linger: Duration,
+    /// How long the end of the worker waits for the sends in flight.
+    end_timeout: Duration,
     wake_fd: Arc<OwnedFd>,
     /// Only if the worker may spin.
     active: Option<ActiveSet>,
@@ -101,6 +103,7 @@ impl Io {
             large_waits: LargeWaits::default(),
             lingering: VecDeque::new(),
             linger: LINGER,
+            end_timeout: LINGER,
             wake_fd,
             active: few.map(ActiveSet::new),
             wakers: Wakers::new(tasks),

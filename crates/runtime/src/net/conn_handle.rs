@@ -215,7 +215,9 @@ impl Drop for ConnHandle {
             fd.iter().for_each(|fd| sys::end_linger(fd.as_fd()));
         }
         executor::with(self.worker, |worker| {
-            fd.take().map(|fd| worker.io().drop_conn(self.key, fd));
+            if let Some(fd) = fd.take() {
+                worker.io().drop_conn(self.key, fd);
+            }
             worker.settle_outside();
         });
         fd.into_iter().for_each(sys::close);

@@ -6,9 +6,12 @@ use crate::{Counts, Options, ServeError, Service};
 use brunt_runtime::net::{Address, Any, Listener, Stream};
 use brunt_runtime::time::sleep;
 use brunt_runtime::{BackendKind, Builder, CancellationToken, Runtime, Spinning, spawn};
-use std::{cell::Cell, net, rc::Rc, sync::Barrier};
+use std::{cell::Cell, net, rc::Rc, sync::Barrier, time::Duration};
 #[cfg(feature = "sim")]
 use {crate::Notice, std::sync::mpsc};
+
+/// After the grace period, for replies that are being sent: more would be a second grace period for peers that do not read.
+const LAST_SENDS: Duration = Duration::from_millis(200);
 
 pub(crate) static URING: ServerModel = ServerModel {
     word: "uring",
@@ -96,7 +99,12 @@ pub(crate) async fn run_in_world(
 
 /// A builder for the runtime of this model, also used by HTTP.
 pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
-    Runtime::builder().env_prefix("BRUNT").backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
+    Runtime::builder()
+        .env_prefix("BRUNT")
+        .backend(Some(backend))
+        .end_timeout(LAST_SENDS)
+        .spin(spin.most)
+        .spin_connections(spin.connections)
 }
 
 /// Listeners of this worker. Addresses other than TCP have one worker.

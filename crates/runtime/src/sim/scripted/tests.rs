@@ -12,6 +12,7 @@ use super::net::{self, Net, PeerAct, Sock, Stage};
 use super::plan::{ConnPlan, Op, Origin, Plan, plan, scarce_buffers};
 use super::world::World;
 use super::{NEXT, conn_task, real};
+use crate::io::LINGER;
 use crate::{BackendKind, Runtime, executor, net::TcpListener, spawn, testing, yield_now};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -47,7 +48,7 @@ fn run(plan: &Plan) -> Result<(), TestCaseError> {
     runtime.block_on(async {
         scenario(&world, plan).await;
         // A peer may never read, and the kernel of the plan sleeps in real time.
-        executor::current(|worker| worker.io().linger = Duration::from_millis(200));
+        executor::current(|worker| worker.io().set_timeouts(LINGER, Duration::from_millis(200)));
     });
     drop(runtime);
     world.check_sent(false);
