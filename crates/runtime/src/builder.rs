@@ -6,6 +6,7 @@ use crate::executor::spin::Spinning;
 use crate::executor::{Owned, Worker};
 use crate::io::LINGER;
 use crate::metrics::MetricsHandle;
+use crate::named::named;
 use crate::sys;
 use crate::timer::Clock;
 use crate::trace::event;
@@ -169,7 +170,8 @@ impl Builder {
         // A virtual clock does not move during a spin.
         let most = if self.virtual_clock || sys::is_simulated() { Duration::ZERO } else { self.spin.most };
         let spin = Spinning { most, ..self.spin };
-        let (worker, fallback) = Worker::new(wanted, features, spin, Clock::new(self.virtual_clock))?;
+        let worker = Worker::new(wanted, features, spin, Clock::new(self.virtual_clock));
+        let (worker, fallback) = worker.map_err(|error| named("cannot set up a runtime", error))?;
         let linger = self.close_timeout.unwrap_or(LINGER);
         worker.io().set_timeouts(linger, self.end_timeout.unwrap_or(linger));
         let runtime = Runtime { worker: Owned::new(worker), fallback };

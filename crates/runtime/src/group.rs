@@ -3,6 +3,7 @@
 pub use crate::affinity::{allowed_cores, pin_to_core};
 use crate::cancel::unless;
 use crate::executor::handle::catch_panics;
+use crate::named::named;
 use crate::time::sleep;
 use crate::{Builder, CancellationToken, JoinError, RemoteJoinHandle, Runtime, sync::lock, sys};
 use std::future::Future;
@@ -171,6 +172,7 @@ fn on_threads<T: Send>(
             let core = *core;
             let name = core.map_or_else(|| format!("worker-{index}"), |core| format!("worker-{index}@{core}"));
             let thread = thread::Builder::new().name(name).spawn_scoped(scope, move || on_its_thread(index, core));
+            let thread = thread.map_err(not_started);
             if thread.is_err() {
                 gate.arrive(&thread);
             }
@@ -214,7 +216,7 @@ where
         return Ok(RemoteJoinHandle { result });
     }
     let (builder, (setup, is_set_up)) = (builder.clone(), mpsc::channel());
-    thread::Builder::new().name(name.to_owned()).spawn(move || {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
         let built = core.map_or(Ok(()), pin_to_core).and_then(|()| builder.build());
         let (runtime, outcome) = match built {
             Ok(runtime) => (Some(runtime), Ok(())),
@@ -227,9 +229,15 @@ where
             drop(runtime);
             let _ = sender.send(output);
         }
-    })?;
+    });
+    thread.map_err(not_started)?;
     is_set_up.recv().unwrap_or_else(|_| Err(io::Error::other("the thread of a worker has ended")))?;
     Ok(RemoteJoinHandle { result })
+}
+
+#[cold]
+fn not_started(error: io::Error) -> io::Error {
+    named("cannot start the thread of a worker", error)
 }
 
 /// Holds the threads back until all are set up or one has failed.

@@ -31,6 +31,12 @@ pub(crate) fn named(what: impl Into<String>, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), Named { what: what.into(), error })
 }
 
+/// The error of duplicating the descriptor of a socket or file that is given back.
+#[cold]
+pub(crate) fn not_duplicated(error: io::Error) -> io::Error {
+    named("cannot duplicate the descriptor", error)
+}
+
 /// The number of the kernel's error, also in errors that name an address, whose own
 /// [`raw_os_error`](io::Error::raw_os_error) is `None`.
 ///

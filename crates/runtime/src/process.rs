@@ -46,7 +46,8 @@ pub fn spawn(command: &mut Command) -> io::Result<Child> {
         Err(error) => {
             // Fails only if it has ended.
             let _ = child.kill().and_then(|()| child.wait());
-            Err(error)
+            let program = command.get_program().display();
+            Err(named(format!("cannot wait for '{program}', which was killed"), error))
         }
     }
 }

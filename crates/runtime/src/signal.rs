@@ -3,7 +3,7 @@
 //! The handlers only mark a signal; one thread of the process distributes it to every [`Signals`] that named it. Signals
 //! that no listener has named keep their default action.
 
-use crate::{affinity, sync::lock, task::catch_panic, trace::event};
+use crate::{affinity, named::named, sync::lock, task::catch_panic, trace::event};
 use signal_hook::{consts, iterator, low_level::emulate_default_handler};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -96,12 +96,13 @@ impl Signals {
         let wanted = signals.iter().fold(0, |bits, signal| bits | signal.bit());
         let listener = Arc::new(Mutex::new(Listener { wanted, pending: 0, waiter: None }));
         let mut registry = lock(&REGISTRY);
-        let handle = registry.thread()?;
+        let handle = registry.thread().map_err(|error| named("cannot listen for signals", error))?;
         registry.listeners.push(listener.clone());
         drop(registry);
         let this = Self { listener };
         for signal in signals {
-            handle.add_signal(signal.number())?;
+            let added = handle.add_signal(signal.number());
+            added.map_err(|error| named(format!("cannot listen for {signal}"), error))?;
         }
         Ok(this)
     }

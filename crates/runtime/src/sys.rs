@@ -7,7 +7,6 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::net::{self, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
@@ -28,15 +27,14 @@ pub(crate) fn bind(socket: &Socket, address: &SockAddr) -> io::Result<()> {
 }
 
 /// Binds a Unix socket to a path of the simulated world, where it has no file; `None` without a world.
-pub(crate) fn bind_unix(socket: &Socket, path: &Path, address: &SockAddr) -> Option<io::Result<()>> {
+pub(crate) fn bind_unix(socket: &Socket, address: &SockAddr) -> Option<io::Result<()>> {
     #[cfg(any(test, feature = "sim"))]
-    if let Some(answer) = crate::sim_kernel::calls::bind(socket.as_raw_fd(), address, false, false) {
-        let message =
-            |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on '{}': {error}", path.display()));
-        return Some(answer.map_err(message));
+    return crate::sim_kernel::calls::bind(socket.as_raw_fd(), address, false, false);
+    #[cfg(not(any(test, feature = "sim")))]
+    {
+        let _ = (socket, address);
+        None
     }
-    let _ = (socket, path, address);
-    None
 }
 
 pub(crate) fn listen(socket: &Socket, backlog: i32) -> io::Result<()> {

@@ -6,7 +6,7 @@ pub(crate) mod ring;
 pub(crate) mod uring;
 pub(crate) mod user_data;
 
-use crate::{buffers::recv::RecvBuffers, metrics::Metrics};
+use crate::{buffers::recv::RecvBuffers, metrics::Metrics, named::named};
 use epoll::Epoll;
 #[cfg(any(test, feature = "sim"))]
 use ring::Ring as Uring;
@@ -47,10 +47,11 @@ impl Driver {
             _ => match Uring::new(features) {
                 Ok(uring) => return Ok((Self::Uring(uring), None)),
                 Err(error) if wanted.is_some() => {
-                    let message = format!("io_uring was asked for and is not available: {}", explain(&error));
-                    return Err(io::Error::new(error.kind(), message));
+                    let what = "io_uring was asked for and is not available";
+                    let what = cause(&error).map_or(what.to_owned(), |cause| format!("{what}: {cause}"));
+                    return Err(named(what, error));
                 }
-                Err(error) => explain(&error),
+                Err(error) => cause(&error).map_or(error.to_string(), |cause| format!("{cause}: {error}")),
             },
         };
         Ok((Self::Epoll(Epoll::new()?), Some(reason)))
@@ -104,14 +105,13 @@ impl Driver {
     }
 }
 
-/// Explains an errno of `io_uring_setup`, with the setting that causes it.
-fn explain(error: &io::Error) -> String {
-    let why = match error.raw_os_error() {
-        Some(libc::EPERM) => "forbidden here (a container's seccomp profile, or sysctl kernel.io_uring_disabled)",
-        Some(libc::ENOSYS) => "not in this kernel",
-        Some(libc::EINVAL) => "older than what Linux 6.1 brought",
-        Some(libc::ENOMEM) => "out of locked memory (ulimit -l)",
-        _ => return error.to_string(),
-    };
-    format!("{why}: {error}")
+/// What an errno of `io_uring_setup` stands for, with the setting that causes it.
+fn cause(error: &io::Error) -> Option<&'static str> {
+    Some(match error.raw_os_error()? {
+        libc::EPERM => "forbidden here (a container's seccomp profile, or sysctl kernel.io_uring_disabled)",
+        libc::ENOSYS => "not in this kernel",
+        libc::EINVAL => "older than what Linux 6.1 brought",
+        libc::ENOMEM => "out of locked memory (ulimit -l)",
+        _ => return None,
+    })
 }

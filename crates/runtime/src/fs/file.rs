@@ -3,6 +3,7 @@
 use super::buffer::{Buffer, BufferMut};
 use super::request::run;
 use super::status::{Metadata, status_of};
+use crate::named::{named, not_duplicated};
 use io_uring::opcode;
 use io_uring::types::{Fd, FsyncFlags};
 use rustix::io::{Errno, retry_on_intr};
@@ -52,12 +53,17 @@ impl File {
 
     /// The file for the standard library: a duplicate of the descriptor while a clone of this one or an operation has it.
     pub fn into_std(self) -> io::Result<fs::File> {
-        Arc::try_unwrap(self.fd).or_else(|fd| fd.try_clone()).map(Into::into)
+        Arc::try_unwrap(self.fd).or_else(|fd| fd.try_clone()).map(Into::into).map_err(not_duplicated)
     }
 
     /// Reads at most the length of the buffer, which is not its capacity, from `offset` on. Returns the number of bytes, 0 at the end
     /// of the file, and the buffer.
     pub async fn read_at<B: BufferMut>(&self, buffer: B, offset: u64) -> io::Result<(usize, B)> {
+        self.read_unnamed(buffer, offset).await.map_err(|error| not_read(offset, error))
+    }
+
+    /// As [`read_at`](Self::read_at), with errors that do not say what was read.
+    pub(super) async fn read_unnamed<B: BufferMut>(&self, buffer: B, offset: u64) -> io::Result<(usize, B)> {
         let (len, (_, buffer, _)) = read_part((self.fd.clone(), buffer, 0), offset).await?;
         Ok((len, buffer))
     }
@@ -69,12 +75,11 @@ impl File {
     pub async fn read_exact_at<B: BufferMut>(&self, buffer: B, offset: u64) -> io::Result<B> {
         let mut transfer = (self.fd.clone(), buffer, 0);
         while transfer.2 < transfer.1.bytes().len() {
-            let (len, (fd, buffer, at)) = {
-                let from = offset + transfer.2 as u64;
-                read_part(transfer, from).await?
-            };
+            let from = offset.saturating_add(transfer.2 as u64);
+            let read = read_part(transfer, from).await;
+            let (len, (fd, buffer, at)) = read.map_err(|error| not_read(from, error))?;
             if len == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+                return Err(not_read(from, io::ErrorKind::UnexpectedEof.into()));
             }
             transfer = (fd, buffer, at + len);
         }
@@ -84,20 +89,24 @@ impl File {
     /// Writes some of the buffer at `offset`, in a file opened for appending at its end. Returns the number of bytes, and the
     /// buffer.
     pub async fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> io::Result<(usize, B)> {
-        let (len, (_, buffer, _)) = write_part((self.fd.clone(), buffer, 0), offset).await?;
+        let written = write_part((self.fd.clone(), buffer, 0), offset).await;
+        let (len, (_, buffer, _)) = written.map_err(|error| not_written(offset, error))?;
         Ok((len, buffer))
     }
 
     /// Writes all of the buffer at `offset`.
     pub async fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> io::Result<B> {
+        self.write_unnamed(buffer, offset).await.map_err(|(to, error)| not_written(to, error))
+    }
+
+    /// As [`write_all_at`](Self::write_all_at), with the offset of the write that failed beside its error.
+    pub(super) async fn write_unnamed<B: Buffer>(&self, buffer: B, offset: u64) -> Result<B, (u64, io::Error)> {
         let mut transfer = (self.fd.clone(), buffer, 0);
         while transfer.2 < transfer.1.bytes().len() {
-            let (len, (fd, buffer, at)) = {
-                let to = offset + transfer.2 as u64;
-                write_part(transfer, to).await?
-            };
+            let to = offset.saturating_add(transfer.2 as u64);
+            let (len, (fd, buffer, at)) = write_part(transfer, to).await.map_err(|error| (to, error))?;
             if len == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
+                return Err((to, io::ErrorKind::WriteZero.into()));
             }
             transfer = (fd, buffer, at + len);
         }
@@ -126,13 +135,16 @@ impl File {
             Ok(0)
         };
         // SAFETY: the descriptor is owned.
-        unsafe { run(self.fd.clone(), entry, call) }.await.map(drop)
+        let synced = unsafe { run(self.fd.clone(), entry, call) }.await;
+        synced.map(drop).map_err(|error| named("cannot bring the file to the disk", error))
     }
 
     /// Truncates or extends the file to that length, on the blocking pool.
     pub async fn set_len(&self, len: u64) -> io::Result<()> {
         let fd = self.fd.clone();
-        Ok(crate::spawn_blocking(move || rustix::fs::ftruncate(&*fd, len)).await??)
+        let set = crate::spawn_blocking(move || Ok(rustix::fs::ftruncate(&*fd, len)?)).await;
+        let set = set.unwrap_or_else(|error| Err(error.into()));
+        set.map_err(|error| named(format!("cannot set the length of the file to {len}"), error))
     }
 
     /// Its length, times and permissions.
@@ -141,9 +153,19 @@ impl File {
     }
 }
 
+#[cold]
+fn not_read(offset: u64, error: io::Error) -> io::Error {
+    named(format!("cannot read the file at offset {offset}"), error)
+}
+
+#[cold]
+fn not_written(offset: u64, error: io::Error) -> io::Error {
+    named(format!("cannot write to the file at offset {offset}"), error)
+}
+
 /// The ring takes -1 for the place where a read(2) would go on.
 fn check(offset: u64) -> io::Result<()> {
-    let message = || format!("{offset} is beyond the largest offset in a file, {}", i64::MAX);
+    let message = || format!("the largest offset in a file is {}", i64::MAX);
     i64::try_from(offset).map(drop).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, message()))
 }
 

@@ -52,7 +52,7 @@ async fn read_to_end(file: &File) -> io::Result<Vec<u8>> {
     let room = usize::try_from(file.metadata().await?.len()).unwrap_or(0).clamp(4096, 1 << 20);
     let (mut bytes, mut part) = (Vec::new(), vec![0; room]);
     loop {
-        let (len, filled) = file.read_at(part, bytes.len() as u64).await?;
+        let (len, filled) = file.read_unnamed(part, bytes.len() as u64).await?;
         if len == 0 {
             return Ok(bytes);
         }
@@ -64,6 +64,6 @@ async fn read_to_end(file: &File) -> io::Result<Vec<u8>> {
 /// Writes a whole file: creates it, or replaces what it holds.
 pub async fn write(path: impl AsRef<Path>, bytes: impl Into<Vec<u8>>) -> io::Result<()> {
     let path = path.as_ref();
-    let written = File::create(path).await?.write_all_at(bytes.into(), 0).await;
-    written.map(drop).map_err(|error| named(format!("cannot write '{}'", path.display()), error))
+    let written = File::create(path).await?.write_unnamed(bytes.into(), 0).await;
+    written.map(drop).map_err(|(_, error)| named(format!("cannot write '{}'", path.display()), error))
 }

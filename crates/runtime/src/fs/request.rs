@@ -3,6 +3,7 @@
 use crate::executor::{self, StaysOnItsThread};
 use crate::io::closed;
 use crate::slab::Key;
+use crate::task::JoinError;
 use io_uring::squeue;
 use std::any::Any;
 use std::ffi::CString;
@@ -76,7 +77,7 @@ impl Request {
         let ended = poll_fn(|cx| self.poll(cx)).await;
         self.ended = true;
         let (result, owned) = ended?;
-        let result = usize::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result))?;
+        let result = usize::try_from(result).map_err(|_| failed(-result))?;
         let owned = owned.downcast().unwrap_or_else(|_| unreachable!("what the request was started with"));
         Ok((result, *owned))
     }
@@ -95,7 +96,35 @@ impl Drop for Request {
     }
 }
 
+/// The error of a request. One whose future lives is cancelled by the kernel alone, which then has no thread for requests that
+/// block and can start none; it does not say why, and a limit on threads is the usual cause.
+fn failed(errno: i32) -> io::Error {
+    match errno {
+        libc::ECANCELED => JoinError::no_thread(io::Error::from_raw_os_error(libc::EAGAIN)).into(),
+        errno => io::Error::from_raw_os_error(errno),
+    }
+}
+
 /// A path as system calls take it.
 pub(super) fn text(path: &Path) -> io::Result<CString> {
-    Ok(CString::new(path.as_os_str().as_bytes())?)
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| {
+        let shown = path.to_string_lossy().replace('\0', "\\0");
+        let message = format!("'{shown}' cannot name a file: it contains a zero byte");
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Both backends say the same of a thread that cannot be started.
+    #[test]
+    fn a_request_without_a_thread_has_the_error_of_the_pool() {
+        let error = failed(libc::ECANCELED);
+        let pool: io::Error = JoinError::no_thread(io::Error::from_raw_os_error(libc::EAGAIN)).into();
+        assert_eq!((error.kind(), error.to_string()), (pool.kind(), pool.to_string()));
+        assert!(error.to_string().contains("ulimit -u"), "{error}");
+        assert_eq!(failed(libc::EBADF).raw_os_error(), Some(libc::EBADF));
+    }
 }

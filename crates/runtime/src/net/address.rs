@@ -3,6 +3,7 @@
 use super::socket_file::{self, SocketFile};
 use super::stream::sealed::Sealed;
 use super::{Family, Listener, Stream, TcpStream, UnixStream, listener::BACKLOG, tcp, unix};
+use crate::named::named;
 use crate::sys;
 use socket2::{SockAddr, SockRef};
 use std::fs::{self, File};
@@ -54,18 +55,21 @@ impl Address {
     /// Listens on an unused address of the same family on this machine. Each worker adopts a clone of the socket with
     /// [`Listener::from_std`].
     pub fn listen_unused(&self) -> io::Result<(OwnedFd, Self)> {
-        let (socket, free) = match self {
-            Self::Tcp(_) => {
-                let free = (Ipv4Addr::LOCALHOST, 0).into();
-                (tcp::socket(free)?, free.into())
-            }
-            // The kernel replaces an empty path by a free abstract name.
-            Self::Unix(_) => (unix::socket()?, SockAddr::unix("")?),
+        let listening = || {
+            let (socket, free) = match self {
+                Self::Tcp(_) => {
+                    let free = (Ipv4Addr::LOCALHOST, 0).into();
+                    (tcp::socket(free)?, free.into())
+                }
+                // The kernel replaces an empty path by a free abstract name.
+                Self::Unix(_) => (unix::socket()?, SockAddr::unix("")?),
+            };
+            sys::bind(&socket, &free)?;
+            sys::listen(&socket, BACKLOG)?;
+            let address = Any::address(sys::local_addr(&SockRef::from(&socket))?)?;
+            Ok((socket.into(), address))
         };
-        sys::bind(&socket, &free)?;
-        sys::listen(&socket, BACKLOG)?;
-        let address = Any::address(sys::local_addr(&SockRef::from(&socket))?)?;
-        Ok((socket.into(), address))
+        listening().map_err(|error| named("cannot listen on an unused address", error))
     }
 }
 

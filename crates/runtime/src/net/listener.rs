@@ -2,6 +2,7 @@
 
 use super::{AsyncFd, Family, Stream, socket_file::SocketFile, stream::non_blocking};
 use crate::executor;
+use crate::named::not_duplicated;
 use crate::sys;
 use crate::time::sleep;
 use crate::trace::event;
@@ -40,9 +41,12 @@ impl<F: Family> Listener<F> {
     }
 
     /// Adopts a listening socket, but not the file of a Unix socket, which stays. Workers that share a path adopt a clone each.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it does not listen.
     #[track_caller]
     pub fn from_std(listener: F::StdListener) -> io::Result<Self> {
-        let listener = Self::adopt(non_blocking(listener)?, None);
+        let listener = Self::adopt(non_blocking(listener, true)?, None);
         listener.shown.set(true);
         Ok(listener)
     }
@@ -53,7 +57,7 @@ impl<F: Family> Listener<F> {
         if let Some(file) = self.file.take() {
             file.leave();
         }
-        self.socket.get_ref().try_clone().map(Into::into)
+        self.socket.get_ref().try_clone().map(Into::into).map_err(not_duplicated)
     }
 
     /// The local address.

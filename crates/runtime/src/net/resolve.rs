@@ -4,6 +4,8 @@ use super::TcpStream;
 use crate::blocking::spawn_lookup;
 use crate::named::named;
 use crate::time::timeout;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
 use std::future::{Future, poll_fn};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
@@ -46,22 +48,45 @@ impl fmt::Display for HostPort {
     }
 }
 
-fn split(text: &str) -> io::Result<(&str, u16)> {
+/// The host, an IPv6 address without its brackets, and the port: that of the text, or the one given `beside` it.
+fn split(text: &str, beside: Option<u16>) -> io::Result<(&str, u16)> {
+    let refused = |why: &str| Err(invalid(text, why));
     if let Some((scheme, rest)) = text.split_once("://") {
-        return Err(invalid(
-            text,
-            &format!("write HOST:PORT without '{scheme}://', as in {}", rest.trim_end_matches('/')),
-        ));
+        let form = if beside.is_some() { "the host" } else { "HOST:PORT" };
+        return refused(&format!("write {form} without '{scheme}://', as in {}", rest.trim_end_matches('/')));
     }
-    let Some((host, port)) = text.rsplit_once(':') else {
-        return Err(invalid(text, "the port is missing; write HOST:PORT, as in localhost:80"));
+    let (host, port) = match text.strip_prefix('[') {
+        Some(inner) => match inner.split_once(']') {
+            None => return refused("the bracket is not closed; write an IPv6 address as in [::1]:80"),
+            Some((host, rest)) if !host.is_empty() && !host.contains(':') => {
+                return refused(&format!("brackets are for IPv6 addresses; write {host}{rest}"));
+            }
+            Some((host, "")) => (host, None),
+            Some((host, rest)) => match rest.strip_prefix(':') {
+                None => return refused("only a colon and the port follow a bracket, as in [::1]:80"),
+                port => (host, port),
+            },
+        },
+        // One colon is that of a port, several are those of an IPv6 address.
+        None if beside.is_some() && text.matches(':').count() != 1 => (text, None),
+        None => match text.rsplit_once(':') {
+            Some((host, _)) if host.contains(':') => {
+                return refused("write an IPv6 address in brackets, as in [::1]:80");
+            }
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
     };
-    if host.contains(':') && !host.starts_with('[') {
-        return Err(invalid(text, "write an IPv6 address in brackets, as in [::1]:80"));
-    }
-    match port.parse() {
-        Ok(number) if port.bytes().all(|byte| byte.is_ascii_digit()) => Ok((host, number)),
-        _ => Err(invalid(text, "the port is not a number from 0 to 65535")),
+    match (port, beside) {
+        (None, None) if text.starts_with('[') => refused("the port is missing; write [HOST]:PORT, as in [::1]:80"),
+        (None, None) => refused("the port is missing; write HOST:PORT, as in localhost:80"),
+        (Some(_), Some(beside)) => refused(&format!("it has a port, and {beside} is given beside it; leave one out")),
+        _ if host.is_empty() => refused("the host is missing; write HOST:PORT, as in localhost:80"),
+        (None, Some(port)) => Ok((host, port)),
+        (Some(digits), None) => match digits.parse() {
+            Ok(number) if digits.bytes().all(|byte| byte.is_ascii_digit()) => Ok((host, number)),
+            _ => refused("the port is not a number from 0 to 65535"),
+        },
     }
 }
 
@@ -90,22 +115,26 @@ pub async fn resolve(host: impl Into<HostPort>) -> io::Result<Vec<SocketAddr>> {
     {
         return Ok(vec![address]);
     }
-    let (host, port) = port.map_or_else(|| split(&text), |port| Ok((&text[..], port)))?;
-    let name = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).to_owned();
+    let (name, port) = split(&text, port)?;
     if let Ok(ip) = name.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, port)]);
     }
-    if host.is_empty() {
-        return Err(invalid(&text, "the host is missing; write HOST:PORT, as in localhost:80"));
-    }
     let unresolved = |error| named(format!("cannot resolve '{name}'"), error);
-    let host = name.clone();
-    let found = spawn_lookup(move || (&host[..], port).to_socket_addrs().map(Vec::from_iter)).await;
+    let host = name.to_owned();
+    let found = spawn_lookup(move || look_up(&host, port)).await;
     let addresses = found.unwrap_or_else(|error| Err(io::Error::other(error.to_string()))).map_err(unresolved)?;
     if addresses.is_empty() {
         return Err(unresolved(io::Error::new(io::ErrorKind::NotFound, "it has no addresses")));
     }
     Ok(addresses)
+}
+
+/// The system's resolver calls a name unknown also when the process has no descriptor for the files and sockets that it needs.
+fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    (host, port).to_socket_addrs().map(Vec::from_iter).map_err(|error| match eventfd(0, EventfdFlags::CLOEXEC) {
+        Err(Errno::MFILE) => Errno::MFILE.into(),
+        _ => error,
+    })
 }
 
 /// Pause between two attempts of [`TcpStream::connect_host`] (RFC 8305, section 8).

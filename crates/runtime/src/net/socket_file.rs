@@ -1,5 +1,6 @@
 //! The file of a Unix listener: removed by its creator, unless another file has replaced it.
 
+use crate::named::named;
 use crate::sys;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -22,13 +23,13 @@ fn identity(path: &Path) -> io::Result<Identity> {
 }
 
 impl SocketFile {
-    /// Binds a socket to a path; `None` for abstract names, which have no file.
-    pub fn bind(socket: &Socket, path: &Path) -> io::Result<Option<Self>> {
+    /// Binds a socket to a path; `None` for abstract names, which have no file. `verb` says in errors what could not be done.
+    pub fn bind(socket: &Socket, path: &Path, verb: &str) -> io::Result<Option<Self>> {
         let address = address(path)?;
-        if let Some(bound) = sys::bind_unix(socket, path, &address) {
-            return bound.map(|()| None);
+        if let Some(bound) = sys::bind_unix(socket, &address) {
+            return bound.map(|()| None).map_err(|error| named(failed(path, verb), error));
         }
-        socket.bind(&address).map_err(|error| explain(path, &address, &error))?;
+        socket.bind(&address).map_err(|error| explain(path, &address, verb, error))?;
         if is_abstract(path) {
             return Ok(None);
         }
@@ -54,6 +55,11 @@ impl Drop for SocketFile {
 
 /// The address of a path of at most 107 bytes.
 pub(super) fn address(path: &Path) -> io::Result<SockAddr> {
+    if path.as_os_str().is_empty() {
+        // The kernel's address without a path stands for no socket, and binding to it chooses an abstract name.
+        let message = "the path of a Unix socket is empty; write one such as /run/echo.sock";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
     if !is_abstract(path) && path.as_os_str().as_encoded_bytes().contains(&0) {
         // The kernel's path ends there, and is another one.
         let message = format!("'{}' cannot name a Unix socket: it contains a zero byte", display(path));
@@ -74,8 +80,12 @@ fn is_abstract(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().first() == Some(&0)
 }
 
+fn failed(path: &Path, verb: &str) -> String {
+    format!("cannot {verb} '{}'", display(path))
+}
+
 /// Names the cause of a failed bind and its remedy.
-fn explain(path: &Path, address: &SockAddr, error: &io::Error) -> io::Error {
+fn explain(path: &Path, address: &SockAddr, verb: &str, error: io::Error) -> io::Error {
     let busy = "another program listens there; stop it or choose another path";
     let what = match error.raw_os_error() {
         Some(libc::EADDRINUSE) if is_abstract(path) => busy,
@@ -86,9 +96,9 @@ fn explain(path: &Path, address: &SockAddr, error: &io::Error) -> io::Error {
             "a stale socket file exists, left by a program that did not end cleanly; remove it"
         }
         Some(libc::EADDRINUSE) => busy,
-        _ => &error.to_string(),
+        _ => return named(failed(path, verb), error),
     };
-    io::Error::new(error.kind(), format!("cannot listen on '{}': {what}", display(path)))
+    io::Error::new(error.kind(), format!("{}: {what}", failed(path, verb)))
 }
 
 /// Whether no program listens on the socket file. A datagram socket probes it, which fails without connecting to a listener.

@@ -24,11 +24,29 @@ pub trait Family: sealed::Sealed<Address = Self::Addr> + fmt::Debug + Unpin + 's
     type StdListener: Into<OwnedFd> + From<OwnedFd>;
 }
 
-pub(super) fn non_blocking(socket: impl Into<OwnedFd>) -> io::Result<OwnedFd> {
+/// A socket from outside, made non-blocking: one that listens, or one that does not. What else it may be, the backends take
+/// differently.
+pub(super) fn non_blocking(socket: impl Into<OwnedFd>, listening: bool) -> io::Result<OwnedFd> {
     let socket = socket.into();
+    check(&socket, listening)?;
     SockRef::from(&socket).set_nonblocking(true)?;
     sys::adopt(socket.as_fd())?;
     Ok(socket)
+}
+
+fn check(socket: &OwnedFd, listening: bool) -> io::Result<()> {
+    if sys::is_simulated() {
+        // Of such a socket the kernel knows nothing.
+        return Ok(());
+    }
+    let message = match SockRef::from(socket).is_listener() {
+        Ok(listens) if listens == listening => return Ok(()),
+        Ok(true) => "a listening socket is adopted as a listener, not as a stream",
+        Ok(false) => "a socket that does not listen is not adopted as a listener; call listen(2) before",
+        Err(error) if error.raw_os_error() == Some(libc::ENOTSOCK) => "the descriptor is not that of a socket",
+        Err(error) => return Err(error),
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 /// A connection of this thread's runtime: a [`TcpStream`](super::TcpStream) or a [`UnixStream`](super::UnixStream).
@@ -58,9 +76,12 @@ impl<F: Family> Stream<F> {
     }
 
     /// Adopts a connected socket.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it listens, or is no socket.
     #[track_caller]
     pub fn from_std(stream: F::StdStream) -> io::Result<Self> {
-        let stream = Self::adopt(non_blocking(stream)?);
+        let stream = Self::adopt(non_blocking(stream, false)?);
         stream.conn.may_linger.set(true);
         Ok(stream)
     }

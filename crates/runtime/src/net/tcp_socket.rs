@@ -1,6 +1,6 @@
 //! `TcpSocket`: a TCP socket before it connects or listens, for the options that must be set by then; and `TcpStream::connect`.
 
-use super::tcp::{bind_without_port, set_keepalive, set_user_timeout};
+use super::tcp::{self, bind_without_port, set_keepalive, set_user_timeout};
 use super::{TcpListener, TcpStream, conn_handle::ConnHandle};
 use crate::named::named;
 use crate::sys;
@@ -57,7 +57,12 @@ impl TcpSocket {
     }
 
     fn new(domain: Domain) -> io::Result<Self> {
-        sys::tcp_socket(domain).map(|socket| Self { socket, shown: Cell::new(false) })
+        let socket = sys::tcp_socket(domain).map_err(|error| named("cannot create a TCP socket", error))?;
+        Ok(Self::wrap(socket))
+    }
+
+    fn wrap(socket: Socket) -> Self {
+        Self { socket, shown: Cell::new(false) }
     }
 
     /// Sets TCP_NODELAY, which is initially on. Accepted sockets inherit it.
@@ -160,7 +165,8 @@ impl TcpStream {
     /// Connects from a source address. With source port 0 the kernel chooses the port once the destination is known, so one
     /// source address supports as many connections to each destination as there are ports.
     pub async fn connect_from(address: SocketAddr, source: Option<SocketAddr>) -> io::Result<Self> {
-        let socket = TcpSocket::for_address(address)?;
+        let created = tcp::socket(address).map(TcpSocket::wrap);
+        let socket = created.map_err(|error| named(format!("cannot connect to {address}"), error))?;
         if let Some(source) = source {
             socket.bind_source(source)?;
         }

@@ -1,7 +1,7 @@
 //! `UdpSocket`: datagrams by plain system calls; the backend only waits for readiness.
 
 use super::AsyncFd;
-use crate::named::named;
+use crate::named::{named, not_duplicated};
 use crate::sys;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
@@ -66,10 +66,12 @@ impl UdpSocket {
     /// Binds a socket to `address`, without SO_REUSEPORT. To set it, use [`from_std`](Self::from_std) with a standard socket.
     #[track_caller]
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let socket =
-            Socket::new(Domain::for_address(address), Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
-        sys::bind_datagrams(&socket, &address.into())
-            .map_err(|error| named(format!("cannot bind to {address}"), error))?;
+        let bound = || {
+            let kind = Type::DGRAM.nonblocking().cloexec();
+            let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::UDP))?;
+            sys::bind_datagrams(&socket, &address.into()).map(|()| socket)
+        };
+        let socket = bound().map_err(|error| named(format!("cannot bind to {address}"), error))?;
         Ok(Self { fd: AsyncFd::new(socket.into()) })
     }
 
@@ -88,7 +90,7 @@ impl UdpSocket {
 
     /// The socket for the standard library, non-blocking.
     pub fn into_std(self) -> io::Result<net::UdpSocket> {
-        self.as_ref().try_clone()
+        self.as_ref().try_clone().map_err(not_duplicated)
     }
 
     /// The peer that [`connect`](Self::connect) has set.
@@ -104,12 +106,14 @@ impl UdpSocket {
 
     /// Sends a datagram to `to`, whole or not at all; returns its length.
     pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
-        self.fd.write_with(|socket| sys::send_datagram(socket, bytes, Some(to))).await
+        let sent = self.fd.write_with(|socket| sys::send_datagram(socket, bytes, Some(to))).await;
+        sent.map_err(|error| not_sent(to, error))
     }
 
     /// Poll form of `send_to`.
     pub fn poll_send_to(&self, cx: &Context<'_>, bytes: &[u8], to: SocketAddr) -> Poll<io::Result<usize>> {
-        self.fd.poll_write_with(cx, |socket| sys::send_datagram(socket, bytes, Some(to)))
+        let sent = self.fd.poll_write_with(cx, |socket| sys::send_datagram(socket, bytes, Some(to)));
+        sent.map_err(|error| not_sent(to, error))
     }
 
     /// Sends a datagram to the peer of [`connect`](Self::connect).
@@ -144,6 +148,16 @@ impl UdpSocket {
     pub fn poll_recv(&self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         self.poll_recv_from(cx, into).map(|received| received.and_then(Datagram::whole))
     }
+}
+
+/// The error of a send with the address that it was for. A refusal is that of an earlier datagram, whichever call returns it.
+#[cold]
+fn not_sent(to: SocketAddr, error: io::Error) -> io::Error {
+    let what = match error.kind() {
+        io::ErrorKind::ConnectionRefused => format!("nothing was sent to {to}, since an earlier datagram was refused"),
+        _ => format!("cannot send to {to}"),
+    };
+    named(what, error)
 }
 
 fn receive(socket: &net::UdpSocket, into: &mut [u8]) -> io::Result<Datagram> {

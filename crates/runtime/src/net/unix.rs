@@ -82,10 +82,10 @@ impl Stream<Unix> {
         drop(path);
         let mut delay = MIN_RETRY_DELAY;
         loop {
-            let socket = socket()?;
+            let connected = socket().and_then(|socket| sys::connect_unix(&socket, &address).map(|()| socket));
             // Connecting a Unix socket completes at once: connected, refused, or the queue is full.
-            match sys::connect_unix(&socket, &address) {
-                Ok(()) => return Ok(Self::adopt(socket.into())),
+            match connected {
+                Ok(socket) => return Ok(Self::adopt(socket.into())),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     sleep(delay).await;
@@ -99,7 +99,7 @@ impl Stream<Unix> {
     /// Two streams connected to each other.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
-        let (one, other) = sys::pair()?;
+        let (one, other) = sys::pair().map_err(|error| named("cannot create a pair of Unix sockets", error))?;
         Ok((Self::adopt(one.into()), Self::adopt(other.into())))
     }
 
@@ -141,9 +141,10 @@ impl Listener<Unix> {
 
 /// A listening socket and its file, unless the name is abstract.
 pub(super) fn listen(path: &Path) -> io::Result<(OwnedFd, Option<SocketFile>)> {
-    let socket = socket()?;
-    let file = SocketFile::bind(&socket, path)?;
-    sys::listen(&socket, BACKLOG)?;
+    let unheard = |error| named(format!("cannot listen on '{}'", display(path)), error);
+    let socket = socket().map_err(unheard)?;
+    let file = SocketFile::bind(&socket, path, "listen on")?;
+    sys::listen(&socket, BACKLOG).map_err(unheard)?;
     Ok((socket.into(), file))
 }
 

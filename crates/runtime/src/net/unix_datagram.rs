@@ -2,7 +2,7 @@
 
 use super::socket_file::{self, SocketFile};
 use super::{AsyncFd, Datagram};
-use crate::named::named;
+use crate::named::{named, not_duplicated};
 use crate::poll_budget;
 use crate::time::sleep;
 use socket2::{Domain, SockRef, Socket, Type};
@@ -45,21 +45,25 @@ impl UnixDatagram {
     /// Dropping the socket removes the file.
     #[track_caller]
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
-        let socket = Socket::new(Domain::UNIX, Type::DGRAM.nonblocking().cloexec(), None)?;
-        let file = SocketFile::bind(&socket, path.as_ref())?;
+        let path = path.as_ref();
+        let socket = Socket::new(Domain::UNIX, Type::DGRAM.nonblocking().cloexec(), None)
+            .map_err(|error| named(format!("cannot bind to '{}'", socket_file::display(path)), error))?;
+        let file = SocketFile::bind(&socket, path, "bind to")?;
         Ok(Self { fd: AsyncFd::new(socket.into()), file })
     }
 
     /// A socket without a name: its peers cannot answer.
     #[track_caller]
     pub fn unbound() -> io::Result<Self> {
-        Self::from_std(net::UnixDatagram::unbound()?)
+        let socket = net::UnixDatagram::unbound();
+        Self::from_std(socket.map_err(|error| named("cannot create a Unix datagram socket", error))?)
     }
 
     /// Two sockets connected to each other.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
-        let (one, other) = net::UnixDatagram::pair()?;
+        let pair = net::UnixDatagram::pair();
+        let (one, other) = pair.map_err(|error| named("cannot create a pair of Unix datagram sockets", error))?;
         Ok((Self::from_std(one)?, Self::from_std(other)?))
     }
 
@@ -75,7 +79,7 @@ impl UnixDatagram {
         if let Some(file) = self.file.take() {
             file.leave();
         }
-        self.as_ref().try_clone()
+        self.as_ref().try_clone().map_err(not_duplicated)
     }
 
     /// Sets the peer that [`send`](Self::send) sends to and from which alone datagrams are received.

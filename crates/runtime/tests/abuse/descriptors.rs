@@ -1,24 +1,61 @@
 //! Descriptors of the wrong kind, and a process that has run out of them.
 
 use crate::{on_both_backends, shared::*};
-use brunt_runtime::net::{TcpListener, TcpStream};
+use brunt_runtime::net::{Any, Listener, Stream, TcpListener, TcpStream, UnixListener, UnixStream};
 use brunt_runtime::time::{sleep, timeout};
+use socket2::{Domain, Socket, Type};
 use std::fs::File;
 use std::future::Future;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::SocketAddr;
 use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-on_both_backends!(a_file_as_a_stream_is_an_error, a_socket_that_does_not_listen_is_an_error);
+on_both_backends!(a_descriptor_of_another_kind_is_refused, a_stream_that_is_not_connected_is_an_error);
 
-/// Epoll refuses regular files, and receives and sends need sockets: every call must complete, and the descriptor must be
-/// closed.
-async fn a_file_as_a_stream_is_an_error() {
+/// What listens is no stream, a stream does not listen, and a file is neither.
+async fn a_descriptor_of_another_kind_is_refused() {
+    let file = || OwnedFd::from(File::open("/proc/self/exe").unwrap());
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let unix = std::os::unix::net::UnixListener::bind_addr(&SocketAddr::from_abstract_name("").unwrap()).unwrap();
+    let listeners = || [OwnedFd::from(tcp.try_clone().unwrap()), OwnedFd::from(unix.try_clone().unwrap())];
+    let of_streams = || {
+        let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let client = std::net::TcpStream::connect(tcp.local_addr().unwrap()).unwrap();
+        [OwnedFd::from(one), other.into(), client.into()]
+    };
+    let refused = |result: io::Result<()>, why: &str| {
+        let error = result.unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (io::ErrorKind::InvalidInput, why));
+    };
+    let no_socket = "the descriptor is not that of a socket";
+    refused(TcpStream::from_std(file().into()).map(drop), no_socket);
+    refused(UnixStream::from_std(file().into()).map(drop), no_socket);
+    refused(Stream::<Any>::from_std(file()).map(drop), no_socket);
+    refused(TcpListener::from_std(file().into()).map(drop), no_socket);
+    for listener in listeners() {
+        let why = "a listening socket is adopted as a listener, not as a stream";
+        refused(TcpStream::from_std(listener.try_clone().unwrap().into()).map(drop), why);
+        refused(UnixStream::from_std(listener.try_clone().unwrap().into()).map(drop), why);
+        refused(Stream::<Any>::from_std(listener).map(drop), why);
+    }
+    for stream in of_streams() {
+        let why = "a socket that does not listen is not adopted as a listener; call listen(2) before";
+        refused(TcpListener::from_std(stream.try_clone().unwrap().into()).map(drop), why);
+        refused(UnixListener::from_std(stream.try_clone().unwrap().into()).map(drop), why);
+        refused(Listener::<Any>::from_std(stream).map(drop), why);
+    }
+    assert_eq!(brunt_runtime::metrics().connections, 0);
+}
+
+/// Every call must complete, and the descriptor must be closed.
+async fn a_stream_that_is_not_connected_is_an_error() {
     let fake = || {
-        let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
-        TcpStream::from_std(file.into()).unwrap()
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        TcpStream::from_std(socket.into()).unwrap()
     };
     let mut stream = fake();
     assert!(stream.recv().await.is_err());
@@ -34,12 +71,6 @@ async fn a_file_as_a_stream_is_an_error() {
     while brunt_runtime::metrics().connections > 0 {
         sleep(Duration::from_millis(1)).await;
     }
-}
-
-async fn a_socket_that_does_not_listen_is_an_error() {
-    let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
-    let listener = TcpListener::from_std(file.into()).unwrap();
-    assert!(listener.accept().await.is_err());
 }
 
 #[test]

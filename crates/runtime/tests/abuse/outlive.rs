@@ -6,6 +6,7 @@ use brunt_runtime::fs::File;
 use brunt_runtime::net::{RecvBuf, TcpListener, TcpStream};
 use brunt_runtime::time::timeout;
 use brunt_runtime::{BackendKind, spawn};
+use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use std::{io::ErrorKind, net::Shutdown};
@@ -139,5 +140,24 @@ fn a_file_operation_that_outlives_its_runtime_touches_no_other() {
                 assert_eq!(read.await.unwrap().unwrap(), b"\x7fELF");
             }
         }));
+    }
+}
+
+/// The events of a stream come to its own runtime, which has to run for them.
+#[test]
+fn a_stream_awaited_in_another_runtime_waits_for_its_own() {
+    for backend in backends() {
+        let [own, other] = [(); 2].map(|()| build(backend));
+        let (mut client, mut server) = own.block_on(guarded(async {
+            let (listener, address) = listen();
+            let client = std::net::TcpStream::connect(address).unwrap();
+            (client, listener.accept().await.unwrap())
+        }));
+        let brief = Duration::from_millis(10);
+        assert!(other.block_on(timeout(brief, server.recv())).is_err());
+        client.write_all(b"late").unwrap();
+        let mut waits = Box::pin(server.recv());
+        assert!(other.block_on(timeout(brief, &mut waits)).is_err());
+        assert_eq!(*own.block_on(guarded(waits)).unwrap(), *b"late");
     }
 }

@@ -82,7 +82,8 @@ fn datagrams_go_to_their_address_and_a_refusal_is_one_error() {
             let mut buffer = [0; 3];
             let got = there.recv_from(&mut buffer).await.unwrap();
             assert!(got.is_truncated() && got.sent_len == 4 && got.from == here.local_addr().unwrap());
-            assert_eq!(here.send_to(&[0; 70_000], address(7)).await.unwrap_err().raw_os_error(), Some(libc::EMSGSIZE));
+            let too_long = here.send_to(&[0; 70_000], address(7)).await.unwrap_err();
+            assert_eq!(crate::os_error(&too_long), Some(libc::EMSGSIZE));
             crate::net::TcpListener::bind(address(7)).expect("TCP has ports of its own");
             assert_eq!(UdpSocket::bind(address(7)).unwrap_err().kind(), ErrorKind::AddrInUse);
             drop(there);

@@ -2,8 +2,8 @@
 
 use crate::on_both_backends;
 use brunt_runtime::net::UdpSocket;
-use brunt_runtime::spawn;
 use brunt_runtime::time::{sleep, timeout};
+use brunt_runtime::{os_error, spawn};
 use futures_lite::future::poll_once;
 use std::cell::Cell;
 use std::io::ErrorKind;
@@ -52,7 +52,8 @@ async fn datagrams_are_sent_and_received() {
         assert!(!datagram.is_truncated() && buffer[..len] == sent);
     }
     let error = here.send_to(&[0; 70_000], address).await.unwrap_err();
-    assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE));
+    assert_eq!(os_error(&error), Some(libc::EMSGSIZE));
+    assert_eq!(error.to_string(), format!("cannot send to {address}: Message too long (os error 90)"));
 }
 
 async fn a_truncated_datagram_is_reported() {
@@ -84,6 +85,16 @@ async fn a_refused_datagram_is_an_error_of_one_call() {
         here.send(b"anybody?").await.unwrap();
         assert_eq!(here.recv(&mut buffer).await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
     }
+    // Whose refusal it is, the kernel does not say.
+    let other = UdpSocket::bind(any()).unwrap();
+    let to = other.local_addr().unwrap();
+    here.send(b"anybody?").await.unwrap();
+    let error = here.send_to(b"hello", to).await.unwrap_err();
+    assert_eq!((error.kind(), os_error(&error)), (ErrorKind::ConnectionRefused, Some(libc::ECONNREFUSED)));
+    let what = format!("nothing was sent to {to}, since an earlier datagram was refused");
+    assert_eq!(error.to_string(), format!("{what}: Connection refused (os error 111)"));
+    here.send_to(b"hello", to).await.unwrap();
+    assert_eq!(other.recv(&mut buffer).await.unwrap(), 5);
     let there = UdpSocket::bind(address).unwrap();
     here.send(b"now?").await.unwrap();
     let question = there.recv_from(&mut buffer).await.unwrap();

@@ -1,7 +1,7 @@
 //! Unix sockets: paths and their files, abstract names, peer credentials.
 
 use crate::{on_both_backends, shared::*};
-use brunt_runtime::net::{Credentials, UnixListener, UnixStream};
+use brunt_runtime::net::{Address, Any, Credentials, Listener, UnixDatagram, UnixListener, UnixStream};
 use brunt_runtime::spawn;
 use brunt_runtime::time::{sleep, timeout};
 use brunt_testkit::{Home, home, until};
@@ -19,6 +19,7 @@ on_both_backends!(
     an_existing_file_is_described,
     abstract_names_have_no_file,
     a_path_with_a_zero_byte_names_no_other_file,
+    an_empty_path_is_refused,
     connecting_without_a_listener_is_an_error,
     connecting_waits_while_the_queue_is_full,
     many_unix_connections_at_once,
@@ -146,6 +147,23 @@ async fn a_path_with_a_zero_byte_names_no_other_file() {
         assert!(error.to_string().contains("socket@zzz' cannot name a Unix socket"), "{error}");
     }
     assert!(!folder.path().exists());
+}
+
+async fn an_empty_path_is_refused() {
+    let datagrams = UnixDatagram::unbound().unwrap();
+    let errors = [
+        UnixListener::bind("").map(drop),
+        UnixStream::connect("").await.map(drop),
+        UnixDatagram::bind("").map(drop),
+        datagrams.connect(""),
+        datagrams.send_to(b"", "").await.map(drop),
+        Listener::<Any>::bind(&Address::Unix("".into())).map(drop),
+    ];
+    for error in errors {
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(error.to_string(), "the path of a Unix socket is empty; write one such as /run/echo.sock");
+    }
 }
 
 async fn abstract_names_have_no_file() {

@@ -98,11 +98,18 @@ async fn what_does_not_fit_is_told() {
 async fn a_path_in_use_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
-    let _first = UnixDatagram::bind(&path).unwrap();
+    let first = UnixDatagram::bind(&path).unwrap();
     let error = UnixDatagram::bind(&path).unwrap_err();
     assert!(error.kind() == ErrorKind::AddrInUse && error.to_string().contains("another program"), "{error}");
-    assert_eq!(
-        UnixDatagram::unbound().unwrap().send_to(b"", folder.path().join("none")).await.unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
+    assert!(error.to_string().starts_with(&format!("cannot bind to '{}': ", path.display())), "{error}");
+    let none = folder.path().join("none");
+    let missing = "No such file or directory (os error 2)";
+    for (error, what) in [
+        (UnixDatagram::bind(none.join("below")).map(drop), format!("cannot bind to '{}/below'", none.display())),
+        (first.connect(&none), format!("cannot connect to '{}'", none.display())),
+        (first.send_to(b"", &none).await.map(drop), format!("cannot send to '{}'", none.display())),
+    ] {
+        let error = error.unwrap_err();
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::NotFound, format!("{what}: {missing}")));
+    }
 }

@@ -23,6 +23,7 @@ on_both_backends!(
     options_mean_what_they_mean_in_the_standard_library,
     an_offset_beyond_every_file_is_an_error,
     errors_name_the_file,
+    errors_of_an_open_file_say_what_was_attempted,
     many_operations_are_in_flight,
     direct_reads_need_aligned_buffers,
 );
@@ -101,7 +102,7 @@ async fn errors_have_the_kinds_of_the_standard_library() {
     let new = OpenOptions::new().write(true).create_new(true);
     assert_eq!(new.open(at("file")).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
     let file = File::open(at("file")).await.unwrap();
-    assert_eq!(file.write_at(b"x".to_vec(), 0).await.unwrap_err().raw_os_error(), Some(libc::EBADF));
+    assert_eq!(os_error(&file.write_at(b"x".to_vec(), 0).await.unwrap_err()), Some(libc::EBADF));
     assert_eq!(fs::remove_file(at("none")).await.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(fs::rename(at("none"), at("file")).await.unwrap_err().kind(), ErrorKind::NotFound);
 }
@@ -301,6 +302,73 @@ async fn errors_name_the_file() {
         let (kind, text) = error.map_err(|error| (error.kind(), error.to_string())).unwrap_err();
         assert!(kind == ErrorKind::NotFound && text.contains(missing.to_str().unwrap()), "{text}");
     }
-    let directory = fs::read(folder.path()).await.unwrap_err();
-    assert!(directory.to_string().contains(folder.path().to_str().unwrap()), "{directory}");
+    let directory = fs::read(folder.path()).await.unwrap_err().to_string();
+    assert_eq!(directory, format!("cannot read '{}': Is a directory (os error 21)", folder.path().display()));
+    let zero = "a\0b";
+    let errors = [
+        File::open(zero).await.map(drop),
+        fs::read(zero).await.map(drop),
+        fs::metadata(zero).await.map(drop),
+        fs::rename(at("one"), zero).await,
+        fs::rename(zero, at("one")).await,
+        fs::remove_file(zero).await,
+        fs::write(zero, "").await,
+    ];
+    for error in errors {
+        let error = error.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert_eq!(error.to_string(), r"'a\0b' cannot name a file: it contains a zero byte");
+    }
+}
+
+async fn errors_of_an_open_file_say_what_was_attempted() {
+    let (_folder, at) = folder();
+    fs::write(at("file"), "0123456789").await.unwrap();
+    let (source, sink) = (File::open(at("file")).await.unwrap(), OpenOptions::new().append(true));
+    let sink = sink.open(at("file")).await.unwrap();
+    let beyond = "the largest offset in a file is 9223372036854775807";
+    let (closed, none) = ((Some(libc::EBADF), "Bad file descriptor (os error 9)"), None);
+    let errors = [
+        (source.write_at(vec![1], 5).await.map(drop), "write to the file at offset 5", closed),
+        (source.write_all_at(vec![1], 5).await.map(drop), "write to the file at offset 5", closed),
+        (sink.read_at(vec![1], 5).await.map(drop), "read the file at offset 5", closed),
+        (sink.read_exact_at(vec![1], 5).await.map(drop), "read the file at offset 5", closed),
+        (
+            source.read_exact_at(vec![0; 4], 8).await.map(drop),
+            "read the file at offset 10",
+            (none, "unexpected end of file"),
+        ),
+        (
+            source.read_at(vec![1], u64::MAX).await.map(drop),
+            "read the file at offset 18446744073709551615",
+            (none, beyond),
+        ),
+        (
+            source.read_exact_at(vec![1], 1 << 63).await.map(drop),
+            "read the file at offset 9223372036854775808",
+            (none, beyond),
+        ),
+        (
+            sink.write_at(vec![1], 1 << 63).await.map(drop),
+            "write to the file at offset 9223372036854775808",
+            (none, beyond),
+        ),
+        (
+            sink.set_len(u64::MAX).await,
+            "set the length of the file to 18446744073709551615",
+            (Some(libc::EINVAL), "Invalid argument (os error 22)"),
+        ),
+        (
+            source.set_len(3).await,
+            "set the length of the file to 3",
+            (Some(libc::EINVAL), "Invalid argument (os error 22)"),
+        ),
+    ];
+    for (error, attempted, (errno, why)) in errors {
+        let error = error.unwrap_err();
+        assert_eq!((error.to_string(), os_error(&error)), (format!("cannot {attempted}: {why}"), errno));
+    }
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let error = File::from_std(std::os::fd::OwnedFd::from(reader).into()).sync_all().await.unwrap_err();
+    assert_eq!(error.to_string(), "cannot bring the file to the disk: Invalid argument (os error 22)");
 }

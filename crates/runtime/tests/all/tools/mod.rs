@@ -5,6 +5,7 @@
 
 mod blocking;
 mod cancel;
+mod descriptors;
 mod fs;
 mod group;
 mod handle;

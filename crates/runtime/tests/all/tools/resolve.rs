@@ -38,7 +38,7 @@ async fn addresses_resolve_to_themselves() {
 }
 
 async fn invalid_hosts_are_named_with_a_remedy() {
-    let hosts: [(HostPort, &str); 9] = [
+    let hosts: [(HostPort, &str); 23] = [
         ("localhost".into(), "'localhost': the port is missing; write HOST:PORT"),
         ("".into(), "'': the port is missing"),
         (":80".into(), "':80': the host is missing"),
@@ -48,6 +48,26 @@ async fn invalid_hosts_are_named_with_a_remedy() {
         ("localhost:+1".into(), "'localhost:+1': the port is not a number"),
         ("localhost:".into(), "'localhost:': the port is not a number"),
         ("::1:80".into(), "'::1:80': write an IPv6 address in brackets"),
+        ("::1".into(), "'::1': write an IPv6 address in brackets"),
+        ("[::1]".into(), "'[::1]': the port is missing; write [HOST]:PORT, as in [::1]:80"),
+        ("[::1]80".into(), "'[::1]80': only a colon and the port follow a bracket"),
+        ("[::1]:http".into(), "'[::1]:http': the port is not a number"),
+        ("[]:80".into(), "'[]:80': the host is missing"),
+        (("[]", 80).into(), "'[]': the host is missing"),
+        ("[::1".into(), "'[::1': the bracket is not closed"),
+        (("[::1", 80).into(), "'[::1': the bracket is not closed"),
+        ("[example.org]:80".into(), "'[example.org]:80': brackets are for IPv6 addresses; write example.org:80"),
+        (("[example.org]", 80).into(), "'[example.org]': brackets are for IPv6 addresses; write example.org"),
+        (("example.org:80", 443).into(), "'example.org:80': it has a port, and 443 is given beside it; leave one out"),
+        (("[::1]:80", 443).into(), "'[::1]:80': it has a port, and 443 is given beside it; leave one out"),
+        (
+            "http://example.org:80/".into(),
+            "'http://example.org:80/': write HOST:PORT without 'http://', as in example.org:80",
+        ),
+        (
+            ("http://example.org/", 80).into(),
+            "'http://example.org/': write the host without 'http://', as in example.org",
+        ),
     ];
     for (host, message) in hosts {
         let error = resolve(host).await.unwrap_err();
