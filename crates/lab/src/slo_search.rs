@@ -181,6 +181,7 @@ fn made(context: Context, steps_dir: &Path, observe: &mut dyn FnMut(&State)) -> 
             let participant = Participant {
                 name: url.clone(),
                 loader: Box::new(connections),
+                process: *server,
                 server: server.and_then(account::of_process),
                 freezable: None,
             };

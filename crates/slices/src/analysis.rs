@@ -121,6 +121,7 @@ impl<'a> Analysis<'a> {
             seconds: load.slices.iter().map(|slice| slice.busy_us as f64 / 1e6).sum(),
             targets: merged::targets(&rounds, &readings, baseline),
             alarms: Vec::new(),
+            notes: Vec::new(),
         };
         let Some(baseline) = names.iter().position(|name| *name == baseline) else {
             return Self { rounds, baseline: 0, server_cores: 0, compared: Vec::new(), comparison };

@@ -3,6 +3,7 @@
 use brunt_results::comparison::Ratio;
 use brunt_results::figure::{COST, Figure, MEAN, P50, P90, P99, RATE};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The figures of a slice. The rate only in a closed loop, or where an open loop misses its rate; the p99 of slices with at least
 /// 1,000 replies, or of groups of rounds that have as many.
@@ -20,6 +21,8 @@ pub enum Alarm {
     State { target: String, figure: &'static Figure, fast: f64, slow: f64 },
     /// A target uses CPU time while it idles, in percent of a core.
     IdleBurn { target: String, percent: f64 },
+    /// The requests of other targets come to it too, as those of a proxy do to its backend. In percent of a core.
+    Shared { target: String, percent: f64 },
     /// Rounds that do not count, of all.
     Void { rounds: usize, of: usize },
     /// The p99 of a typical slice and of all slices merged disagree.
@@ -32,6 +35,8 @@ pub struct TargetComparison {
     pub target: String,
     /// Requests that failed, in rounds that do not count too.
     pub failed: u64,
+    /// By the keys of [`FIGURES`]: the median over its slices; absent where no slice has it.
+    pub figures: BTreeMap<&'static str, f64>,
     /// Empty for the baseline; figures of fewer than six rounds are left out.
     pub ratios: Vec<Ratio>,
     /// Merged over the counted rounds, in microseconds, with the 95 % interval of the ratio to the baseline's (bootstrap over
@@ -53,6 +58,11 @@ pub struct Merged {
 impl TargetComparison {
     pub fn ratio(&self, figure: &Figure) -> Option<&Ratio> {
         self.ratios.iter().find(|ratio| ratio.figure == figure)
+    }
+
+    /// The median over its slices.
+    pub fn value(&self, figure: &Figure) -> Option<f64> {
+        self.figures.get(figure.key).copied()
     }
 }
 
@@ -77,4 +87,6 @@ pub struct LoadComparison {
     /// In the order of the plan.
     pub targets: Vec<TargetComparison>,
     pub alarms: Vec<Alarm>,
+    /// What the comparison rests on, and what was not measured and why, as sentences of the one that has made the slices.
+    pub notes: Vec<String>,
 }

@@ -64,6 +64,9 @@ pub struct Slice {
     /// CPU time that the idle targets used meanwhile, by name; those that used none are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub idle_cpu_us: Vec<(String, f64)>,
+    /// CPU time that other targets used for this one's requests, by name, as the backend of a proxy does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_cpu_us: Vec<(String, f64)>,
     /// Resident memory of the target after the slice, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rss_bytes: Option<u64>,

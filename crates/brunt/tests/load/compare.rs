@@ -24,6 +24,40 @@ fn two_servers_are_compared_by_slices_and_the_slices_are_kept() {
     assert!(of(&one.url()) == of(&other.url()) && of(&one.url()) > 0, "{slices}");
 }
 
+/// Of each `load` against itself: under one URL, and under two paths.
+#[test]
+fn one_server_is_compared_with_itself() {
+    let server = Target::start_web();
+    for (one, other, second) in [
+        (server.http("/"), server.http("/"), format!("{} (2)", server.http("/"))),
+        (server.http("/v1"), server.http("/v2"), server.http("/v2")),
+    ] {
+        let output = load(&one, &format!("{other} --compare -c 2 -d 1s --quiet --json -")).output().unwrap();
+        assert_code(&output, &[0, 3]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let targets = json["targets"].as_array().unwrap();
+        let names: Vec<_> = targets.iter().map(|target| target["target"].as_str().unwrap()).collect();
+        assert_eq!(names, [&one, &second], "{json}");
+        for target in targets {
+            let figure = |key: &str| target["figures"][key].as_f64().unwrap_or_else(|| panic!("no {key}: {json}"));
+            assert!(["rate", "cost", "p50"].iter().all(|key| figure(key) > 0.0), "{json}");
+        }
+        let notes = json["notes"].to_string();
+        assert!(notes.contains(&format!("one server: {one} and {second} are served by process")), "{notes}");
+        let alarms = json["alarms"].to_string();
+        assert!(!alarms.contains("idle-burn") && !alarms.contains("shared"), "{alarms}");
+    }
+}
+
+#[test]
+fn a_comparison_without_cost_says_why() {
+    let (one, other) = (Target::start(), Target::start());
+    let output =
+        load(&one.url(), &format!("{} --compare -c 2 -d 200ms --quiet --no-meter", other.url())).output().unwrap();
+    let said = text(&output);
+    assert!(said.contains(&format!("note: no CPU a request of {}: --no-meter", one.url())), "{said}");
+}
+
 #[test]
 fn flags_that_mean_nothing_in_a_comparison_are_refused() {
     for (line, said) in [

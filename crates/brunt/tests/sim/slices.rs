@@ -47,6 +47,7 @@ fn rounds(lab: &Rc<Lab>) -> Made {
     let participant = |(load, name): (usize, &str)| Participant {
         name: name.to_owned(),
         loader: Box::new(lab.open(load).unwrap()),
+        process: None,
         server: None,
         freezable: None,
     };

@@ -5,6 +5,7 @@ use crate::group::grouped;
 use brunt_results::comparison::{Ratio, UNKNOWN};
 use brunt_results::figure;
 use brunt_slices::{LoadComparison, TargetComparison};
+use std::collections::BTreeMap;
 
 /// One comparison for each load in which repeats tell a target from the baseline, or that they do not differ; such targets only.
 pub fn by_trials(groups: &[Group], baseline: &str, margin: f64) -> Vec<LoadComparison> {
@@ -36,6 +37,7 @@ pub fn by_trials(groups: &[Group], baseline: &str, margin: f64) -> Vec<LoadCompa
                 seconds: 0.0,
                 targets: vec![target],
                 alarms: Vec::new(),
+                notes: Vec::new(),
             }),
         }
     }
@@ -58,6 +60,7 @@ fn target(name: &str, pair: &Pair) -> TargetComparison {
     TargetComparison {
         target: name.to_owned(),
         failed: 0,
+        figures: BTreeMap::new(),
         ratios: pair.figures.iter().filter_map(ratio).collect(),
         p99_merged: None,
         p999_merged: None,

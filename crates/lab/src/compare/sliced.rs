@@ -4,8 +4,7 @@ use super::metric_comparison::{MetricComparison, compared};
 use super::{Comparison, Pair};
 use crate::run_directory::RunDirectory;
 use brunt_results::Error;
-use brunt_slices::{LoadComparison, Settings, Slice, SlicedLoad};
-use brunt_statistics::median;
+use brunt_slices::{LoadComparison, Settings, SlicedLoad};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -26,32 +25,28 @@ pub fn sliced(dir: &Path, a: &str, b: &str, margin: f64) -> Result<Option<Compar
     }
     let settings = Settings { margin, precision: experiment.precision.unwrap_or(margin / 2.0) };
     let compared = brunt_slices::compare(&loads, &[a.to_owned(), b.to_owned()], a, settings);
-    let cells = compared.iter().zip(&loads);
-    let cells = cells.map(|(comparison, load)| pair(comparison, &load.slices, b, comparison.load.clone())).collect();
+    let cells = compared.iter().map(|comparison| pair(comparison, b, comparison.load.clone())).collect();
     Ok(Some(Comparison { sides: [a.to_owned(), b.to_owned()], margin, cells, alone: Vec::new() }))
 }
 
 /// Each target of one load against its baseline; of several targets, each is a cell.
-pub fn of_load(comparison: &LoadComparison, slices: &[Slice]) -> Comparison {
+pub fn of_load(comparison: &LoadComparison) -> Comparison {
     let others = comparison.targets.iter().map(|target| &target.target).filter(|name| **name != comparison.baseline);
     let others: Vec<&str> = others.map(String::as_str).collect();
     let (other, is_one) = (others.join(", "), others.len() == 1);
     let cell = |name: &str| if is_one { comparison.load.clone() } else { name.to_owned() };
-    let cells = others.iter().map(|name| pair(comparison, slices, name, cell(name))).collect();
+    let cells = others.iter().map(|name| pair(comparison, name, cell(name))).collect();
     let sides = [comparison.baseline.clone(), other];
     Comparison { sides, margin: comparison.margin, cells, alone: Vec::new() }
 }
 
 /// Target `b` of a load against the load's baseline.
-fn pair(comparison: &LoadComparison, slices: &[Slice], b: &str, cell: String) -> Pair {
-    let target = comparison.targets.iter().find(|target| target.target == b);
+fn pair(comparison: &LoadComparison, b: &str, cell: String) -> Pair {
+    let target = |name: &str| comparison.targets.iter().find(|target| target.target == name);
+    let (baseline, target) = (target(&comparison.baseline), target(b));
     let figures = compared(&[]).filter_map(|figure| {
-        let middle = |name: &str| {
-            let own = slices.iter().filter(|slice| slice.target == name);
-            median(own.map(|slice| slice.value(figure)))
-        };
         let ratio = target?.ratio(figure)?.clone();
-        Some(MetricComparison { figure, a: middle(&comparison.baseline), b: middle(b), ratio: Some(ratio) })
+        Some(MetricComparison { figure, a: baseline?.value(figure), b: target?.value(figure), ratio: Some(ratio) })
     });
     Pair {
         cell,

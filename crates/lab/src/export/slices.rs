@@ -10,7 +10,7 @@ use std::path::Path;
 /// What tells the slices of a load apart.
 const KEY: [&str; 4] = ["start", "round", "position", "target"];
 /// Compressed distributions, and lists of pairs.
-const LEFT_OUT: [&str; 5] = ["response", "service", "lag", "idle_cpu_us", "statuses"];
+const LEFT_OUT: [&str; 6] = ["response", "service", "lag", "idle_cpu_us", "shared_cpu_us", "statuses"];
 
 pub(super) fn text(dir: &Path) -> Result<String, Error> {
     let store = RunDirectory::at(dir);

@@ -71,8 +71,8 @@ impl SingleTarget<'_> {
             opened => opened.map_err(|why| context.target_failed(why))?,
         };
         let name = self.group.target.name.clone();
-        let participant =
-            Participant { name, loader: Box::new(connections), server: account::of_process(pid), freezable: None };
+        let (loader, server) = (Box::new(connections), account::of_process(pid));
+        let participant = Participant { name, loader, process: Some(pid), server, freezable: None };
         let done = work(participant, &mut || running.gone());
         context.stop_target(running)?;
         Ok(done.transpose())

@@ -156,7 +156,8 @@ impl SlicedStart<'_> {
                 Ok(loader) => {
                     target.load = loader.load().clone();
                     let (name, server) = (group.target.name.clone(), account::of_process(pid));
-                    participants.push(Participant { name, loader, server, freezable: Some(process_group(pid)) });
+                    let freezable = Some(process_group(pid));
+                    participants.push(Participant { name, loader, process: Some(pid), server, freezable });
                 }
                 Err(why) => target.failure = Some(target.context.target_failed(why)),
             }

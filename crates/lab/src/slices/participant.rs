@@ -7,13 +7,15 @@ use crate::system::freezer::Freezer;
 use brunt_results::env::Idle;
 use std::time::Duration;
 
-/// Time for which a target that would be frozen is watched without load.
-const IDLE: Duration = Duration::from_millis(50);
+/// Time for which targets that use CPU time while others have the load are watched without any.
+pub(super) const IDLE: Duration = Duration::from_millis(50);
 
 /// A target that is up, with what loads it.
 pub struct Participant<'a> {
     pub name: String,
     pub loader: Box<dyn Loader + 'a>,
+    /// The process that serves it, which may be that of another target too.
+    pub process: Option<u32>,
     /// `None` for a target that is not on this machine.
     pub server: Option<Box<dyn TargetAccount + 'a>>,
     /// Makes what stops its processes, if it may be frozen between its slices.
@@ -61,11 +63,13 @@ pub(super) struct Taking<'a> {
     idled: (Duration, Duration),
     /// Before it was frozen; `None` if it is the only target or not metered.
     pub(super) idle: Option<Idle>,
+    /// It works while others have the load and rests while none has, as the backend of a proxy does.
+    pub(super) is_shared: bool,
 }
 
 impl<'a> Taking<'a> {
     pub(super) fn new(participant: Participant<'a>) -> Self {
-        Self { participant, freezer: None, idled: Default::default(), idle: None }
+        Self { participant, freezer: None, idled: Default::default(), idle: None, is_shared: false }
     }
 
     /// It used so much CPU time while others were warmed up for `time`.
@@ -78,9 +82,23 @@ impl<'a> Taking<'a> {
         self.participant.server.as_mut()?.cpu()
     }
 
+    /// While others were warmed up.
+    pub(super) fn idled(&self) -> Option<Idle> {
+        Idle::of(self.idled.0, self.idled.1)
+    }
+
+    /// It used so much CPU time in `time`, in which no target had any load. What it used more while others had some is work for them.
+    pub(super) fn rests(&mut self, cpu: Duration, time: Duration) {
+        let (Some(idled), Some(rest)) = (self.idled(), Idle::of(cpu, time)) else { return };
+        self.is_shared = idled.burns() && rest.cpu_percent < idled.cpu_percent / 2.0;
+        if self.is_shared {
+            self.idled = (cpu, time);
+        }
+    }
+
     /// Freezes the target if it has used CPU time while it idled.
     pub(super) fn freeze_if_it_burns(&mut self) -> Result<(), String> {
-        self.idle = Idle::of(self.idled.0, self.idled.1);
+        self.idle = self.idled();
         let burns = self.idle.as_ref().is_some_and(Idle::burns);
         self.freezer = self.participant.freezable.as_ref().filter(|_| burns).and_then(|freezable| freezable());
         self.freeze()

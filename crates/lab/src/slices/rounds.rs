@@ -1,7 +1,7 @@
 //! Makes the slices of one start: rounds in random order until the caller has enough of them.
 
 use super::account::MachineAccount;
-use super::participant::{Participant, Taking};
+use super::participant::{IDLE, Participant, Taking};
 use super::{SliceError, SliceSpec};
 use crate::clock;
 use crate::schedule::shuffle;
@@ -92,15 +92,40 @@ impl<'a> Rounds<'a> {
             let p50 = Duration::from_secs_f64(warm.latency.p50_us.unwrap_or(0.0) / 1e6);
             paces.push(Pace { rate: warm.rate(), p50 });
             let now = self.read_cpu();
-            for other in (0..self.targets.len()).filter(|other| *other != index) {
+            for other in 0..self.targets.len() {
+                if self.is_one_server(other, index) {
+                    continue;
+                }
                 if let (Some(before), Some(now)) = (before[other], now[other]) {
                     self.targets[other].idles(now.saturating_sub(before), clock::since(at));
                 }
             }
         }
+        self.watch_without_load();
         self.targets.iter_mut().try_for_each(Taking::freeze_if_it_burns)?;
         self.targets.iter_mut().try_for_each(Taking::idle_alone)?;
         Ok(paces)
+    }
+
+    /// Tells those that are busy without any load from those to which the requests of others come.
+    fn watch_without_load(&mut self) {
+        if !self.targets.iter().any(|target| target.idled().is_some_and(|idled| idled.burns())) {
+            return;
+        }
+        let (before, at) = (self.read_cpu(), clock::now());
+        clock::sleep(IDLE);
+        let (now, time) = (self.read_cpu(), clock::since(at));
+        for (target, (before, now)) in self.targets.iter_mut().zip(before.into_iter().zip(now)) {
+            if let (Some(before), Some(now)) = (before, now) {
+                target.rests(now.saturating_sub(before), time);
+            }
+        }
+    }
+
+    /// Whether two targets, such as two paths, are served by one process.
+    fn is_one_server(&self, one: usize, other: usize) -> bool {
+        let process = |index: usize| self.targets[index].participant.process;
+        one == other || process(one).is_some() && process(one) == process(other)
     }
 
     fn names(&self) -> Vec<String> {
@@ -218,9 +243,14 @@ impl<'a> Rounds<'a> {
         if server.is_some_and(|server| server.source().leaves_out_interrupts()) {
             used[index] = used[index].map(|us| us + interrupts.as_secs_f64() * 1e6);
         }
-        let others = self.targets.iter().zip(&used).enumerate().filter(|(other, _)| *other != index);
-        let idle = others.map(|(_, (other, used))| (&other.participant.name, used.unwrap_or(0.0)));
-        let idle_cpu_us = idle.filter(|(_, us)| *us > 0.0).map(|(name, us)| (name.clone(), us)).collect();
+        let of_others = |is_shared: bool| -> Vec<(String, f64)> {
+            let others = self.targets.iter().zip(&used).enumerate();
+            let others = others
+                .filter(|(other, (taking, _))| !self.is_one_server(*other, index) && taking.is_shared == is_shared);
+            let times = others.map(|(_, (other, used))| (other.participant.name.clone(), used.unwrap_or(0.0)));
+            times.filter(|(_, us)| *us > 0.0).collect()
+        };
+        let (idle_cpu_us, shared_cpu_us) = (of_others(false), of_others(true));
         let participant = &self.targets[index].participant;
         Ok(Some(Slice {
             start: self.start,
@@ -231,6 +261,7 @@ impl<'a> Rounds<'a> {
             server_cpu_us: used[index],
             lost_us: lost.as_secs_f64() * 1e6,
             idle_cpu_us,
+            shared_cpu_us,
             rss_bytes: participant.server.as_ref().map(|server| server.rss_bytes()),
             opened: slice.opened.or(opened),
             ..slice

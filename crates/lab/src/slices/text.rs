@@ -5,17 +5,16 @@ use brunt_results::comparison::{Ratio, words};
 use brunt_results::env::Idle;
 use brunt_results::figure::{COST, Figure, P50, P99, RATE};
 use brunt_results::units::share;
-use brunt_slices::{Alarm, LoadComparison, Progress, RunningRatio, Slice, TargetComparison, sentence};
-use brunt_statistics::median;
+use brunt_slices::{Alarm, LoadComparison, Progress, RunningRatio, TargetComparison, sentence};
 use std::fmt::Write;
 
 const HEADER: [&str; 6] = ["", "rate", "CPU a request", "p50", "p99", "verdict"];
 const SHOWN: [&Figure; 4] = [&RATE, &COST, &P50, &P99];
 
 /// A table with the baseline's figures and the ratios of the others to it, the answer in a sentence, and what it rests on.
-pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
+pub fn text(comparison: &LoadComparison) -> String {
     let rows = comparison.targets.iter().map(|target| match target.target == comparison.baseline {
-        true => baseline(&target.target, slices),
+        true => baseline(target),
         false => row(target),
     });
     let mut out = format::table(&HEADER, |column| (1..5).contains(&column), rows);
@@ -29,19 +28,16 @@ pub fn text(comparison: &LoadComparison, slices: &[Slice]) -> String {
         plural(comparison.rounds, "round"),
         share(comparison.margin)
     );
-    for alarm in &comparison.alarms {
-        let _ = writeln!(out, "note: {}", alarm_words(alarm, &comparison.baseline));
+    let alarms = comparison.alarms.iter().map(|alarm| alarm_words(alarm, &comparison.baseline));
+    for note in alarms.chain(comparison.notes.iter().cloned()) {
+        let _ = writeln!(out, "note: {note}");
     }
     out
 }
 
-fn baseline(name: &str, slices: &[Slice]) -> Vec<String> {
-    let own = || slices.iter().filter(|slice| slice.target == name);
-    let middle = |of: fn(&Slice) -> Option<f64>| median(own().map(of));
-    let rate = format::throughput(middle(|slice| Some(slice.rate())));
-    let cost = format::cost(middle(Slice::cpu_us_per_request));
-    let (p50, p99) = (middle(|slice| slice.latency.p50_us), middle(|slice| slice.latency.p99_us));
-    vec![name.to_owned(), rate, cost, time(p50), time(p99), String::new()]
+fn baseline(target: &TargetComparison) -> Vec<String> {
+    let [rate, cost, p50, p99] = SHOWN.map(|figure| target.value(figure));
+    vec![target.target.clone(), format::throughput(rate), format::cost(cost), time(p50), time(p99), String::new()]
 }
 
 fn row(target: &TargetComparison) -> Vec<String> {
@@ -88,6 +84,10 @@ pub fn alarm_words(alarm: &Alarm, baseline: &str) -> String {
                 "idle CPU: {target} uses {percent:.1} % of a core while it has no load, and the others share that core{polls}"
             )
         }
+        Alarm::Shared { target, percent } => format!(
+            "shared: {target} uses {percent:.1} % of a core in the slices of the others, and rests without load: their requests \
+             reach it too, and their CPU time a request is without it"
+        ),
         Alarm::Void { rounds, of } => {
             format!("void: {rounds} of {of} rounds do not count, because the machine took time from them")
         }

@@ -25,9 +25,9 @@ fn short(text: &str) -> String {
 fn said(name: &str, slices: &[Slice], open_loop: bool, precision: f64) -> String {
     let settings = Settings { precision, ..SETTINGS };
     let found = compared_with(slices.to_vec(), open_loop, settings);
-    let trials = compare::of_load(&found, slices);
+    let trials = compare::of_load(&found);
     let mut said = format!("== {name}\n{}\n", serde_json::to_string(&found).unwrap());
-    said += &text::text(&found, slices);
+    said += &text::text(&found);
     let _ =
         writeln!(said, "{}\n{}", sentence(&found), text::running(&Progress::of(slices, "base", precision, open_loop)));
     let _ = writeln!(said, "{}", serde_json::to_string(&trials).unwrap());

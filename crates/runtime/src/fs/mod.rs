@@ -2,7 +2,7 @@
 //!
 //! Made for regular files. A FIFO is opened without waiting for its other end, on both backends: for writing alone that is the error
 //! `ENXIO` while nothing reads from it; with `create` or `truncate` the open waits, and on epoll holds a thread of the blocking pool. So
-//! does a read or write of a FIFO or terminal that has to wait: [`PipeReader::adopt`](crate::PipeReader::adopt) and
+//! does a read or write of a FIFO or terminal that has to wait: [`PipeReader::adopt`](crate::pipe::PipeReader::adopt) and
 //! [`AsyncFd`](crate::net::AsyncFd) wait without a thread.
 //!
 //! What a call reads into or writes from goes into it and comes back with its result: the kernel may use the memory after the

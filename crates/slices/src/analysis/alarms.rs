@@ -6,6 +6,7 @@
 use super::Compared;
 use super::rounds::Rounds;
 use crate::comparison::{Alarm, TargetComparison};
+use crate::record::Slice;
 use brunt_results::env::Idle;
 use brunt_results::figure::{COST, Figure, P50, P99, RATE};
 use std::collections::BTreeMap;
@@ -38,19 +39,30 @@ pub fn of_the_machine(rounds: &Rounds) -> Vec<Alarm> {
     if rounds.too_many_void() {
         alarms.push(Alarm::Void { rounds: rounds.void, of: rounds.all() });
     }
-    let mut idle: BTreeMap<&str, f64> = BTreeMap::new();
-    for (target, cpu_us) in rounds.slices.iter().flat_map(|slice| &slice.idle_cpu_us) {
-        *idle.entry(target).or_default() += cpu_us;
-    }
-    for name in &rounds.names {
-        let others = rounds.slices.iter().filter(|slice| slice.target != *name);
-        let time: u64 = others.map(|slice| slice.busy_us).sum();
-        let percent = idle.get(name).map_or(0.0, |cpu_us| 100.0 * cpu_us / time.max(1) as f64);
-        if (Idle { cpu_percent: percent, frozen_by: None }).burns() {
-            alarms.push(Alarm::IdleBurn { target: name.to_string(), percent });
+    let idle = while_others_have_load(rounds, |slice| &slice.idle_cpu_us);
+    alarms.extend(idle.map(|(target, percent)| Alarm::IdleBurn { target, percent }));
+    let shared = while_others_have_load(rounds, |slice| &slice.shared_cpu_us);
+    alarms.extend(shared.map(|(target, percent)| Alarm::Shared { target, percent }));
+    alarms
+}
+
+/// Targets that use CPU time in the slices of others, in percent of a core.
+fn while_others_have_load<'a>(
+    rounds: &'a Rounds,
+    times: impl Fn(&'a Slice) -> &'a [(String, f64)],
+) -> impl Iterator<Item = (String, f64)> + 'a {
+    let mut used: BTreeMap<&str, (f64, u64)> = BTreeMap::new();
+    for slice in rounds.slices {
+        for (target, cpu_us) in times(slice) {
+            used.entry(target).or_default().0 += cpu_us;
         }
     }
-    alarms
+    for (name, (_, time)) in &mut used {
+        *time = rounds.slices.iter().filter(|slice| slice.target != *name).map(|slice| slice.busy_us).sum();
+    }
+    let percents = used.into_iter().filter(|(name, (_, time))| rounds.names.contains(name) && *time > 0);
+    let percents = percents.map(|(name, (cpu_us, time))| (name.to_owned(), 100.0 * cpu_us / time as f64));
+    percents.filter(|(_, percent)| Idle { cpu_percent: *percent, frozen_by: None }.burns())
 }
 
 /// Whether the p99 of a typical slice and of all slices merged differ from the baseline's by different factors.

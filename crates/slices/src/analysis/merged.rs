@@ -2,9 +2,10 @@
 
 use super::differences::Readings;
 use super::rounds::Rounds;
-use crate::comparison::{Merged, TargetComparison};
+use crate::comparison::{FIGURES, Merged, TargetComparison};
+use brunt_results::figure::Figure;
 use brunt_results::hlog::Counts;
-use brunt_statistics::{below, supports_quantile};
+use brunt_statistics::{below, median, supports_quantile};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 const RESAMPLES: usize = 400;
@@ -19,7 +20,8 @@ pub fn targets(rounds: &Rounds, readings: &Readings, baseline: &str) -> Vec<Targ
     let merged: Vec<Target> = (0..rounds.names.len()).map(|target| Target::of(rounds, readings, target)).collect();
     let base = rounds.names.iter().position(|name| *name == baseline).map(|index| &merged[index]);
     let of = |(index, name): (usize, &&str)| {
-        let own = rounds.slices.iter().filter(|slice| slice.target == **name);
+        let own = || rounds.slices.iter().filter(|slice| slice.target == **name);
+        let middle = |figure: &'static Figure| Some((figure.key, median(own().map(|slice| slice.value(figure)))?));
         let quantile = |q: f64| {
             let base = base.filter(|_| **name != *baseline);
             merged[index].has(q).then(|| Merged {
@@ -30,7 +32,8 @@ pub fn targets(rounds: &Rounds, readings: &Readings, baseline: &str) -> Vec<Targ
         };
         TargetComparison {
             target: name.to_string(),
-            failed: own.map(|slice| slice.failed).sum(),
+            failed: own().map(|slice| slice.failed).sum(),
+            figures: FIGURES.into_iter().filter_map(middle).collect(),
             ratios: Vec::new(),
             p99_merged: quantile(0.99),
             p999_merged: quantile(0.999),

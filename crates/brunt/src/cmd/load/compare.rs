@@ -71,17 +71,29 @@ impl Args {
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let sessions = Sessions { stop: stop.clone() };
         let allowed = brunt_meter::environment::cpus_allowed();
-        let mut participants = Vec::new();
+        let (mut participants, mut unmetered) = (Vec::new(), Vec::new());
         let (mut seed, mut is_open) = (1, false);
-        for url in &self.spec.urls {
+        let names = names(&self.spec.urls);
+        for (url, name) in self.spec.urls.iter().zip(&names) {
             let spec = LoadSpec { urls: vec![url.clone()], ..self.spec.clone() };
             let (options, _) = options::options_of(self, &spec, allowed.as_deref())?;
             (seed, is_open) = (self.spec.seed.unwrap_or(options.seed), options.rate.is_some());
-            let server = (!self.no_meter).then(|| server(&options.target)).flatten();
+            let (process, server) = match self.no_meter {
+                true => (None, Err("--no-meter".to_owned())),
+                false => server(&options.target),
+            };
+            unmetered.extend(server.as_ref().err().map(|why| (name.clone(), why.clone())));
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
-            participants.push(Participant { name: url.clone(), loader, server, freezable: None });
+            participants.push(Participant {
+                name: name.clone(),
+                loader,
+                process,
+                server: server.ok(),
+                freezable: None,
+            });
         }
+        let notes = notes(&participants, &unmetered);
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
         let slicing = self.slicing();
@@ -96,7 +108,7 @@ impl Args {
                 file.write_all(&round.iter().flat_map(Slice::line).collect::<Vec<u8>>())?;
             }
             slices.extend(round);
-            let progress = Progress::of(&slices, &self.spec.urls[0], precision, is_open);
+            let progress = Progress::of(&slices, &names[0], precision, is_open);
             line.set(text::running(&progress));
             Ok(progress.is_enough() || made.time >= slicing.budget.0)
         })?;
@@ -104,11 +116,11 @@ impl Args {
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
         let settings = Settings { margin: slicing.margin, precision };
-        let compared =
-            brunt_slices::compare(std::slice::from_ref(&load), &self.spec.urls, &self.spec.urls[0], settings);
-        let comparison = compared.first().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
-        self.show(comparison, &load.slices)?;
-        Ok(conclusion(comparison))
+        let compared = brunt_slices::compare(&[load], &names, &names[0], settings);
+        let comparison = compared.into_iter().next().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
+        let comparison = LoadComparison { notes, ..comparison };
+        self.show(&comparison)?;
+        Ok(conclusion(&comparison))
     }
 
     /// The flags; the rest as in a plan that says nothing.
@@ -122,11 +134,11 @@ impl Args {
         }
     }
 
-    fn show(&self, comparison: &LoadComparison, slices: &[Slice]) -> Result<(), Error> {
+    fn show(&self, comparison: &LoadComparison) -> Result<(), Error> {
         let page = || {
             let words = brunt_meter::environment::command();
             let command = format!("brunt {}", words.get(1..).unwrap_or_default().join(" "));
-            page_of_load(&compare::of_load(comparison, slices), vec![("measured by".to_owned(), command)])
+            page_of_load(&compare::of_load(comparison), vec![("measured by".to_owned(), command)])
         };
         stdout::write_page(self.html.as_deref(), page)?;
         match &self.json {
@@ -137,14 +149,45 @@ impl Args {
             }
             None => {}
         }
-        let note = "one start of each server: the answer is about these processes; another start may differ by a percent or more";
-        Ok(stdout::print(&format!("{}note: {note}\n", text::text(comparison, slices)))?)
+        Ok(stdout::print(&text::text(comparison))?)
     }
 }
 
-/// The CPU meter of the local process that listens on the target's addresses.
-fn server(target: &brunt_load::Target) -> Option<Box<dyn TargetAccount>> {
-    account::of_process(*listeners::of(target).ok()?.first()?)
+/// The URLs, of which a repeated one has its number.
+fn names(urls: &[String]) -> Vec<String> {
+    let name = |(index, url): (usize, &String)| match urls[..index].iter().filter(|other| *other == url).count() {
+        0 => url.clone(),
+        before => format!("{url} ({})", before + 1),
+    };
+    urls.iter().enumerate().map(name).collect()
+}
+
+/// The local process that listens on the target's addresses, and its CPU meter or why it has none.
+fn server(target: &brunt_load::Target) -> (Option<u32>, Result<Box<dyn TargetAccount>, String>) {
+    let process = listeners::of(target)
+        .and_then(|all| all.first().copied().ok_or_else(|| "no process of this machine listens there".to_owned()));
+    let ended = |pid: u32| format!("process {pid} cannot be metered: it has ended, or belongs to another user");
+    let server = process.clone().and_then(|pid| account::of_process(pid).ok_or_else(|| ended(pid)));
+    (process.ok(), server)
+}
+
+/// What an answer rests on.
+fn notes(participants: &[Participant], unmetered: &[(String, String)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (index, one) in participants.iter().enumerate() {
+        let is_same = |other: &&Participant| one.process.is_some() && other.process == one.process;
+        if let (Some(other), Some(process)) = (participants[..index].iter().find(is_same), one.process) {
+            let names = format!("{} and {}", other.name, one.name);
+            notes.push(format!(
+                "one server: {names} are served by process {process}; the difference is that of their requests"
+            ));
+        }
+    }
+    notes.extend(unmetered.iter().map(|(name, why)| format!("no CPU a request of {name}: {why}")));
+    let starts =
+        "one start of each server: the answer is about these processes; another start may differ by a percent or more";
+    notes.push(starts.to_owned());
+    notes
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

@@ -219,6 +219,37 @@ fn an_interrupt_ends_the_session_after_the_round_in_which_it_comes() {
     assert_eq!(order(&all), "fs sf sf");
 }
 
+/// As a proxy and its backend: what the backend does for the proxy's requests is no idleness, and to freeze it would stop the proxy.
+#[test]
+fn a_target_that_works_for_another_one_is_not_frozen() {
+    let bench = Bench::begin();
+    let backend = bench.server("backend", 100 * US, 50 * US);
+    let proxy = bench.server("proxy", 200 * US, 50 * US).with_backend(&backend);
+    let mut rounds = begin(&[&proxy, &backend], 7, 500 * MS);
+    let slices = made(&mut rounds, 5);
+    assert!(bench.frozen.take().is_empty());
+    let shared: Vec<_> = slices.iter().map(|slice| (&*slice.target, slice.shared_cpu_us.clone())).collect();
+    for (target, shared) in shared {
+        let of_backend = vec![("backend".to_owned(), 5000.0)];
+        assert_eq!(shared, if target == "proxy" { of_backend } else { Vec::new() });
+    }
+    let mut env = Env::default();
+    rounds.describe("backend", &mut env);
+    assert_eq!(env.idle.map(|idle| idle.cpu_percent), Some(0.0));
+}
+
+#[test]
+fn two_targets_of_one_process_do_not_idle_while_the_other_has_the_load() {
+    let bench = Bench::begin();
+    let one = bench.server("one", 100 * US, 50 * US);
+    let other = bench.server("other", 100 * US, 50 * US).with_backend(&one);
+    let participants = [&one, &other].map(|server| Participant { process: Some(7), ..server.participant() });
+    let mut rounds = Rounds::begin(participants.into(), 1, 7, SLICE, 500 * MS, &[0]).unwrap();
+    let slices = made(&mut rounds, 5);
+    assert!(slices.iter().all(|slice| slice.shared_cpu_us.is_empty() && slice.idle_cpu_us.is_empty()));
+    assert!(bench.frozen.take().is_empty());
+}
+
 #[test]
 fn a_target_that_burns_while_it_idles_is_frozen_but_in_its_slices() {
     let bench = Bench::begin();

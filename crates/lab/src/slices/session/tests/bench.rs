@@ -75,6 +75,17 @@ impl Server {
         self
     }
 
+    /// Works as long as that one while it has the load.
+    pub fn with_backend(self, backend: &Self) -> Self {
+        let (behind, cost) = (backend.clone(), self.0.cost);
+        self.during(move |machine| {
+            let _ = machine;
+            behind.0.used.set(behind.0.used.get() + cost * 100);
+            Ok(())
+        });
+        self
+    }
+
     pub fn during(&self, during: impl FnMut(&Still) -> Result<(), SliceError> + 'static) {
         *self.0.during.borrow_mut() = Box::new(during);
     }
@@ -84,6 +95,7 @@ impl Server {
         Participant {
             name: self.0.name.to_owned(),
             loader: Box::new(self.clone()),
+            process: None,
             server: Some(Box::new(self.clone())),
             freezable: Some(Box::new(move || Some(Box::new(server.clone())))),
         }
