@@ -22,6 +22,13 @@ pub struct Participant<'a> {
     pub freezable: Option<Freezable>,
 }
 
+impl Participant<'_> {
+    /// Whether one process serves both, as it does two paths.
+    pub fn is_one_server_with(&self, other: &Participant) -> bool {
+        self.process.is_some() && self.process == other.process
+    }
+}
+
 /// `None` if the processes cannot be frozen.
 pub type Freezable = Box<dyn Fn() -> Option<Box<dyn Freeze>>>;
 

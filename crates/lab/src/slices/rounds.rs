@@ -122,10 +122,10 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Whether two targets, such as two paths, are served by one process.
+    /// Whether one is the other, or both are served by one process.
     fn is_one_server(&self, one: usize, other: usize) -> bool {
-        let process = |index: usize| self.targets[index].participant.process;
-        one == other || process(one).is_some() && process(one) == process(other)
+        let participant = |index: usize| &self.targets[index].participant;
+        one == other || participant(one).is_one_server_with(participant(other))
     }
 
     fn names(&self) -> Vec<String> {

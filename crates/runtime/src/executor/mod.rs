@@ -41,6 +41,11 @@ fn enter(worker: &Worker) -> (impl Drop + use<>, impl Drop + use<>) {
     (OnDrop(move || CURRENT.set(before)), scheduler)
 }
 
+#[inline]
+fn is_current(worker: &Worker) -> bool {
+    ptr::eq(CURRENT.get(), worker)
+}
+
 /// In what belongs to the runtime of one thread: named by the compiler where such a thing is to be sent to another.
 #[derive(Debug, Default)]
 pub(crate) struct StaysOnItsThread(PhantomData<*mut ()>);

@@ -6,6 +6,9 @@
 //! ```
 //! Invariant: user code (futures, wakers, destructors) runs only while nothing of the worker is borrowed.
 
+#[cfg(any(test, feature = "sim"))]
+mod step;
+
 use super::spin::{Spin, Spinning};
 use crate::driver::BackendKind;
 use crate::driver::uring::Features;
@@ -186,10 +189,10 @@ impl Worker {
         }
     }
 
-    /// After a stream or its write half was dropped. Outside `block_on` no turn follows soon.
+    /// After a stream or its write half was dropped. Unless this worker runs, or ends, no turn follows soon.
     #[inline]
     pub fn settle_outside(&self) {
-        if !self.running.get() {
+        if !super::is_current(self) {
             self.io().settle();
         }
     }
@@ -320,8 +323,6 @@ impl Worker {
     /// destructors that it runs find the worker through [`find`](super::find).
     pub fn shut_down(&self) {
         let _unregister = OnDrop(|| super::unregister(self));
-        // The streams of its tasks are closed together.
-        self.running.set(true);
         let _current = super::enter(self);
         self.remote.mailbox.close().into_iter().for_each(|spawn| catch_panic(|| drop(spawn)));
         self.end_tasks();
@@ -354,33 +355,6 @@ impl Worker {
 pub(crate) struct Rest {
     pub timeout: Option<Duration>,
     asleep: bool,
-}
-
-/// For a simulated world, which decides when the worker goes on.
-#[cfg(any(test, feature = "sim"))]
-impl Worker {
-    /// The rest of a turn that has slept, then the tasks and the beginning of the next turn; `None` if the future is done.
-    pub fn step(&self, future: std::pin::Pin<&mut dyn Future<Output = ()>>, rest: Option<Rest>) -> Option<Rest> {
-        let _current = super::enter(self);
-        self.running.set(true);
-        let _running = OnDrop(|| self.running.set(false));
-        if let Some(rest) = rest {
-            self.after_rest(Rest { timeout: Some(Duration::ZERO), ..rest });
-            self.shortage.observe(self.id(), || self.clock.now(), || self.io().report().spare_buffers);
-        }
-        let waker = waker::new(Token::main(self.id()));
-        let mut cx = Context::from_waker(&waker);
-        self.budget.set(OPERATIONS);
-        if self.scheduler.tasks.take_main_ready() && future.poll(&mut cx).is_ready() {
-            self.io().settle();
-            self.publish();
-            return None;
-        }
-        self.run_ready();
-        let rest = self.before_rest();
-        self.io().submit_to_world();
-        Some(rest)
-    }
 }
 
 impl fmt::Debug for Worker {

@@ -110,19 +110,18 @@ impl OpenOptions {
 /// As io_uring does: does not wait for the other end of a FIFO, unless the file may be created or emptied. That would occupy a thread
 /// of the pool for as long as nothing opens the other end.
 fn open_as_the_ring(path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
-    let waits = flags & (libc::O_CREAT | libc::O_TRUNC | libc::O_NONBLOCK) != 0;
-    if !waits {
-        match open_at(path, flags | libc::O_NONBLOCK, mode) {
-            // A lease of another program on the file is being ended.
-            Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => (),
-            opened => {
-                let opened = opened?;
-                fcntl_setfl(&opened, OFlags::from_bits_retain(flags as u32))?;
-                return Ok(opened);
-            }
-        }
+    if flags & (libc::O_CREAT | libc::O_TRUNC | libc::O_NONBLOCK) != 0 {
+        return open_at(path, flags, mode);
     }
-    open_at(path, flags, mode)
+    match open_at(path, flags | libc::O_NONBLOCK, mode) {
+        Ok(file) => {
+            fcntl_setfl(&file, OFlags::from_bits_retain(flags as u32))?;
+            Ok(file)
+        }
+        // A lease of another program on the file is being ended.
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => open_at(path, flags, mode),
+        Err(error) => Err(error),
+    }
 }
 
 fn open_at(path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {

@@ -80,7 +80,7 @@ fn is_abstract(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().first() == Some(&0)
 }
 
-fn failed(path: &Path, verb: &str) -> String {
+pub fn failed(path: &Path, verb: &str) -> String {
     format!("cannot {verb} '{}'", display(path))
 }
 

@@ -141,7 +141,7 @@ impl Listener<Unix> {
 
 /// A listening socket and its file, unless the name is abstract.
 pub(super) fn listen(path: &Path) -> io::Result<(OwnedFd, Option<SocketFile>)> {
-    let unheard = |error| named(format!("cannot listen on '{}'", display(path)), error);
+    let unheard = |error| named(socket_file::failed(path, "listen on"), error);
     let socket = socket().map_err(unheard)?;
     let file = SocketFile::bind(&socket, path, "listen on")?;
     sys::listen(&socket, BACKLOG).map_err(unheard)?;

@@ -47,7 +47,7 @@ impl UnixDatagram {
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let socket = Socket::new(Domain::UNIX, Type::DGRAM.nonblocking().cloexec(), None)
-            .map_err(|error| named(format!("cannot bind to '{}'", socket_file::display(path)), error))?;
+            .map_err(|error| named(socket_file::failed(path, "bind to"), error))?;
         let file = SocketFile::bind(&socket, path, "bind to")?;
         Ok(Self { fd: AsyncFd::new(socket.into()), file })
     }

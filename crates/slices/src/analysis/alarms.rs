@@ -49,20 +49,15 @@ pub fn of_the_machine(rounds: &Rounds) -> Vec<Alarm> {
 /// Targets that use CPU time in the slices of others, in percent of a core.
 fn while_others_have_load<'a>(
     rounds: &'a Rounds,
-    times: impl Fn(&'a Slice) -> &'a [(String, f64)],
+    times: impl Fn(&'a Slice) -> &'a Vec<(String, f64)> + 'a,
 ) -> impl Iterator<Item = (String, f64)> + 'a {
-    let mut used: BTreeMap<&str, (f64, u64)> = BTreeMap::new();
-    for slice in rounds.slices {
-        for (target, cpu_us) in times(slice) {
-            used.entry(target).or_default().0 += cpu_us;
-        }
-    }
-    for (name, (_, time)) in &mut used {
-        *time = rounds.slices.iter().filter(|slice| slice.target != *name).map(|slice| slice.busy_us).sum();
-    }
-    let percents = used.into_iter().filter(|(name, (_, time))| rounds.names.contains(name) && *time > 0);
-    let percents = percents.map(|(name, (cpu_us, time))| (name.to_owned(), 100.0 * cpu_us / time as f64));
-    percents.filter(|(_, percent)| Idle { cpu_percent: *percent, frozen_by: None }.burns())
+    rounds.names.iter().filter_map(move |name| {
+        let others = || rounds.slices.iter().filter(|slice| slice.target != *name);
+        let used: f64 = others().flat_map(&times).filter(|(target, _)| target == name).map(|(_, cpu_us)| cpu_us).sum();
+        let time: u64 = others().map(|slice| slice.busy_us).sum();
+        let percent = 100.0 * used / time.max(1) as f64;
+        Idle { cpu_percent: percent, frozen_by: None }.burns().then(|| (name.to_string(), percent))
+    })
 }
 
 /// Whether the p99 of a typical slice and of all slices merged differ from the baseline's by different factors.

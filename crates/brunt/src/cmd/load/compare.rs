@@ -21,6 +21,8 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+const ONE_START: &str =
+    "one start of each server: the answer is about these processes; another start may differ by a percent or more";
 const WARMUP: Duration = Duration::from_millis(500);
 
 #[derive(Debug, clap::Args)]
@@ -71,7 +73,7 @@ impl Args {
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let sessions = Sessions { stop: stop.clone() };
         let allowed = brunt_meter::environment::cpus_allowed();
-        let (mut participants, mut unmetered) = (Vec::new(), Vec::new());
+        let (mut participants, mut notes): (Vec<Participant>, Vec<String>) = (Vec::new(), Vec::new());
         let (mut seed, mut is_open) = (1, false);
         let names = names(&self.spec.urls);
         for (url, name) in self.spec.urls.iter().zip(&names) {
@@ -82,18 +84,15 @@ impl Args {
                 true => (None, Err("--no-meter".to_owned())),
                 false => server(&options.target),
             };
-            unmetered.extend(server.as_ref().err().map(|why| (name.clone(), why.clone())));
+            notes.extend(server.as_ref().err().map(|why| format!("no CPU a request of {name}: {why}")));
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
-            participants.push(Participant {
-                name: name.clone(),
-                loader,
-                process,
-                server: server.ok(),
-                freezable: None,
-            });
+            let server = server.ok();
+            let participant = Participant { name: name.clone(), loader, process, server, freezable: None };
+            notes.extend(one_server(&participants, &participant));
+            participants.push(participant);
         }
-        let notes = notes(&participants, &unmetered);
+        notes.push(ONE_START.to_owned());
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
         let slicing = self.slicing();
@@ -171,23 +170,11 @@ fn server(target: &brunt_load::Target) -> (Option<u32>, Result<Box<dyn TargetAcc
     (process.ok(), server)
 }
 
-/// What an answer rests on.
-fn notes(participants: &[Participant], unmetered: &[(String, String)]) -> Vec<String> {
-    let mut notes = Vec::new();
-    for (index, one) in participants.iter().enumerate() {
-        let is_same = |other: &&Participant| one.process.is_some() && other.process == one.process;
-        if let (Some(other), Some(process)) = (participants[..index].iter().find(is_same), one.process) {
-            let names = format!("{} and {}", other.name, one.name);
-            notes.push(format!(
-                "one server: {names} are served by process {process}; the difference is that of their requests"
-            ));
-        }
-    }
-    notes.extend(unmetered.iter().map(|(name, why)| format!("no CPU a request of {name}: {why}")));
-    let starts =
-        "one start of each server: the answer is about these processes; another start may differ by a percent or more";
-    notes.push(starts.to_owned());
-    notes
+/// A note if the process that serves this one serves one of those before it too.
+fn one_server(before: &[Participant], one: &Participant) -> Option<String> {
+    let other = before.iter().find(|other| other.is_one_server_with(one))?;
+    let (names, process) = (format!("{} and {}", other.name, one.name), one.process?);
+    Some(format!("one server: {names} are served by process {process}; the difference is that of their requests"))
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

@@ -78,8 +78,7 @@ impl Server {
     /// Works as long as that one while it has the load.
     pub fn with_backend(self, backend: &Self) -> Self {
         let (behind, cost) = (backend.clone(), self.0.cost);
-        self.during(move |machine| {
-            let _ = machine;
+        self.during(move |_| {
             behind.0.used.set(behind.0.used.get() + cost * 100);
             Ok(())
         });
