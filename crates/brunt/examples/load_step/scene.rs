@@ -24,7 +24,7 @@ const PEAK: &str = "10k";
 const RATES: [&str; 2] = ["2k", "6k"];
 /// The loads' own windows, which are added up to those of the controller.
 const FINE: &str = "10ms";
-/// For so long a process may take to begin.
+/// For so long a process may take to begin before it is said that it is waited for.
 const BEGIN: Duration = Duration::from_secs(10);
 /// From the ceiling to the step, and without a controller from the begin of the load.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -70,7 +70,7 @@ impl<'a> Scene<'a> {
         let mut serve = self.brunt(&["serve", "echo", "--model", "epoll", "--work", "spin=40us", "--quiet"]);
         serve.args(["--listen", &address, "--cores", &last.to_string()]);
         let mut processes = vec![Process::start("serve", self.home, &mut serve)?];
-        self.until("the service listens", &mut processes, BEGIN, || TcpStream::connect(&address).is_ok())?;
+        self.until("the service listens", &mut processes, || TcpStream::connect(&address).is_ok())?;
         // Threads and processes from here on start away from the service's core, but for the controller, which needs it for
         // its jobs.
         let files = ["low", "high"].map(|name| self.home.join(format!("{name}.jsonl")));
@@ -81,7 +81,7 @@ impl<'a> Scene<'a> {
         let counts = watch::add(self.cores[0], files.clone(), &given, self.settings.every.as_secs_f64())?;
         processes.push(self.load("low", &address, RATES[0], &files[0])?);
         let lines = || fs::metadata(&given).is_ok_and(|file| file.len() > 0);
-        self.until("the load is counted", &mut processes, BEGIN, lines)?;
+        self.until("the load is counted", &mut processes, lines)?;
         let controller = match policy {
             Some(policy) => Some(self.colocate(policy, &address, &given, &mut processes)?),
             None => None,
@@ -89,7 +89,7 @@ impl<'a> Scene<'a> {
         self.pass(SETTLED, &mut processes)?;
         processes.push(self.load("high", &address, RATES[1], &files[1])?);
         let begun = || fs::metadata(&files[1]).is_ok_and(|file| file.len() > 0);
-        self.until("the higher load is counted", &mut processes, BEGIN, begun)?;
+        self.until("the higher load is counted", &mut processes, begun)?;
         self.pass(self.settings.hold, &mut processes)?;
         let until = now();
         // The controller, if there is one, ends before the load and the service do: it would take that for their failure.
@@ -136,7 +136,7 @@ impl<'a> Scene<'a> {
         let mut run = Process::start("colocate", self.home, run.arg(plan).arg("--out").arg(self.home.join("out")))?;
         let pid = run.pid();
         let mut status = None;
-        self.until("the jobs run", std::slice::from_mut(&mut run), BEGIN, || {
+        self.until("the jobs run", std::slice::from_mut(&mut run), || {
             status = self.status(pid).filter(|status| !status.jobs.is_empty());
             status.is_some()
         })?;
@@ -181,17 +181,14 @@ impl<'a> Scene<'a> {
         text.lines().skip(1).map(record).collect()
     }
 
-    fn until(
-        &self,
-        what: &str,
-        processes: &mut [Process],
-        limit: Duration,
-        mut holds: impl FnMut() -> bool,
-    ) -> Result<(), String> {
+    /// Waits until it holds, however long that takes, unless a process or this program ends.
+    fn until(&self, what: &str, processes: &mut [Process], mut holds: impl FnMut() -> bool) -> Result<(), String> {
         let begin = Instant::now();
+        let mut is_said = false;
         while !holds() {
-            if begin.elapsed() >= limit {
-                return Err(format!("not after {} s: {what}", limit.as_secs()));
+            if !is_said && begin.elapsed() >= BEGIN {
+                is_said = true;
+                eprintln!("{}: for {} s this is waited for: {what}", self.home.display(), BEGIN.as_secs());
             }
             self.pass(LOOK, processes)?;
         }
