@@ -111,6 +111,9 @@ const LONG_FLAGS: [&str; 8] =
     ["--rate", "--qps", "--rate-per-core", "--duration", "--requests", "--out", "--json", "--fail-if"];
 const SHORT_FLAGS: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
 
+/// A limit that is known to less than so many times the precision asked for is no answer.
+const COARSE: f64 = 2.0;
+
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         self.check()?;
@@ -166,7 +169,8 @@ impl Args {
                 "results: {out}, the page {out}/report.html, a directory for each rate in {out}/steps"
             );
         }
-        Ok(found.end.confirmed().map_or(ExitCode::Untrusted, |_| ExitCode::Good))
+        let is_precise = found.end.gap().is_none_or(|gap| gap <= COARSE * self.precision);
+        Ok(if is_precise && found.end.confirmed().is_some() { ExitCode::Good } else { ExitCode::Untrusted })
     }
 
     /// Arguments of `brunt load`.

@@ -63,3 +63,9 @@ pub(super) fn verdict(
     issues.extend(server_exit);
     Verdict::of(issues)
 }
+
+/// A note on the percentiles that are missing, of as few requests as were asked for.
+pub(super) fn too_few(result: &RunResult) -> Option<String> {
+    let issue = judge::few_samples(result).filter(|_| result.load.requests.is_some())?;
+    Some(issue.evidence())
+}

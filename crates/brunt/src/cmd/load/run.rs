@@ -155,6 +155,7 @@ impl Args {
         // A rate or a number of connections that changes is no drift.
         let drift = drift::check(&report.seconds).filter(|_| !options.is_changing());
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
+        self.print_notes(conclude::too_few(&result).as_slice());
 
         output.write(&env, &report.hlog, &result)?;
         self.print_notes(sinks.end(metrics::LAST).as_slice());
