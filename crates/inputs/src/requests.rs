@@ -56,7 +56,7 @@ impl Recorded {
         }
     }
 
-    fn has_field(&self, name: &str) -> bool {
+    pub fn has_field(&self, name: &str) -> bool {
         self.fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
 }

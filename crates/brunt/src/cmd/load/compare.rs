@@ -3,6 +3,7 @@
 use super::{Args, listeners, options, requests, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::stdout;
+use brunt_inputs::address;
 use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
@@ -73,14 +74,15 @@ impl Args {
         let allowed = brunt_meter::environment::cpus_allowed();
         let mut participants = Vec::new();
         let (mut seed, mut is_open) = (1, false);
-        for url in &self.spec.urls {
+        let names: Vec<String> = self.spec.urls.iter().map(|url| address::shown(url)).collect();
+        for (url, name) in self.spec.urls.iter().zip(&names) {
             let spec = LoadSpec { urls: vec![url.clone()], ..self.spec.clone() };
             let (options, _) = options::options_of(self, &spec, allowed.as_deref())?;
             (seed, is_open) = (self.spec.seed.unwrap_or(options.seed), options.rate.is_some());
             let server = (!self.no_meter).then(|| server(&options.target)).flatten();
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
-            participants.push(Participant { name: url.clone(), loader, server, freezable: None });
+            participants.push(Participant { name: name.clone(), loader, server, freezable: None });
         }
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
@@ -96,7 +98,7 @@ impl Args {
                 file.write_all(&round.iter().flat_map(Slice::line).collect::<Vec<u8>>())?;
             }
             slices.extend(round);
-            let progress = Progress::of(&slices, &self.spec.urls[0], precision, is_open);
+            let progress = Progress::of(&slices, &names[0], precision, is_open);
             line.set(text::running(&progress));
             Ok(progress.is_enough() || made.time >= slicing.budget.0)
         })?;
@@ -104,8 +106,7 @@ impl Args {
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
         let settings = Settings { margin: slicing.margin, precision };
-        let compared =
-            brunt_slices::compare(std::slice::from_ref(&load), &self.spec.urls, &self.spec.urls[0], settings);
+        let compared = brunt_slices::compare(std::slice::from_ref(&load), &names, &names[0], settings);
         let comparison = compared.first().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
         self.show(comparison, &load.slices)?;
         Ok(conclusion(comparison))
