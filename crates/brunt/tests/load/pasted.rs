@@ -94,3 +94,49 @@ fn urls() {
         lines
     });
 }
+
+/// The requests of a file that brunt sends, each once, and what it says of them. All go to one server.
+fn of_file(server: &Recorder, text: &str) -> Vec<String> {
+    let home = brunt_testkit::home();
+    fs::write(home.path().join("body.txt"), "from a file").unwrap();
+    fs::write(home.path().join("calls"), text).unwrap();
+    let flags = "-n 6 -c 1 -T 10s --warmup 0s --no-meter --allow-untrusted --json - --requests calls --connect-to";
+    let mut command = load("http://server.example/", &format!("{flags} {}", server.authority()));
+    let output = command.current_dir(home.path()).output().unwrap();
+    let seen = server.take();
+    if seen.is_empty() {
+        return vec![refused(&output)];
+    }
+    let lines: Vec<String> = seen.iter().map(all_of).collect();
+    let again = lines.iter().skip(1).position(|line| *line == lines[0]).map_or(lines.len(), |at| at + 1);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_told = |line: &&str| line.starts_with("note: calls: ") && !line.contains(" in memory");
+    let notes = said.lines().filter(is_told).map(str::to_owned);
+    lines[..again].iter().cloned().chain(notes).collect()
+}
+
+/// A request without what all have.
+fn all_of(request: &Request) -> String {
+    let lines = request.head.lines().map(str::trim_end);
+    let is_told = |line: &&str| !line.starts_with("Host: server.example") && !line.starts_with("Content-Length: ");
+    let head = lines.filter(is_told).collect::<Vec<_>>().join(" | ");
+    let head = head.replacen(" HTTP/1.1", "", 1);
+    if request.body.is_empty() { head } else { format!("{head} | body {:?}", request.body) }
+}
+
+#[test]
+fn curl_lines() {
+    let server = Recorder::start();
+    check("curl.txt", |typed, _| of_file(&server, typed));
+}
+
+/// An entry is followed by one that can be sent; what begins with `{"log"` is an archive of its own.
+#[test]
+fn archives() {
+    let server = Recorder::start();
+    let last = r#"{"request": {"method": "GET", "url": "http://server.example/last", "headers": []}, "response": {"status": 200}}"#;
+    check("har.txt", |typed, _| {
+        let whole = format!(r#"{{"log": {{"version": "1.2", "entries": [{typed}, {last}]}}}}"#);
+        of_file(&server, if typed.starts_with(r#"{"log""#) { typed } else { &whole })
+    });
+}
