@@ -5,6 +5,7 @@ mod planned;
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{check_slice, load, out_directory, registered, share, stdout};
+use brunt_inputs::address;
 use brunt_lab::slices::Generator;
 use brunt_lab::slo_search::{self, LoadSource, Range, Request, State};
 use brunt_results::{Error, ExitCode, Rate, Slo, Span};
@@ -127,7 +128,7 @@ impl Args {
             (None, url) => {
                 let (url, words) = (url.clone().unwrap_or_default(), self.words());
                 let server = load::metered(&words)?;
-                LoadSource::Url { url, words, server, generator }
+                LoadSource::Url { url: address::shown(&url), words, server, generator }
             }
         };
         if let LoadSource::Planned(planned) = &source

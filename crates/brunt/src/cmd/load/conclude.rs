@@ -21,14 +21,14 @@ impl Args {
             _ => Outcome::Passed,
         };
         let verdict = Check { name: "verdict".to_owned(), outcome: verdict };
-        self.fail_if.iter().map(bound).chain([verdict]).collect()
+        self.fail_if.iter().flatten().map(bound).chain([verdict]).collect()
     }
 
     pub(super) fn conclude(&self, measured: &Measured) -> ExitCode {
         if self.accept_any_result {
             return ExitCode::Good;
         }
-        let mut acceptance = Acceptance { bounds: self.fail_if.clone(), doubts: self.allow.clone() };
+        let mut acceptance = Acceptance { bounds: self.fail_if.concat(), doubts: self.allow.clone() };
         if self.allow_untrusted {
             acceptance.allow_all();
         }
