@@ -362,6 +362,8 @@ impl Worker {
     /// The rest of a turn that has slept, then the tasks and the beginning of the next turn; `None` if the future is done.
     pub fn step(&self, future: std::pin::Pin<&mut dyn Future<Output = ()>>, rest: Option<Rest>) -> Option<Rest> {
         let _current = super::enter(self);
+        self.running.set(true);
+        let _running = OnDrop(|| self.running.set(false));
         if let Some(rest) = rest {
             self.after_rest(Rest { timeout: Some(Duration::ZERO), ..rest });
             self.shortage.observe(self.id(), || self.clock.now(), || self.io().report().spare_buffers);
