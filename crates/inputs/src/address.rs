@@ -2,6 +2,10 @@
 //!
 //! Syntax is checked before any name lookup, so a typing error is reported at once.
 
+mod typed;
+
+use self::typed::Authority;
+use crate::credentials::Secret;
 use brunt_results::Error;
 use brunt_runtime::net::Address;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -17,6 +21,8 @@ pub struct Url {
     pub host: String,
     pub port: u16,
     pub protocol: Protocol,
+    /// The value of `Authorization` that the user of the URL stands for.
+    pub user: Option<Secret>,
 }
 
 /// Protocol of a URL and its parameters.
@@ -27,9 +33,9 @@ pub enum Protocol {
     /// Stream echo on another socket, which has no host and port.
     Other(Address),
     Http {
-        /// Host and port as typed, for the `Host` header.
+        /// Host and port for the `Host` header: of ASCII, without the zone of an address.
         authority: String,
-        /// Path and query.
+        /// Path and query as typed, but for blanks and characters outside ASCII, which are %-encoded; placeholders are as typed.
         target: String,
         tls: bool,
     },
@@ -51,101 +57,122 @@ impl Url {
             _ => resolve(&self.host, self.port, timeout).map(Address::Tcp),
         }
     }
+
+    /// The URL of what is sent; `None` unless it is HTTP.
+    pub fn sent(&self) -> Option<String> {
+        let Protocol::Http { authority, target, tls } = &self.protocol else { return None };
+        Some(format!("{}://{authority}{target}", if *tls { "https" } else { "http" }))
+    }
 }
 
+/// Reads a URL as users paste it: in any case, with blanks and line ends around it, with a user, with a fragment, or as
+/// `localhost:8080`.
+///
+/// # Errors
+/// One line with the URL, without its user, what is wrong with it, and the remedy.
 pub fn parse(url: &str) -> Result<Url, Error> {
-    let wrong = |reason: &str| Error::Usage(format!("'{}' {reason}", url.escape_debug()));
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return Err(wrong(&format!("names no protocol; write http://{url} or tcp://{url}", url = url.escape_debug())));
-    };
-    let parsed = match scheme {
+    let wrong = |reason: String| Error::Usage(format!("'{}' {reason}", hidden(url.trim()).escape_debug()));
+    let (scheme, rest) = parts(url).map_err(wrong)?;
+    let parsed = match &*scheme {
         "tcp" => tcp(rest),
-        "unix" => other(url, "unix://PATH, as unix:///run/echo.sock"),
+        "unix" => other(&format!("unix://{rest}"), "unix://PATH, as unix:///run/echo.sock"),
         "http" => http(rest, false),
         "https" => http(rest, true),
         _ => Err(format!("uses the unknown protocol '{}'; known are: {SCHEMES}", scheme.escape_debug())),
     };
-    parsed.map_err(|why| wrong(&why))
+    parsed.map_err(wrong)
+}
+
+/// The URL for pages and results: as typed, with its scheme, without blanks around it and without its user.
+pub fn shown(url: &str) -> String {
+    match parts(url) {
+        Ok((scheme, rest)) => hidden(&format!("{scheme}://{rest}")).replace(HIDDEN, ""),
+        Err(_) => hidden(url.trim()),
+    }
+}
+
+/// A URL as typed, without its user, and the URL of what is sent; `None` if they are the same but for the slash of an empty path,
+/// or if there is an error.
+pub fn difference(url: &str) -> Option<(String, String)> {
+    let sent = parse(url).ok()?.sent()?;
+    let typed = hidden(url.trim());
+    (typed != sent && format!("{typed}/") != sent).then_some((typed, sent))
+}
+
+/// The scheme in lower case, and what follows `://`.
+fn parts(url: &str) -> Result<(String, &str), String> {
+    let url = url.trim();
+    if let Some((scheme, rest)) = url.split_once("://")
+        && !scheme.contains(['/', '?', '#'])
+    {
+        return Ok((scheme.to_ascii_lowercase(), rest));
+    }
+    let authority = &url[..authority_end(url)];
+    let word = authority.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    match () {
+        () if authority.contains('@') => Err("has a user and no protocol: write http:// before it".to_owned()),
+        () if ["http", "https", "tcp", "unix"].contains(&&*word)
+            && (authority.contains(':') || url[authority.len()..].starts_with("//")) =>
+        {
+            Err(format!("has no :// behind its protocol: write {word}://"))
+        }
+        // A number or a path is a slip rather than a host.
+        () if authority.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err("names no protocol and no host: write http://HOST[:PORT]/PATH".to_owned())
+        }
+        () => Ok(("http".to_owned(), url)),
+    }
+}
+
+/// Where the authority ends that a text begins with.
+fn authority_end(text: &str) -> usize {
+    text.find(['/', '?', '#']).unwrap_or(text.len())
+}
+
+const HIDDEN: &str = "[hidden]@";
+
+/// A URL without its user, whatever that contains.
+fn hidden(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (&url[..scheme.len() + 3], rest));
+    let authority = &rest[..authority_end(rest)];
+    let user = authority.rfind('@').or_else(|| rest.rfind('@').filter(|_| is_cut(authority)));
+    user.map_or_else(|| url.to_owned(), |at| format!("{scheme}{HIDDEN}{}", &rest[at + 1..]))
+}
+
+/// Whether an authority may be a user alone: a password with a slash behind it seems to be a port.
+fn is_cut(authority: &str) -> bool {
+    let port = authority.rsplit_once(':').filter(|_| !authority.contains(['@', ']']));
+    port.is_some_and(|(_, port)| port.bytes().any(|byte| !byte.is_ascii_digit()))
 }
 
 fn tcp(rest: &str) -> Result<Url, String> {
     let form = || "is not of the form tcp://HOST:PORT, as tcp://127.0.0.1:7100 or tcp://[::1]:7100".to_owned();
-    let (host, port) = host_and_port("tcp", rest.strip_suffix('/').unwrap_or(rest), form)?;
-    Ok(Url { host, port: port.ok_or_else(form)?, protocol: Protocol::Tcp })
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.contains('@') {
+        return Err(form());
+    }
+    let Authority { host, port, .. } = Authority::read(rest, form)?;
+    Ok(Url { host, port: port.ok_or_else(form)?, protocol: Protocol::Tcp, user: None })
 }
 
 fn other(url: &str, form: &str) -> Result<Url, String> {
     let address = url.parse().map_err(|_| format!("is not of the form {form}"))?;
-    Ok(Url { host: String::new(), port: 0, protocol: Protocol::Other(address) })
+    Ok(Url { host: String::new(), port: 0, protocol: Protocol::Other(address), user: None })
 }
 
 fn http(rest: &str, tls: bool) -> Result<Url, String> {
     let (scheme, usual) = if tls { ("https", 443) } else { ("http", 80) };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, target) = rest.split_at(end);
-    if authority.contains('@') {
-        return Err("names a user; give the file of its NAME:PASSWORD with --basic-auth".to_owned());
-    }
-    if target.contains('#') {
-        return Err("has a fragment (#...), which is never sent: leave it out".to_owned());
-    }
-    if let Some(byte) = target.bytes().find(|byte| !byte.is_ascii_graphic()) {
-        return Err(format!("has the byte 0x{byte:02x} in its path or query: write it as %{byte:02X}"));
-    }
+    let (authority, target) = rest.split_at(authority_end(rest));
+    let target = typed::target(target)?;
     let form = || {
         format!("is not of the form {scheme}://HOST[:PORT]/PATH, as {scheme}://127.0.0.1:8080/ or {scheme}://[::1]/a?b")
     };
-    let (host, port) = host_and_port(scheme, authority, form)?;
-    let port = port.unwrap_or(usual);
-    let target = match target {
-        path if path.starts_with('/') => path.to_owned(),
-        query => format!("/{query}"),
-    };
-    let protocol = Protocol::Http { authority: authority.to_owned(), target, tls };
-    Ok(Url { host, port, protocol })
-}
-
-/// The host, without the brackets of IPv6, and the port of an authority without a user. The host is a name of ASCII or an address
-/// (WHATWG URL standard); it is as typed, as far as that is what it stands for.
-fn host_and_port(scheme: &str, authority: &str, form: impl Fn() -> String) -> Result<(String, Option<u16>), String> {
-    let wrong_port = || {
-        let port = authority.rsplit(':').next().unwrap_or_default();
-        format!("has the port '{}'; a port is a number from 1 to 65535", port.escape_debug())
-    };
-    if authority.contains(['/', '?', '#']) && authority.contains(':') {
-        return Err(wrong_port());
+    if is_cut(authority) && rest.contains('@') {
+        return Err("has / or ? or # in its user: write %2F, %3F, %23".to_owned());
     }
-    // The parser takes a backslash for a slash, and leaves blanks out.
-    if authority.is_empty()
-        || authority.contains(|c: char| !c.is_ascii_graphic() || matches!(c, '/' | '\\' | '?' | '#' | '@'))
-    {
-        return Err(form());
-    }
-    let (bare, zone) = without_zone(authority);
-    let parsed = url::Url::parse(&format!("{scheme}://{bare}")).map_err(|error| match error {
-        url::ParseError::InvalidPort => wrong_port(),
-        _ => form(),
-    })?;
-    if parsed.port() == Some(0) || authority.ends_with(':') {
-        return Err(wrong_port());
-    }
-    let typed = authority.split(':').next().unwrap_or_default();
-    let host = match parsed.host().ok_or_else(&form)? {
-        url::Host::Domain(name) if typed.eq_ignore_ascii_case(name) => typed.to_owned(),
-        url::Host::Domain(name) => name.to_owned(),
-        url::Host::Ipv4(address) => address.to_string(),
-        url::Host::Ipv6(address) => format!("{address}{zone}"),
-    };
-    Ok((host, parsed.port()))
-}
-
-/// An authority without the zone of an IPv6 address (RFC 4007), which is a matter of this machine, and the zone with its `%`.
-fn without_zone(authority: &str) -> (String, &str) {
-    let place = authority.find(']').and_then(|end| Some((authority[..end].find('%')?, end)));
-    match place {
-        Some((at, end)) => (format!("{}{}", &authority[..at], &authority[end..]), &authority[at..end]),
-        None => (authority.to_owned(), ""),
-    }
+    let Authority { host, port, text, user } = Authority::read(authority, form)?;
+    let protocol = Protocol::Http { authority: text, target, tls };
+    Ok(Url { host, port: port.unwrap_or(usual), protocol, user })
 }
 
 /// Resolves a host. With several addresses, returns the first that accepts a connection: `localhost` is often both
@@ -205,75 +232,4 @@ pub fn lookup_time(url: &str) -> Result<Duration, Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_are_parsed() {
-        for (url, host, port) in [
-            ("tcp://127.0.0.1:7100", "127.0.0.1", 7100),
-            ("tcp://localhost:1/", "localhost", 1),
-            ("tcp://[::1]:7100", "::1", 7100),
-            ("tcp://[fe80::1%eth0]:1", "fe80::1%eth0", 1),
-        ] {
-            let expected = Url { host: host.to_owned(), port, protocol: Protocol::Tcp };
-            assert_eq!(parse(url).expect(url), expected, "{url}");
-        }
-        for (url, host, port, authority, target) in [
-            ("http://127.0.0.1:8080/", "127.0.0.1", 8080, "127.0.0.1:8080", "/"),
-            ("http://localhost", "localhost", 80, "localhost", "/"),
-            ("http://a.b/c/d?e=f&g", "a.b", 80, "a.b", "/c/d?e=f&g"),
-            ("http://a?b", "a", 80, "a", "/?b"),
-            ("http://[::1]:8080/x", "::1", 8080, "[::1]:8080", "/x"),
-            ("http://[::1]/", "::1", 80, "[::1]", "/"),
-            ("http://h/a%20b:c/@", "h", 80, "h", "/a%20b:c/@"),
-            ("https://h/", "h", 443, "h", "/"),
-            ("http://H:80/a/../b", "H", 80, "H:80", "/a/../b"),
-            ("http://xn--bcher-kva.example/", "xn--bcher-kva.example", 80, "xn--bcher-kva.example", "/"),
-            ("https://[::1]:8443?x", "::1", 8443, "[::1]:8443", "/?x"),
-        ] {
-            let tls = url.starts_with("https");
-            let protocol = Protocol::Http { authority: authority.to_owned(), target: target.to_owned(), tls };
-            assert_eq!(parse(url).expect(url), Url { host: host.to_owned(), port, protocol }, "{url}");
-        }
-    }
-
-    #[test]
-    fn errors_quote_the_url_and_the_remedy() {
-        for (url, needle) in [
-            ("127.0.0.1:7100", "write http://127.0.0.1:7100 or tcp://127.0.0.1:7100"),
-            ("ftp://x:1/", "'ftp'"),
-            ("https://", "https://HOST[:PORT]/PATH"),
-            ("tcp://x", "tcp://HOST:PORT"),
-            ("tcp://::1:7100", "tcp://[::1]:7100"),
-            ("tcp://:7100", "tcp://HOST:PORT"),
-            ("tcp://me:pw@h:1", "tcp://HOST:PORT"),
-            ("tcp://x:0", "'0'"),
-            ("tcp://x:70000", "'70000'"),
-            ("tcp://x:7100/path", "'7100/path'"),
-            ("tcp://", "tcp://HOST:PORT"),
-            ("", "names no protocol"),
-            ("http://", "http://HOST[:PORT]/PATH"),
-            ("http:///x", "http://HOST[:PORT]/PATH"),
-            ("http://x:99999/", "'99999'"),
-            ("http://x:/", "port ''"),
-            ("http://::1/", "http://HOST[:PORT]/PATH"),
-            ("http://me:pw@x/", "--basic-auth"),
-            ("http://x/#top", "fragment"),
-            ("http://x/a b", "%20"),
-            ("http://x y/", "http://HOST[:PORT]/PATH"),
-            ("http://x/\u{e9}", "%C3"),
-            ("http://b\u{fc}cher.example/", "http://HOST[:PORT]/PATH"),
-            ("http://127.0.0.256/", "http://HOST[:PORT]/PATH"),
-            ("http://[::1/", "http://HOST[:PORT]/PATH"),
-        ] {
-            let error = parse(url).expect_err(url);
-            let why = error.to_string();
-            assert!(matches!(error, Error::Usage(_)) && why.contains(needle) && why.contains(url), "{url}: {why}");
-        }
-        let why = parse(r"http://x\y/").unwrap_err().to_string();
-        assert!(why.contains("http://HOST[:PORT]/PATH"), "{why}");
-        let why = parse("http://x/a\r\nb").unwrap_err().to_string();
-        assert!(why.contains("%0D") && !why.contains('\n'), "{why}");
-    }
-}
+mod tests;

@@ -12,6 +12,7 @@ mod spread;
 mod tests;
 mod wrk;
 
+use crate::address;
 use brunt_results::{RunResult, series::Second};
 use hdrhistogram::Histogram;
 use std::path::PathBuf;
@@ -97,7 +98,7 @@ fn add_default_headers(load: &mut Vec<String>, fields: &[(&str, &str)]) {
 
 /// Disables certificate checks, as these tools do.
 fn accept_any_certificate(load: &mut Vec<String>, url: &str) {
-    if url.starts_with("https://") {
+    if address::shown(url).starts_with("https://") {
         load.push("--insecure".to_owned());
     }
 }

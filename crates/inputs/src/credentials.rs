@@ -3,10 +3,31 @@
 use crate::usage;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use brunt_results::Error;
-use std::{fs, path::Path};
+use std::{fmt, fs, path::Path};
 
 /// Longest file of a credential.
 const LONGEST: u64 = 64 << 10;
+
+/// The value of a field that authenticates; it is not in the output of `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Of `NAME:PASSWORD` (RFC 7617).
+    pub fn basic(pair: impl AsRef<[u8]>) -> Self {
+        Self(format!("Basic {}", BASE64_STANDARD.encode(pair)))
+    }
+
+    pub fn value(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[hidden]")
+    }
+}
 
 /// The value of `Authorization` (RFC 7617, RFC 6750), if there is a file for one.
 pub fn authorization(pair: Option<&Path>, bearer: Option<&Path>) -> Result<Option<String>, Error> {
@@ -23,7 +44,7 @@ pub fn basic(flag: &str, file: &Path) -> Result<String, Error> {
     if !pair.contains(':') {
         return usage(format!("{flag} {}: the file holds no NAME:PASSWORD", file.display()));
     }
-    Ok(format!("Basic {}", BASE64_STANDARD.encode(pair)))
+    Ok(Secret::basic(pair).0)
 }
 
 /// The one line of a file. Errors do not quote it.

@@ -23,7 +23,7 @@ impl FromStr for Proxy {
         if rest.contains('@') {
             return Err("it names a user; give the file of its NAME:PASSWORD with --proxy-auth".to_owned());
         }
-        let Url { host, port, protocol } = address::parse(text).map_err(|_| form())?;
+        let Url { host, port, protocol, .. } = address::parse(text).map_err(|_| form())?;
         match protocol {
             Protocol::Http { authority, target, .. } if target == "/" && authority.ends_with(&format!(":{port}")) => {
                 Ok(Self { host, port, authority })

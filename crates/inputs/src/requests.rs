@@ -4,10 +4,13 @@
 
 mod curl;
 mod curl_flags;
+mod curl_form;
+mod form;
 mod har;
 mod list;
 mod shell;
 mod vegeta;
+mod windows;
 
 use crate::address::{Protocol, Url};
 use crate::usage;
@@ -56,7 +59,7 @@ impl Recorded {
         }
     }
 
-    fn has_field(&self, name: &str) -> bool {
+    pub fn has_field(&self, name: &str) -> bool {
         self.fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }
 }
@@ -134,9 +137,16 @@ pub fn read(path: &Path, over: Option<&Url>) -> Result<RequestFile, Error> {
     let parsed = parse(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text), &mut file);
     parsed.map_err(|Wrong { place, why }| Error::Usage(format!("{}{why}", file.origin(place))))?;
     match &file.requests[..] {
-        [] => usage(format!("{} holds no request: give it at least one", file.name)),
+        [] if file.notes.is_empty() => usage(format!("{} holds no request: give it at least one", file.name)),
+        [] => usage(format!("{} holds no request that can be sent: {}", file.name, left_out(&file))),
         _ => Ok(file),
     }
+}
+
+/// The notes, without the name of the file.
+fn left_out(file: &RequestFile) -> String {
+    let origin = format!("{}: ", file.name);
+    file.notes.iter().map(|note| note.trim_start_matches(&*origin)).collect::<Vec<_>>().join("; ")
 }
 
 fn parse(text: &[u8], file: &mut RequestFile) -> Result<(), Wrong> {
@@ -146,7 +156,7 @@ fn parse(text: &[u8], file: &mut RequestFile) -> Result<(), Wrong> {
         b"" => Ok(()),
         [b'{', ..] if har::is_one(text) => har::parse(text, file),
         [b'{', ..] => vegeta::parse(text, file),
-        b"curl" => curl::parse(text, file),
+        b"curl" | b"curl.exe" => curl::parse(text, file),
         word if list::is_method(word) || list::is_url(word) => list::parse(text, file),
         word => wrong(
             line,
@@ -199,7 +209,7 @@ mod tests {
             ("\n# nothing\n", "FILE holds no request"),
             ("\nwget http://a/", "FILE:2: 'wget' begins no request"),
             ("curl http://a/\nwget http://b/", "FILE:2: 'wget' is no curl command"),
-            ("curl http://a/ -F x=y", "FILE:1: --form"),
+            ("curl http://a/ -F x=y -d z", "FILE:1: -F and -d"),
             ("curl http://a/ --frobnicate", "FILE:1: '--frobnicate'"),
             ("curl 'http://a/", "FILE:1: a quote is open"),
             ("curl http://a/$HOME", "FILE:1: '$'"),
@@ -207,7 +217,10 @@ mod tests {
             ("curl -X", "FILE:1: -X needs a value"),
             ("curl -s", "FILE:1: the command names no URL"),
             ("curl http://a/\ncurl http://a/ -d @/no/such/file", "FILE:2: '/no/such/file' cannot be read"),
-            ("{\"log\": {\"entries\": [{\"request\": {\"method\": 1}}]}}", "FILE"),
+            (
+                "{\"log\": {\"entries\": [{\"request\": {\"method\": 1}}]}}",
+                "FILE holds no request that can be sent: 1 of 1 entries",
+            ),
             ("{\"log\": {\"entries\": []}}", "FILE holds no request"),
             ("{\"method\": \"GET\"}", "FILE:1: 'url'"),
             ("{\"method\": \"GET\", \"url\": \"http://a/\"}\n{", "FILE:2: "),

@@ -32,7 +32,13 @@ fn row(target: &str, body: Option<&str>) -> Result<String, String> {
         body: body.map(|text| text.as_bytes().to_vec()),
         http10: false,
     };
-    let target = RequestTarget { host: "localhost:8080".to_owned(), target: target.to_owned(), weight: 1, name: 0 };
+    let target = RequestTarget {
+        host: "localhost:8080".to_owned(),
+        target: target.to_owned(),
+        weight: 1,
+        name: 0,
+        authorization: None,
+    };
     let all = Filled::new(&template, &[target], Pipeline::NONE, None, 7)?.ok_or("no placeholder")?;
     let mut filler = Filler::new(&Arc::new(all), Share { thread: 0, threads: 1, connections: 1, group: 1 });
     let mut out = Vec::new();

@@ -101,19 +101,25 @@ fn missed_rate(result: &RunResult) -> Option<ValidityIssue> {
 
 /// Whether the offered rate was not reached.
 pub fn rate(result: &RunResult) -> Option<ValidityIssue> {
-    let offered = result.requests.offered_rate?;
+    let offered = result.requests.due_rate(result.load.measured_s)?;
     let achieved = result.requests.rate;
     // Counting noise: three standard deviations of a Poisson count.
     let noise = 3.0 * (offered * result.load.measured_s).sqrt() / result.load.measured_s.max(1e-9);
-    let waited = result.requests.waited.unwrap_or(0) as f64 / (result.requests.completed.max(1)) as f64;
+    let share = |waited: u64| (waited as f64 / result.requests.completed.max(1) as f64).min(1.0);
     (achieved < offered * (1.0 - RATE_TOLERANCE) - noise).then_some(ValidityIssue::RateMissed {
         offered,
         achieved,
-        waited: waited.min(1.0),
+        waited: result.requests.waited.map(share),
     })
 }
 
+/// As [`few_samples`], unless their number is what was asked for.
 fn samples(result: &RunResult) -> Option<ValidityIssue> {
+    few_samples(result).filter(|_| result.load.requests.is_none())
+}
+
+/// Whether there are too few requests for the p99.
+pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
     // External testers may report service times only; brunt never has more of them than response times.
     let count = result.latency.response.count.max(result.latency.service.count);
@@ -198,6 +204,10 @@ mod tests {
         assert_verdict(Kind::Ok, |r| r.requests.rate = 9_850.0);
         assert_verdict(Kind::TooFewSamples, |r| counts(r, 999, 999));
         assert_verdict(Kind::Ok, |r| counts(r, 0, 1000));
+        assert_verdict(Kind::Ok, |r| {
+            counts(r, 999, 999);
+            r.load.requests = Some(999);
+        });
         for (rate, kind) in [(0.01, Kind::Ok), (1.0, Kind::TooFewSamples)] {
             assert_verdict(kind, |r| {
                 counts(r, 0, 0);

@@ -45,7 +45,7 @@ pub use figure::Figure;
 pub use latency::LatencySummary;
 pub use percentile::Percentile;
 pub use result::RunResult;
-pub use threshold::{Slo, Threshold};
+pub use threshold::{Slo, Threshold, bounds};
 pub use units::{Cores, Count, Rate, Size, Span, UnitError};
 pub use verdict::{ValidityIssue, Verdict};
 pub use wrong_reply::WrongReply;

@@ -140,6 +140,9 @@ pub struct Load {
     pub vary: Option<u64>,
     /// Connections requested.
     pub connections: u64,
+    /// Requests that were asked for; absent where the length of the window was.
+    #[serde(default)]
+    pub requests: Option<u64>,
     /// Actual length of the measured window, in seconds.
     pub measured_s: f64,
     /// Length of the warm-up before the window, in seconds.
@@ -164,8 +167,19 @@ pub struct Requests {
     pub rate: f64,
     /// Requests per second of the schedule; absent in a closed loop.
     pub offered_rate: Option<f64>,
+    /// Requests of the schedule that were due inside the window; absent in a closed loop, by slices and for external testers.
+    #[serde(default)]
+    pub due: Option<u64>,
     /// Requests that waited because every connection was awaiting a reply; open loop only.
     pub waited: Option<u64>,
+}
+
+impl Requests {
+    /// Requests a second that were due in a window of this length, which may be too short for the rate of the schedule.
+    pub fn due_rate(&self, measured_s: f64) -> Option<f64> {
+        let of_window = self.due.filter(|_| measured_s > 0.0).map(|due| due as f64 / measured_s);
+        of_window.or(self.offered_rate)
+    }
 }
 
 /// The distributions of one trial, all in microseconds.

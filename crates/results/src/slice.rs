@@ -34,6 +34,8 @@ pub struct Measured {
     pub unanswered: u64,
     /// Requests of an open loop that were due in the window and never sent, and those that the drain gave up.
     pub abandoned: u64,
+    /// Requests of the window that found every connection busy; `None` in a closed loop.
+    pub waited: Option<u64>,
     /// Errors by kind over lead, window and drain, those of connections without a request included.
     pub errors: Errors,
     /// done - intended, of requests of the window.

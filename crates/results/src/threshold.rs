@@ -20,6 +20,17 @@ pub struct Threshold {
     pub bound: f64,
 }
 
+/// The bounds of a text, with commas between. Names may have commas: a bound ends at the first one behind its comparison.
+pub fn bounds(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_compared = false;
+    let ends = move |c: char| {
+        let is_end = c == ',' && is_compared;
+        is_compared = matches!(c, '<' | '>') || is_compared && !is_end;
+        is_end
+    };
+    text.split(ends).map(str::trim)
+}
+
 /// What a bound can be about.
 fn figures() -> String {
     let times = "mean, max, p50, p99.9 or another percentile (response time, with a unit as in p99>5ms)".to_owned();
@@ -196,7 +207,7 @@ impl FromStr for Slo {
                 (false, true) => Err(format!("'{part}' is not an objective; write {}<BOUND", condition.figure)),
             }
         };
-        let conditions = text.split(',').map(|part| condition(part.trim())).collect::<Result<_, String>>()?;
+        let conditions = bounds(text).map(condition).collect::<Result<_, String>>()?;
         Ok(Self { conditions })
     }
 }
@@ -281,6 +292,15 @@ mod tests {
         assert_eq!(crossed("cart:errors>5%").unwrap(), "cart:errors>5%: it was 10.000 %");
         assert_eq!(crossed("home:p99>5ms").unwrap(), "home:p99>5ms: no value was recorded");
         assert!(!"cart:errors>5%".parse::<Threshold>().unwrap().limits_failures());
+    }
+
+    #[test]
+    fn a_text_has_several_bounds_whose_names_may_have_commas() {
+        let of = |text| bounds(text).collect::<Vec<_>>();
+        assert_eq!(of("p99>5ms"), ["p99>5ms"]);
+        assert_eq!(of("p99>5ms, errors > 1%"), ["p99>5ms", "errors > 1%"]);
+        assert_eq!(of("/a?b=1,2:p99>5ms,/c:p50<1s"), ["/a?b=1,2:p99>5ms", "/c:p50<1s"]);
+        assert_eq!(of("p99>5ms,"), ["p99>5ms", ""]);
     }
 
     #[test]

@@ -106,17 +106,32 @@ impl fmt::Display for Size {
     }
 }
 
-/// A duration: `50us`, `10ms`, `1.5s`, `2m`, `1h`. Rejects numbers without a unit.
+/// A duration: `50us`, `10ms`, `1.5s`, `2m`, `1h30m`. Rejects numbers without a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub Duration);
 
-unit!(Span, "a time such as 50us, 10ms, 1.5s, 2m or 1h", |text| {
-    let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
+unit!(Span, "a time such as 50us, 10ms, 1.5s, 2m or 1h30m", |text| {
     let zero = || scaled(text, &[("", 1.0)]).filter(|number| *number == 0.0);
-    let nanos = scaled(text, &units).or_else(zero)?.round();
+    let nanos = nanoseconds(text.trim()).or_else(zero)?.round();
     (nanos < 9e18).then(|| Duration::from_nanos(nanos as u64))
 });
+
+/// The sum of a text's parts, each of a smaller unit than the one before.
+fn nanoseconds(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 8] =
+        [("h", 3600e9), ("m", 60e9), ("s", 1e9), ("ms", 1e6), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ns", 1.0)];
+    let (mut sum, mut largest, mut rest) = (0.0, f64::INFINITY, text);
+    while !rest.is_empty() {
+        let unit = rest.find(char::is_alphabetic)?;
+        let end = rest[unit..].find(|c: char| !c.is_alphabetic()).map_or(rest.len(), |length| unit + length);
+        let (part, behind) = rest.split_at(end);
+        let (_, size) = UNITS.into_iter().find(|(name, _)| *name == &part[unit..])?;
+        sum += scaled(part, &UNITS).filter(|_| size < largest)?;
+        (largest, rest) = (size, behind);
+    }
+    (largest < f64::INFINITY).then_some(sum)
+}
 
 impl Span {
     /// As [`FromStr`], or a number of seconds without a unit, as other load tools take.
@@ -124,7 +139,7 @@ impl Span {
     /// # Errors
     /// It is neither.
     pub fn or_seconds(text: &str) -> Result<Self, UnitError> {
-        let is_number = text.trim().ends_with(|c: char| c.is_ascii_digit());
+        let is_number = !text.contains(char::is_alphabetic);
         text.parse().or_else(|error| {
             if is_number { format!("{}s", text.trim()).parse().map_err(|_| error) } else { Err(error) }
         })
@@ -227,7 +242,17 @@ mod tests {
         assert_eq!("1KiB".parse(), Ok(Size(1024)));
         assert_eq!("100".parse(), Ok(Size(100)));
         assert_eq!("1.5s".parse(), Ok(Span(Duration::from_millis(1500))));
-        assert_eq!("2m".parse(), Ok(Span(Duration::from_secs(120))));
+        for (text, ms) in [
+            ("2m", 120_000),
+            ("1h30m", 5_400_000),
+            ("1m2s", 62_000),
+            ("1m 2s", 62_000),
+            ("1h1.5s", 3_601_500),
+            ("1s5ms", 1005),
+        ] {
+            assert_eq!(text.parse(), Ok(Span(Duration::from_millis(ms))), "{text}");
+        }
+        assert_eq!(("5".parse::<Span>().is_err(), Span::or_seconds("5")), (true, "5s".parse()));
         assert_eq!("20k/s".parse(), Ok(Rate(20_000.0)));
         assert_eq!("10G".parse(), Ok(Rate(1e10)));
         assert_eq!(Rate(1e10).to_string(), "10G");
@@ -236,6 +261,11 @@ mod tests {
         for (error, value) in [
             ("1KB".parse::<Size>().unwrap_err(), "'1KB'"),
             ("10".parse::<Span>().unwrap_err(), "'10'"),
+            ("30m1h".parse::<Span>().unwrap_err(), "'30m1h'"),
+            ("1m1m".parse::<Span>().unwrap_err(), "'1m1m'"),
+            ("1m30".parse::<Span>().unwrap_err(), "'1m30'"),
+            ("1hm".parse::<Span>().unwrap_err(), "'1hm'"),
+            (Span::or_seconds("1m2").unwrap_err(), "'1m2'"),
             ("0".parse::<Rate>().unwrap_err(), "'0'"),
             ("-5".parse::<Count>().unwrap_err(), "'-5'"),
             ("3-1".parse::<Cores>().unwrap_err(), "'3-1'"),

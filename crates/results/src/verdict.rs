@@ -21,8 +21,8 @@ pub enum ValidityIssue {
     /// The generator is hardly faster against a null target: requests per second.
     Ceiling { rate: f64, ceiling: f64 },
     /// The offered rate was not reached. Rates are requests per second; `waited` is the share of requests that found every
-    /// connection busy, 0 to 1.
-    RateMissed { offered: f64, achieved: f64, waited: f64 },
+    /// connection busy, 0 to 1, where they were counted.
+    RateMissed { offered: f64, achieved: f64, waited: Option<f64> },
     /// A figure drifts over the window.
     NotStationary { evidence: String },
     /// Too few values for `quantile`, the highest shown.
@@ -82,10 +82,10 @@ impl ValidityIssue {
                  null target",
                 rate / ceiling * 100.0
             ),
-            Self::RateMissed { offered, achieved, waited } => format!(
-                "{achieved:.0} requests/s were answered of {offered:.0} offered; {:.1} % found every connection busy",
-                waited * 100.0
-            ),
+            Self::RateMissed { offered, achieved, waited } => {
+                let busy = waited.map(|share| format!("; {:.1} % found every connection busy", share * 100.0));
+                format!("{achieved:.0} requests/s were answered of {offered:.0} offered{}", busy.unwrap_or_default())
+            }
             Self::NotStationary { evidence } => evidence.clone(),
             Self::TooFewSamples { count, needed, quantile } => {
                 format!("{quantile} needs {needed} requests, {count} were recorded")
@@ -117,7 +117,10 @@ impl ValidityIssue {
                 FailureCause::Connect(ConnectCause::Other) => {
                     "connections could not be opened: see whether the target still runs, and its log"
                 }
-                FailureCause::NoReply => "the target answered nothing: check the port and the protocol of the URL",
+                FailureCause::NoReply => {
+                    "nothing was answered in time: where --once is answered, the load is too high: lower -R or -c, or raise \
+                     --timeout; else check the port and the protocol of the URL"
+                }
                 FailureCause::Other => "look at the target's log; with a timeout, lower the rate or raise --timeout",
             },
             Self::Lag { .. } => "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
@@ -127,7 +130,7 @@ impl ValidityIssue {
             Self::Ceiling { .. } => {
                 "raise the number of connections (-c), or give the generator more cores (-t, --cores)"
             }
-            Self::RateMissed { waited, .. } if *waited > 0.01 => {
+            Self::RateMissed { waited, .. } if waited.is_none_or(|share| share > 0.01) => {
                 "the target is the limit at this rate: lower -R, or raise -c if the target can serve more at a time"
             }
             Self::RateMissed { .. } => "lower -R, or lengthen the run so that start and end weigh less",

@@ -68,7 +68,8 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
         abandoned: sum(|slice| slice.abandoned),
         rate: if window_s > 0.0 { completed as f64 / window_s } else { 0.0 },
         offered_rate: None,
-        waited: None,
+        due: None,
+        waited: slices.iter().map(|slice| slice.waited).sum(),
     };
     result.latency = latency(slices, closed)?;
     slices.iter().for_each(|slice| result.errors.add(&slice.errors));

@@ -45,6 +45,9 @@ pub struct Slice {
     /// Requests of the window that were never sent, or given up without a reply.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub abandoned: u64,
+    /// Requests of the window that found every connection busy; absent in a closed loop and of other testers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited: Option<u64>,
     #[serde(default, skip_serializing_if = "is_none")]
     pub errors: Errors,
     /// CPU time of the target over the whole slice, between two idle moments; absent if it is not metered.

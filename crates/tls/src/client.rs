@@ -1,6 +1,6 @@
 //! Configuration of clients: which servers are trusted, the client's certificate, and session resumption.
 
-use crate::{Identity, PROTOCOL, pem, provider};
+use crate::{Identity, PROTOCOL, listed::Listed, pem, provider};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -31,7 +31,7 @@ pub enum Trust {
     /// Those issued by the certificate authorities of this machine.
     #[default]
     System,
-    /// Those issued by the certificate authorities in this file.
+    /// Those issued by the certificate authorities in this file, and those in it.
     File(PathBuf),
     /// All. The peer's possession of the key is still verified, so that a handshake costs the same.
     Insecure,
@@ -129,7 +129,7 @@ impl PartialEq for Connector {
 }
 
 fn verifier(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, String> {
-    let mut roots = RootCertStore::empty();
+    let (mut roots, mut certificates) = (RootCertStore::empty(), Vec::new());
     let source = match trust {
         Trust::Insecure => return Ok(Arc::new(AcceptAll(Arc::clone(provider)))),
         Trust::System => {
@@ -143,11 +143,13 @@ fn verifier(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn Ser
         }
         Trust::File(file) => {
             roots = pem::roots(file)?;
+            certificates = pem::certificates(file)?;
             format!("'{}'", file.display())
         }
     };
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
-    Ok(verifier.map_err(|error| format!("{source} cannot be used for TLS: {error}"))?)
+    let verifier = verifier.map_err(|error| format!("{source} cannot be used for TLS: {error}"))?;
+    Ok(Arc::new(Listed { verifier, certificates }))
 }
 
 /// Sends the client's certificate on request, and records that it was requested.

@@ -1,3 +1,4 @@
+use crate::listed::is_of_authority;
 use rustls::{AlertDescription, CertificateError, Error};
 use std::{fmt, io};
 
@@ -100,6 +101,10 @@ fn certificate(error: &CertificateError) -> TlsError {
             TlsError::new(Cause::Name, format!("its certificate is for {names} and not for {}", expected.to_str()))
         }
         CertificateError::UnknownIssuer => TlsError::new(Cause::Untrusted, "its certificate has no trusted issuer"),
+        other if is_of_authority(other) => {
+            let text = "its certificate signs itself, as that of an authority, and is not among the trusted ones";
+            TlsError::new(Cause::Untrusted, text)
+        }
         other => TlsError::new(Cause::Untrusted, format!("its certificate is invalid ({other})")),
     }
 }

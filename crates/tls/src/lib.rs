@@ -13,6 +13,7 @@
 mod client;
 mod error;
 mod identity;
+mod listed;
 mod pem;
 mod server;
 mod session;

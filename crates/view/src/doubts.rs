@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_kind_is_told_of_once_after_three_seconds_of_it() {
-        let missed = ValidityIssue::RateMissed { offered: 1000.0, achieved: 800.0, waited: 0.5 };
+        let missed = ValidityIssue::RateMissed { offered: 1000.0, achieved: 800.0, waited: Some(0.5) };
         let steal = ValidityIssue::Steal { percent: 9.0 };
         let mut doubts = Doubts::default();
         assert!(arising(&mut doubts, 1.0, std::slice::from_ref(&missed)).is_empty());

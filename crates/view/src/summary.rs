@@ -83,7 +83,8 @@ fn mode(result: &RunResult) -> String {
     match result.requests.offered_rate {
         Some(offered) => {
             let arrival = result.load.arrival.as_deref().unwrap_or("scheduled");
-            let share = result.requests.rate / offered * 100.0;
+            let due = result.requests.due_rate(result.load.measured_s).unwrap_or(offered);
+            let share = if due > 0.0 { result.requests.rate / due * 100.0 } else { 100.0 };
             format!("open loop, {arrival} arrivals: {} offered, {achieved} answered ({share:.1} %)", rate(offered))
         }
         None => {

@@ -5,6 +5,7 @@ mod planned;
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{check_slice, load, out_directory, registered, share, stdout};
+use brunt_inputs::address;
 use brunt_lab::slices::Generator;
 use brunt_lab::slo_search::{self, LoadSource, Range, Request, State};
 use brunt_results::{Error, ExitCode, Rate, Slo, Span};
@@ -111,6 +112,9 @@ const LONG_FLAGS: [&str; 8] =
     ["--rate", "--qps", "--rate-per-core", "--duration", "--requests", "--out", "--json", "--fail-if"];
 const SHORT_FLAGS: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
 
+/// A limit that is known to less than so many times the precision asked for is no answer.
+const COARSE: f64 = 2.0;
+
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         self.check()?;
@@ -124,7 +128,7 @@ impl Args {
             (None, url) => {
                 let (url, words) = (url.clone().unwrap_or_default(), self.words());
                 let server = load::metered(&words)?;
-                LoadSource::Url { url, words, server, generator }
+                LoadSource::Url { url: address::shown(&url), words, server, generator }
             }
         };
         if let LoadSource::Planned(planned) = &source
@@ -166,7 +170,8 @@ impl Args {
                 "results: {out}, the page {out}/report.html, a directory for each rate in {out}/steps"
             );
         }
-        Ok(found.end.confirmed().map_or(ExitCode::Untrusted, |_| ExitCode::Good))
+        let is_precise = found.end.gap().is_none_or(|gap| gap <= COARSE * self.precision);
+        Ok(if is_precise && found.end.confirmed().is_some() { ExitCode::Good } else { ExitCode::Untrusted })
     }
 
     /// Arguments of `brunt load`.

@@ -37,7 +37,7 @@ mod words;
 pub(super) use resolve::resolved;
 pub(super) use words::{check, measure, metered};
 
-use super::ci;
+use super::{bounds, ci};
 use brunt_results::verdict::Kind;
 use brunt_results::{Error, RunResult, Threshold, env::Env};
 use brunt_view::{summary, ui::Served};
@@ -93,10 +93,10 @@ pub struct Args {
     /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing existing ones
     #[arg(long, value_name = "DIR", help_heading = "Result")]
     out: Option<PathBuf>,
-    /// Exit with 99 if this bound is crossed, for example 'p99>5ms', 'rate<10k' or 'errors>0.1%'; may be repeated. Fewer
-    /// failures than a bound on errors or failed are accepted
-    #[arg(long, value_name = "BOUND", help_heading = "Result")]
-    fail_if: Vec<Threshold>,
+    /// Exit with 99 if one of these bounds is crossed, for example 'p99>5ms,rate<10k' or 'errors>0.1%'; may be repeated.
+    /// Fewer failures than a bound on errors or failed are accepted
+    #[arg(long, value_name = "BOUNDS", value_parser = bounds::<Threshold>, help_heading = "Result")]
+    fail_if: Vec<Vec<Threshold>>,
     /// Doubts that do not make the exit status 3: too-few-samples, disturbed, not-stationary, rate-missed, client-limited
     #[arg(long, value_name = "KINDS", value_delimiter = ',', help_heading = "Result")]
     allow: Vec<Kind>,

@@ -26,6 +26,7 @@ use brunt_lab::run_directory::default_directory;
 use brunt_results::{Error, ExitCode, Span};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 #[derive(Debug, clap::Subcommand)]
@@ -132,6 +133,11 @@ fn share(text: &str, is_valid: impl Fn(f64) -> bool, expected: &str) -> Result<f
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let percent = percent.filter(|percent| is_valid(*percent));
     percent.map(|percent| percent / 100.0).ok_or_else(|| format!("expected a percentage {expected}, for example 3%"))
+}
+
+/// The value of --fail-if.
+fn bounds<B: FromStr<Err = String>>(text: &str) -> Result<Vec<B>, String> {
+    brunt_results::bounds(text).map(str::parse).collect()
 }
 
 /// Checks the value of --slice.

@@ -20,7 +20,8 @@ fn a_refused_target_is_one_line_and_exit_1() {
 fn a_crossed_bound_is_exit_99_and_named() {
     let target = Target::start();
     let flags = "-n 200 --warmup 0s -c 2 --allow-untrusted --quiet";
-    let crossed = load(&target.url(), flags).args(["--fail-if", "p50>1us", "--fail-if", "failed>1M"]).output().unwrap();
+    let crossed =
+        load(&target.url(), flags).args(["--fail-if", "p50>1us,p50>1h30m", "--fail-if", "failed>1M"]).output().unwrap();
     assert_code(&crossed, &[99]);
     let stderr = String::from_utf8_lossy(&crossed.stderr);
     assert!(stderr.contains("p50>1us") && !stderr.contains("failed>1M"), "{stderr}");

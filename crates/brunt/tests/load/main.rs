@@ -12,6 +12,7 @@ mod live;
 mod many;
 mod memory;
 mod once;
+mod pasted;
 mod proxy;
 mod replay;
 mod requests;

@@ -84,6 +84,30 @@ fn the_connection_of_one_request_is_that_of_a_load() {
     }
 }
 
+#[test]
+fn a_body_in_gzip_is_decoded_and_where_a_redirect_leads_is_named() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(b"hello, world\n").unwrap();
+    let gzip = gzip.finish().unwrap();
+    let length = gzip.len();
+    let encoded = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n").into_bytes();
+    let moved = b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n".to_vec();
+    for (reply, shown) in [
+        ([encoded, gzip].concat(), "<\n(the body is gzip, decoded to 13 B)\nhello, world\n\n"),
+        (moved, "(302 is a redirect, which a load does not follow: load /login to measure where it leads)\n"),
+    ] {
+        let listener = listener();
+        let running = start(&format!("{}/a b#c", listener.local_addr().unwrap()), "");
+        let mut stream = listener.accept().unwrap().0;
+        read_head(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
+        stream.write_all(&reply).unwrap();
+        let output = running.output();
+        assert_code(&output, &[0]);
+        let page = page(&output);
+        assert!(page.contains("/a b#c is sent as http://127.0.0.1:") && page.contains(shown), "{page}");
+    }
+}
+
 /// Each is shown as far as it came.
 #[test]
 fn replies_in_pieces_are_shown_and_excess_bytes_are_an_error() {

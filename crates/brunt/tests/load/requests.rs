@@ -120,9 +120,9 @@ fn requests_of_several_hosts_threads_and_rates_keep_their_bytes() {
 fn errors_name_what_to_do_and_a_number_is_still_a_count() {
     let server = Recorder::start();
     for (calls, flags, says) in [
-        ("curl http://HOST/ -F x=y", "", "calls:1: --form is not supported"),
+        ("curl http://HOST/ -T x", "", "calls:1: --upload-file is not supported"),
         ("curl http://HOST/ \\\n -H 'a b: c'", "", "calls:1: the field 'a b' cannot be sent"),
-        ("curl http://HOST/a\ncurl 'http://HOST/b c'", "", "calls:2: 'http://"),
+        ("curl http://HOST/a\ncurl 'http://HOST:x/'", "", "calls:2: 'http://"),
         ("curl http://HOST/", "-X PUT", "-X and --requests"),
         ("curl http://HOST/", "--body x", "--body and --requests"),
         ("curl http://HOST/", "--weight 1", "--weight and --requests"),

@@ -34,10 +34,11 @@ fn ways(word: &str, inputs: &Path, server: &Recorder) -> Vec<Way> {
     let way = |args: &[&str], sent: &[&str]| Way {
         args: args.iter().map(|arg| arg.replace("s3cret", word)).collect(),
         sent: sent.iter().map(|text| text.replace("s3cret", word)).collect(),
-        is_typed: args.contains(&"-H"),
+        is_typed: args.contains(&"-H") || args.iter().any(|arg| arg.contains('@')),
     };
     let basic = |pair: &str| BASE64_STANDARD.encode(pair.replace("s3cret", word));
     let url = server.url();
+    let of_user = url.replace("//", "//me:s3cret-of-url@");
     let curl = format!(
         "curl -u me:s3cret-of-curl {url}a\ncurl -b id=s3cret-of-curls-cookie {url}b\n\
          curl -H 'Authorization: Bearer s3cret-of-curls-header' {url}c\n"
@@ -49,6 +50,7 @@ fn ways(word: &str, inputs: &Path, server: &Recorder) -> Vec<Way> {
     );
     vec![
         way(&["--basic-auth", &file("pair", "me:s3cret-of-basic"), &url], &[&basic("me:s3cret-of-basic")]),
+        way(&[&of_user], &[&basic("me:s3cret-of-url")]),
         way(&["--bearer", &file("token", "s3cret-of-bearer"), &url], &["s3cret-of-bearer"]),
         way(
             &["-H", "Authorization: Token s3cret-of-header", "-H", "Cookie: id=s3cret-of-cookie", &url],
@@ -252,11 +254,13 @@ fn errors_quote_no_password() {
     let home = brunt_testkit::home();
     let file = home.path().join("calls");
     for (args, calls, says) in [
-        ("http://me:s3cret@127.0.0.1:1/", "", "'http://[hidden]@127.0.0.1:1/' names a user"),
+        ("http://me:s3cret@127.0.0.1:x/", "", "'http://[hidden]@127.0.0.1:x/' has the port 'x'"),
+        ("http://me:s3/cret@127.0.0.1:1/", "", "'http://[hidden]@127.0.0.1:1/' has / or ? or #"),
+        ("me:s3cret@127.0.0.1:1/", "", "'[hidden]@127.0.0.1:1/' has a user and no protocol"),
         ("http://127.0.0.1:1/ --proxy http://me:s3cret@127.0.0.1:2", "", "--proxy-auth"),
         ("http://127.0.0.1:1/ --push otlp=http://me:s3cret@127.0.0.1:2", "", "names a user"),
         ("--requests FILE", "GET http://127.0.0.1:1/\nAuthorization Bearer s3cret\n", "'Authorization [hidden]'"),
-        ("--requests FILE", "GET http://me:s3cret@127.0.0.1:1/\n", "names a user"),
+        ("--requests FILE", "GET http://me:s3cret@127.0.0.1:x/\n", "has the port 'x'"),
         ("--requests FILE", "curl http://me:s3cret@127.0.0.1:1/ --nonsense\n", "--nonsense"),
     ] {
         fs::write(&file, calls).unwrap();

@@ -3,7 +3,7 @@
 use crate::shared::target::{PATIENCE, json, load, number};
 use brunt_testkit::{Running, assert_code, text};
 use brunt_tls::encode_pem;
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, date_time_ymd};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -115,6 +115,31 @@ fn a_server_on_openssl_is_loaded_in_both_versions() {
         let (done, _) = run(&format!("-n 10 -c 2 --expect-length 300000B --body @{}", body.display()));
         assert_eq!(done, 10.0);
     }
+}
+
+/// As of `openssl req -x509 -subj /CN=localhost`.
+#[test]
+fn a_certificate_that_signs_itself_is_accepted_where_it_is_named_alone() {
+    let home = brunt_testkit::home();
+    let make = |name: &str| {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, "localhost");
+        let key = KeyPair::generate().unwrap();
+        let file = |end: &str| home.path().join(format!("{name}.{end}"));
+        std::fs::write(file("pem"), encode_pem("CERTIFICATE", params.self_signed(&key).unwrap().der())).unwrap();
+        std::fs::write(file("key"), encode_pem("PRIVATE KEY", &key.serialize_der())).unwrap();
+        (file("pem"), file("key"))
+    };
+    let ((certificate, key), (other, _)) = (make("own"), make("other"));
+    let Some(python) = Python::start(&certificate, &key, "1.3") else { return };
+    let url = format!("https://localhost:{}/", python.port);
+    let once = |file: &Path| load(&url, &format!("--once -T 30s --cacert {}", file.display())).output().unwrap();
+    assert_code(&once(&certificate), &[0]);
+    let refused = once(&other);
+    assert_code(&refused, &[1]);
+    let said = text(&refused);
+    assert!(said.contains("signs itself") && said.contains("--cacert FILE") && !said.contains("OtherError"), "{said}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! A busy machine adds issues, so each test looks for its own issue among them; no test expects none.
 
 use crate::shared::target::{Target, json, load};
-use brunt_testkit::{Running, Signal, assert_code, listener};
+use brunt_testkit::{Running, Signal, assert_code, listener, text};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::{Output, Stdio};
@@ -63,10 +63,21 @@ fn errors_of_bodies_that_are_not_the_required_ones_show_the_first() {
 #[test]
 fn too_few_samples_of_a_run_that_ends_before_its_p99_is_known() {
     let target = Target::start();
-    let (_, why) = verdict(&run(&target.url(), "-n 500 --warmup 0s"));
-    assert!(why.contains("p99 needs 1000 requests"), "{why}");
-    let more = json(&run(&target.url(), "-n 1500 --warmup 0s"))["verdict"]["why"].to_string();
-    assert!(!more.contains("p99 needs"), "{more}");
+    let (_, why) = verdict(&run(&target.url(), "-R 500 -d 1s --warmup 0s"));
+    assert!(why.contains("p99 needs 1000 requests, 500 were recorded"), "{why}");
+}
+
+/// Their number is what was asked for: a note, and no doubt.
+#[test]
+fn few_requests_that_were_asked_for_are_no_doubt() {
+    let target = Target::start();
+    for (number, says) in [(500, true), (1500, false)] {
+        let output = run(&target.url(), &format!("-n {number} --no-meter"));
+        let said = String::from_utf8_lossy(&output.stderr).contains("note: p99 needs 1000 requests, 500 were recorded");
+        assert_eq!(said, says, "{number}: {}", text(&output));
+        let verdict = json(&output)["verdict"].clone();
+        assert!(!verdict["kinds"].to_string().contains("too-few-samples"), "{verdict}");
+    }
 }
 
 /// Lines of stderr about doubts of this kind.

@@ -26,7 +26,13 @@ fn read(log: &str, speed: f64) -> Replay {
 fn load(replay: &Replay, connections: usize, threads: usize) -> Options {
     let request = |recorded: &Recorded| {
         let (method, body) = (recorded.method.clone(), recorded.body.clone());
-        let target = RequestTarget { host: "h".to_owned(), target: recorded.url.clone(), weight: 1, name: 0 };
+        let target = RequestTarget {
+            host: "h".to_owned(),
+            target: recorded.url.clone(),
+            weight: 1,
+            name: 0,
+            authorization: None,
+        };
         (Template { method, fields: Vec::new(), body, http10: false }, target)
     };
     let file = &replay.requests;

@@ -11,7 +11,8 @@ use std::{rc::Rc, sync::Arc, time::Duration};
 /// `GET /`, in this pipeline.
 pub fn get(pipeline: Pipeline, reuse: Option<u64>) -> Target {
     let template = Template { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false };
-    let target = RequestTarget { host: "h".to_owned(), target: "/".to_owned(), weight: 1, name: 0 };
+    let target =
+        RequestTarget { host: "h".to_owned(), target: "/".to_owned(), weight: 1, name: 0, authorization: None };
     let rendered = Rendered::render(&template, &[target], None, pipeline, reuse).unwrap();
     Target::Http(Http::on(address(), Requests::Rendered(Arc::new(rendered)), reuse, Expect::default()))
 }

@@ -107,7 +107,7 @@ fn counts(out: &mut String, options: &PageOptions, result: &RunResult, done: u64
     let failed = errors.connect + receive + errors.protocol;
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     row(out, "Server Software", "");
-    let Url { host, port, protocol } = &options.url;
+    let Url { host, port, protocol, .. } = &options.url;
     row(out, "Server Hostname", host);
     row(out, "Server Port", format!("{port}\n"));
     row(out, "Document Path", if let Protocol::Http { target, .. } = protocol { target } else { "/" });

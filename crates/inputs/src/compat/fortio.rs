@@ -4,6 +4,7 @@ mod page;
 
 use super::argv::{Flag, Given, Syntax, flag, same};
 use super::{ArgError, Invocation, go_format};
+use crate::address;
 use brunt_results::{Count, Span};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,7 +75,7 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
     };
     let given = Given::read("fortio", Syntax::Go, FLAGS, words)?;
     let options = page_options(&given)?;
-    let mut load = vec![options.url.clone()];
+    let mut load = vec![given.url()?];
     load.extend(given.translated());
     if given.last("-keepalive").and_then(go_format::switch) == Some(false) {
         load.push("--no-keepalive".to_owned());
@@ -107,7 +108,7 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
 }
 
 fn page_options(given: &Given) -> Result<PageOptions, ArgError> {
-    let url = given.url()?;
+    let url = address::shown(&given.url()?);
     let percentiles = |value: &str| {
         let percentile = |p: &str| match number(p.trim())? {
             p if (0.0..=100.0).contains(&p) => Ok(p),

@@ -3,6 +3,7 @@
 
 use super::argv::{Flag, Given, Syntax, flag, same};
 use super::{ArgError, Invocation, Measurement, Page, spread::Spread};
+use crate::address;
 use brunt_results::Span;
 use hdrhistogram::Histogram;
 use std::{fmt::Write, time::Duration};
@@ -64,7 +65,8 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
         load.push("--".to_owned());
         load.extend(for_script);
     }
-    let options = PageOptions { given, url, threads, connections, seconds: duration.0.as_secs_f64() };
+    let options =
+        PageOptions { given, url: address::shown(&url), threads, connections, seconds: duration.0.as_secs_f64() };
     let head = head(&options);
     let page = move |measured: &Measurement| Page { text: page(&options, measured), files: Vec::new() };
     Ok(Invocation { load, head, on_stderr: false, page: Box::new(page) })

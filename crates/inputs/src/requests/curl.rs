@@ -1,17 +1,19 @@
 //! Requests of curl command lines, as curl sends them, but for its own `User-Agent` and `Accept`.
 
 use super::curl_flags::{Use, of_letter, of_name};
+use super::curl_form::{self, read};
+use super::form::{self, MULTIPART, Part};
 use super::shell::{self, Command};
-use super::{Recorded, RequestFile, Wrong, shown};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use std::fs;
+use super::{Recorded, RequestFile, Wrong, shown, windows};
+use crate::credentials::Secret;
 
 /// What `--compressed` asks for, as far as curl is built with it.
 const ENCODINGS: &str = "deflate, gzip, br, zstd";
 
 pub(super) fn parse(text: &[u8], file: &mut RequestFile) -> Result<(), Wrong> {
     let mut ignored: Vec<String> = Vec::new();
-    for command in shell::commands(text)? {
+    let commands = if windows::is_one(text) { windows::commands(text)? } else { shell::commands(text)? };
+    for command in commands {
         let request = Draft::of(&command, &mut ignored).map_err(|why| Wrong { place: command.line, why })?;
         file.requests.extend(request.finish().map_err(|why| Wrong { place: command.line, why })?);
     }
@@ -32,6 +34,7 @@ struct Draft {
     is_get: bool,
     is_literal: bool,
     data: Option<Vec<u8>>,
+    parts: Vec<Part>,
     is_json: bool,
     compressed: bool,
     /// Fields typed with -H; `None` for one that is not sent.
@@ -45,7 +48,7 @@ impl Draft {
     fn of(command: &Command, ignored: &mut Vec<String>) -> Result<Self, String> {
         let mut words = command.words.iter();
         let program = words.next().map(Vec::as_slice).unwrap_or_default();
-        if program != b"curl" {
+        if program != b"curl" && program != b"curl.exe" {
             return Err(format!("{} is no curl command: leave it out, and put URLs with & in quotes", shown(program)));
         }
         let mut draft = Self { line: command.line, ..Self::default() };
@@ -127,10 +130,12 @@ impl Draft {
                 if !value.contains(&b':') {
                     return Err("-u names no password: write NAME:PASSWORD".to_owned());
                 }
-                self.derive("Authorization", format!("Basic {}", BASE64_STANDARD.encode(value)));
+                self.derive("Authorization", Secret::basic(value).value().to_owned());
             }
             "oauth2-bearer" => self.derive("Authorization", format!("Bearer {}", text(value)?)),
             "user-agent" => self.derive("User-Agent", text(value)?),
+            "form" => self.parts.push(curl_form::part(&text(value)?)?),
+            "form-string" => self.parts.push(curl_form::literal(&text(value)?)?),
             "referer" => self.derive("Referer", text(value)?.trim_end_matches(";auto").to_owned()),
             "range" => self.derive("Range", format!("bytes={}", text(value)?)),
             "cookie" => {
@@ -197,7 +202,13 @@ impl Draft {
         if self.urls.is_empty() {
             return Err("the command names no URL: add it".to_owned());
         }
-        let data = self.data.take();
+        let mut data = self.data.take();
+        if !self.parts.is_empty() {
+            if data.is_some() || self.is_get || self.is_head {
+                return Err("-F and -d, -G or -I: a request has one body; leave one of them out".to_owned());
+            }
+            data = Some(self.multipart());
+        }
         if self.is_head && !self.is_get && data.is_some() {
             return Err("-I sends no data: leave one of them out, or add -G to send it as a query".to_owned());
         }
@@ -220,6 +231,18 @@ impl Draft {
             Ok(Recorded { url, ..common.clone() })
         };
         self.urls.iter().map(request).collect()
+    }
+
+    /// The body of -F; its type is a field as one typed.
+    fn multipart(&mut self) -> Vec<u8> {
+        let is_type = |(name, _): &(String, Option<String>)| name.eq_ignore_ascii_case("content-type");
+        let typed = self.fields.iter().position(is_type).map(|at| self.fields.remove(at).1.unwrap_or_default());
+        let typed = typed.unwrap_or_else(|| MULTIPART.to_owned());
+        let named = form::named_boundary(&typed).map(str::to_owned);
+        let boundary = named.clone().unwrap_or_else(|| form::boundary(&self.parts));
+        let kind = if named.is_some() { typed } else { format!("{typed}; boundary={boundary}") };
+        self.fields.push(("Content-Type".to_owned(), Some(kind)));
+        form::multipart(&self.parts, &boundary)
     }
 
     fn add_fields(&self, request: &mut Recorded) {
@@ -246,8 +269,14 @@ impl Draft {
 
     /// The URL with a scheme and the query of -G, without a fragment.
     fn url(&self, url: &str, query: Option<&str>) -> Result<String, String> {
-        let url = url.split('#').next().unwrap_or_default();
+        let url = url.trim().split('#').next().unwrap_or_default();
         let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+        if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+            let scheme = scheme.escape_debug();
+            return Err(format!(
+                "the URL is of {scheme}://: curl lines are sent over http:// and https://; leave it out"
+            ));
+        }
         let path = rest.find('/').map_or("", |at| &rest[at..]);
         if !self.is_literal && path.contains(['{', '}', '[', ']']) {
             return Err(format!("'{url}' is a pattern of several URLs: write each, or add -g if it is one"));
@@ -265,14 +294,6 @@ fn unknown(typed: &str) -> String {
 
 fn text(value: Vec<u8>) -> Result<String, String> {
     String::from_utf8(value).map_err(|error| format!("{} is not UTF-8: write it as %-encoded", shown(error.as_bytes())))
-}
-
-fn read(path: &[u8]) -> Result<Vec<u8>, String> {
-    if path == b"-" {
-        return Err("@- is the input of curl: write the data to a file".to_owned());
-    }
-    let path = String::from_utf8_lossy(path);
-    fs::read(&*path).map_err(|error| format!("'{path}' cannot be read: {error}"))
 }
 
 /// `text`, `=text`, `name=text`, `@file` or `name@file`.

@@ -12,7 +12,7 @@ pub(super) enum Use {
 }
 
 /// Letters and the names that they stand for.
-const LETTERS: [(u8, &str); 34] = [
+const LETTERS: [(u8, &str); 44] = [
     (b'X', "request"),
     (b'H', "header"),
     (b'd', "data"),
@@ -33,7 +33,7 @@ const LETTERS: [(u8, &str); 34] = [
     (b'f', "fail"),
     (b'O', "remote-name"),
     (b'J', "remote-header-name"),
-    (b'N', "no-buffer"),
+    (b'N', "buffer"),
     (b'#', "progress-bar"),
     (b'4', "ipv4"),
     (b'6', "ipv6"),
@@ -47,9 +47,19 @@ const LETTERS: [(u8, &str); 34] = [
     (b'x', "proxy"),
     (b'K', "config"),
     (b'E', "cert"),
+    (b'0', "http1.0"),
+    (b'1', "tlsv1"),
+    (b'q', "disable"),
+    (b'R', "remote-time"),
+    (b'Z', "parallel"),
+    (b'C', "continue-at"),
+    (b'U', "proxy-user"),
+    (b'Y', "speed-limit"),
+    (b'y', "speed-time"),
+    (b'z', "time-cond"),
 ];
 
-const WITH_VALUE: [&str; 15] = [
+const WITH_VALUE: [&str; 17] = [
     "request",
     "header",
     "data",
@@ -65,11 +75,13 @@ const WITH_VALUE: [&str; 15] = [
     "range",
     "url",
     "oauth2-bearer",
+    "form",
+    "form-string",
 ];
 
 const ALONE: [&str; 5] = ["head", "get", "globoff", "compressed", "basic"];
 
-const IGNORED: [&str; 34] = [
+const IGNORED: [&str; 60] = [
     "insecure",
     "silent",
     "show-error",
@@ -83,9 +95,7 @@ const IGNORED: [&str; 34] = [
     "fail-with-body",
     "remote-name",
     "remote-header-name",
-    "no-buffer",
     "progress-bar",
-    "no-progress-meter",
     "ipv4",
     "ipv6",
     "http1.0",
@@ -96,17 +106,45 @@ const IGNORED: [&str; 34] = [
     "path-as-is",
     "disable",
     "tcp-nodelay",
-    "no-keepalive",
     "tlsv1",
     "tlsv1.2",
     "tlsv1.3",
     "raw",
     "parallel",
     "ssl-no-revoke",
-    "no-alpn",
+    "tlsv1.0",
+    "tlsv1.1",
+    "http0.9",
+    "http3-only",
+    "tcp-fastopen",
+    "compressed-ssh",
+    "ssl",
+    "ssl-reqd",
+    "ssl-allow-beast",
+    "retry-all-errors",
+    "retry-connrefused",
+    "create-dirs",
+    "remote-time",
+    "remove-on-error",
+    "styled-output",
+    "junk-session-cookies",
+    "suppress-connect-headers",
+    "parallel-immediate",
+    "post301",
+    "post302",
+    "post303",
+    "tr-encoding",
+    "cert-status",
+    "false-start",
+    "keepalive",
+    "sessionid",
+    "alpn",
+    "npn",
+    "buffer",
+    "progress-meter",
 ];
 
-const IGNORED_WITH_VALUE: [&str; 14] = [
+const IGNORED_WITH_VALUE: [&str; 36] = [
     "output",
     "write-out",
     "max-time",
@@ -121,11 +159,31 @@ const IGNORED_WITH_VALUE: [&str; 14] = [
     "max-redirs",
     "keepalive-time",
     "tls-max",
+    "ciphers",
+    "tls13-ciphers",
+    "curves",
+    "interface",
+    "dns-servers",
+    "noproxy",
+    "max-filesize",
+    "speed-limit",
+    "speed-time",
+    "trace",
+    "trace-ascii",
+    "output-dir",
+    "expect100-timeout",
+    "happy-eyeballs-timeout-ms",
+    "parallel-max",
+    "alt-svc",
+    "hsts",
+    "local-port",
+    "proto",
+    "proto-default",
+    "proto-redir",
+    "rate",
 ];
 
-const REFUSED: [(&str, &str); 16] = [
-    ("form", "is not supported: give the body with --data-binary @FILE and its Content-Type with -H"),
-    ("form-string", "is not supported: give the body with --data-binary @FILE and its Content-Type with -H"),
+const REFUSED: [(&str, &str); 24] = [
     ("upload-file", "is not supported: use -X PUT --data-binary @FILE"),
     ("proxy", "is not supported: brunt load connects to the host itself, or with --connect-to to another"),
     ("config", "is not supported: write the flags of that file in the command"),
@@ -140,6 +198,16 @@ const REFUSED: [(&str, &str); 16] = [
     ("ntlm", "is not supported: its requests differ from one another"),
     ("url-query", "is not supported: write the query in the URL"),
     ("next", "is not supported: write each request as a command of its own"),
+    ("aws-sigv4", "is not supported: its requests differ from one another"),
+    ("anyauth", "is not supported: a load sends no request twice; give --basic-auth FILE to brunt load"),
+    ("negotiate", "is not supported: its requests differ from one another"),
+    ("socks5", "is not supported: brunt load connects to the host itself, or with --connect-to to another"),
+    ("socks5-hostname", "is not supported: brunt load connects to the host itself, or with --connect-to to another"),
+    ("proxy-user", "is not supported: give --proxy-auth FILE to brunt load"),
+    ("request-target", "is not supported: write the path in the URL"),
+    ("variable", "is not supported: write its value"),
+    ("continue-at", "is not supported: write the bytes with -r"),
+    ("time-cond", "is not supported: write If-Modified-Since with -H"),
 ];
 
 /// The name of a flag of one letter.
@@ -147,8 +215,12 @@ pub(super) fn of_letter(letter: u8) -> Option<&'static str> {
     LETTERS.iter().find(|(known, _)| *known == letter).map(|(_, name)| *name)
 }
 
-/// What a flag is for; `None` if it is unknown.
+/// What a flag is for; `None` if it is unknown. Each that takes no value has one with `no-` before it.
 pub(super) fn of_name(name: &str) -> Option<Use> {
+    if let Some(positive) = name.strip_prefix("no-") {
+        let is_switch = ALONE.contains(&positive) || IGNORED.contains(&positive);
+        return is_switch.then_some(Use::Ignored(false));
+    }
     let refused = REFUSED.iter().find(|(known, _)| *known == name).map(|(_, remedy)| Use::Refused(remedy));
     let lists = [
         (&WITH_VALUE[..], Use::Request(true)),

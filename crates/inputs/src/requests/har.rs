@@ -1,9 +1,14 @@
 //! Requests of an HTTP archive (HAR 1.2), as browsers and proxies save it.
+//!
+//! An entry that cannot be sent is left out and counted by its reason: the others are sent.
 
-use super::{Recorded, RequestFile, Wrong, shown, wrong};
+use super::form::{self, MULTIPART, Part};
+use super::{Recorded, RequestFile, Wrong, wrong};
+use crate::address;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 #[derive(Deserialize)]
 struct Archive {
@@ -12,12 +17,18 @@ struct Archive {
 
 #[derive(Deserialize)]
 struct Log {
-    entries: Vec<Entry>,
+    entries: Vec<Value>,
 }
 
 #[derive(Deserialize)]
 struct Entry {
     request: Request,
+    response: Option<Response>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    status: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -25,29 +36,58 @@ struct Entry {
 struct Request {
     method: String,
     url: String,
-    #[serde(default)]
-    headers: Vec<Pair>,
+    headers: Option<Vec<Pair>>,
     post_data: Option<PostData>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Pair {
-    name: String,
     #[serde(default)]
-    value: String,
+    name: String,
+    value: Option<Value>,
+    file_name: Option<String>,
+    content_type: Option<String>,
+}
+
+impl Pair {
+    /// Some writers have numbers.
+    fn value(&self) -> String {
+        match &self.value {
+            Some(Value::String(text)) => text.clone(),
+            None | Some(Value::Null) => String::new(),
+            Some(other) => other.to_string(),
+        }
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PostData {
-    #[serde(default)]
-    mime_type: String,
+    mime_type: Option<String>,
     text: Option<String>,
     /// Not in the standard; written by some for bodies that are no text.
     encoding: Option<String>,
-    #[serde(default)]
-    params: Vec<Pair>,
+    params: Option<Vec<Pair>>,
 }
+
+/// Why an entry is left out: what it has.
+type Reason = &'static str;
+
+const NO_REPLY: Reason = "without a reply (status 0)";
+const NO_REQUEST: Reason = "without a request with method and URL";
+const OTHER_SCHEME: Reason = "of other schemes than http and https";
+const BAD_URL: Reason = "with a URL that cannot be sent";
+const BAD_METHOD: Reason = "with a method that cannot be sent";
+const BAD_HEADER: Reason = "with a header that cannot be sent";
+const BAD_BASE64: Reason = "whose body is no base64";
+const BAD_ENCODING: Reason = "whose body has an unknown encoding";
+const NO_FILE: Reason = "of forms with a file that the archive has not";
+const NO_TEXT: Reason = "with parameters of a body, but not its text";
+
+/// In the order of the note.
+const REASONS: [Reason; 10] =
+    [NO_REPLY, NO_REQUEST, OTHER_SCHEME, BAD_URL, BAD_METHOD, BAD_HEADER, BAD_BASE64, BAD_ENCODING, NO_FILE, NO_TEXT];
 
 /// Whether the JSON text is an archive: its first value has the key `log`.
 pub(super) fn is_one(text: &[u8]) -> bool {
@@ -69,86 +109,135 @@ pub(super) fn parse(text: &[u8], file: &mut RequestFile) -> Result<(), Wrong> {
         Err(error) => return wrong(error.line(), format!("the archive is no HAR 1.2: {error}")),
     };
     file.has_entries = true;
-    let mut others = 0;
-    for (number, Entry { request }) in archive.log.entries.into_iter().enumerate() {
-        // Of browsers: data:, blob:, ws: and the like.
-        if request.url.starts_with("http://") || request.url.starts_with("https://") {
-            file.requests.push(request.recorded(number + 1)?);
-        } else {
-            others += 1;
+    let all = archive.log.entries.len();
+    let mut left_out = Vec::new();
+    for (number, entry) in archive.log.entries.into_iter().enumerate() {
+        match recorded(entry, number + 1) {
+            Ok(request) => file.requests.push(request),
+            Err(reason) => left_out.push(reason),
         }
     }
-    if others > 0 {
-        file.notes.push(format!("{}: {others} entries of other schemes than http and https are left out", file.name));
+    let counts = REASONS.iter().map(|reason| (left_out.iter().filter(|known| *known == reason).count(), reason));
+    let counts: Vec<String> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, reason)| format!("{count} {reason}")).collect();
+    if !counts.is_empty() {
+        let (some, counts) = (left_out.len(), counts.join(", "));
+        file.notes.push(format!("{}: {some} of {all} entries are left out: {counts}", file.name));
     }
     Ok(())
 }
 
+fn recorded(entry: Value, place: usize) -> Result<Recorded, Reason> {
+    let Entry { request, response } = serde_json::from_value(entry).map_err(|_| NO_REQUEST)?;
+    let scheme = request.url.split_once(':').map_or("", |(scheme, _)| scheme).to_ascii_lowercase();
+    match &*scheme {
+        "http" | "https" => {}
+        // Of browsers: data:, blob:, ws: and the like.
+        _ if !scheme.is_empty() => return Err(OTHER_SCHEME),
+        _ => return Err(BAD_URL),
+    }
+    if response.is_some_and(|response| response.status == Some(0)) {
+        return Err(NO_REPLY);
+    }
+    request.recorded(place)
+}
+
 impl Request {
-    fn recorded(self, place: usize) -> Result<Recorded, Wrong> {
-        let url = self.url.split('#').next().unwrap_or_default().to_owned();
-        let mut request = Recorded { place, method: self.method, url, ..Recorded::default() };
-        let mut cookies = Vec::new();
-        for Pair { name, value } in self.headers {
-            // HTTP/2 may send several, which are one in HTTP/1.1 (RFC 9113, 8.2.3).
-            if name.eq_ignore_ascii_case("cookie") {
-                cookies.push(value);
-            } else {
-                request.add_field(&name, &value);
+    fn recorded(self, place: usize) -> Result<Recorded, Reason> {
+        let is_token = |text: &str| {
+            !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+        };
+        if address::parse(&self.url).is_err() {
+            return Err(BAD_URL);
+        }
+        if !is_token(&self.method) || self.method == "CONNECT" {
+            return Err(BAD_METHOD);
+        }
+        let mut request = Recorded { place, method: self.method, url: self.url, ..Recorded::default() };
+        let mut cookies: Vec<String> = Vec::new();
+        for pair in self.headers.unwrap_or_default() {
+            let value = pair.value().trim().to_owned();
+            let is_sendable = is_token(pair.name.trim_start_matches(':'))
+                && !value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t');
+            if !is_sendable {
+                return Err(BAD_HEADER);
+            }
+            if !pair.name.eq_ignore_ascii_case("cookie") {
+                request.add_field(&pair.name, &value);
+                continue;
+            }
+            // HTTP/2 may send several, which are one in HTTP/1.1 (RFC 9113, 8.2.3); some archives have each twice.
+            for cookie in value.split(';').map(str::trim).filter(|cookie| !cookie.is_empty()) {
+                if !cookies.iter().any(|known| known == cookie) {
+                    cookies.push(cookie.to_owned());
+                }
             }
         }
         if !cookies.is_empty() {
             request.add_field("Cookie", &cookies.join("; "));
         }
         if let Some(data) = self.post_data {
-            let kind = data.mime_type.clone();
-            request.body = data.body().map_err(|why| Wrong { place, why })?;
-            if request.body.is_some() && !kind.is_empty() && !request.has_field("content-type") {
-                request.add_field("Content-Type", &kind);
-            }
+            data.add_to(&mut request)?;
         }
         Ok(request)
     }
 }
 
 impl PostData {
-    fn body(self) -> Result<Option<Vec<u8>>, String> {
-        match (self.text, self.encoding.as_deref()) {
-            (Some(text), Some("base64")) => {
-                let decoded = BASE64_STANDARD.decode(&text);
-                decoded
-                    .map(Some)
-                    .map_err(|error| format!("postData.text {} is no base64: {error}", shown(text.as_bytes())))
-            }
-            (Some(text), None | Some("")) if !text.is_empty() || self.params.is_empty() => Ok(Some(text.into_bytes())),
-            (_, Some(other)) if !other.is_empty() => {
-                Err(format!("postData.encoding '{}' is unknown: only base64 is", other.escape_debug()))
-            }
-            _ if self.params.is_empty() => Ok(None),
-            _ if self.mime_type.starts_with("application/x-www-form-urlencoded") => {
-                let pairs: Vec<String> =
-                    self.params.iter().map(|Pair { name, value }| format!("{}={}", form(name), form(value))).collect();
-                Ok(Some(pairs.join("&").into_bytes()))
-            }
-            _ => Err(format!(
-                "postData of the type '{}' has parameters without its text: save the archive with the text",
-                self.mime_type.escape_debug()
-            )),
+    /// Adds the body, and its type unless a header has it.
+    fn add_to(self, request: &mut Recorded) -> Result<(), Reason> {
+        let typed = request.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let mut kind = typed.map_or_else(|| self.mime_type.clone().unwrap_or_default(), |(_, value)| value.clone());
+        let Some(body) = self.body(&mut kind)? else { return Ok(()) };
+        // What browsers write of a request that has none.
+        if body.is_empty() && matches!(&*request.method, "GET" | "HEAD") {
+            return Ok(());
+        }
+        request.body = Some(body);
+        if !kind.is_empty() {
+            request.fields.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+            request.add_field("Content-Type", &kind);
+        }
+        Ok(())
+    }
+
+    /// `kind` is the type of the body; a form with parts gets a boundary if it names none.
+    fn body(self, kind: &mut String) -> Result<Option<Vec<u8>>, Reason> {
+        let params = self.params.unwrap_or_default();
+        match (self.text, self.encoding.as_deref().filter(|encoding| !encoding.is_empty())) {
+            (Some(text), Some("base64")) => BASE64_STANDARD.decode(text).map(Some).map_err(|_| BAD_BASE64),
+            (_, Some(_)) => Err(BAD_ENCODING),
+            (Some(text), None) if !text.is_empty() || params.is_empty() => Ok(Some(text.into_bytes())),
+            _ if params.is_empty() => Ok(None),
+            _ => form_of(&params, kind).map(Some),
         }
     }
 }
 
-/// As in a form that a browser sends.
-fn form(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b' ' => encoded.push('+'),
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'*' | b'-' | b'.' | b'_' => encoded.push(char::from(byte)),
-            byte => encoded += &format!("%{byte:02X}"),
-        }
+/// The body of a form of which the archive has the fields alone.
+fn form_of(params: &[Pair], kind: &mut String) -> Result<Vec<u8>, Reason> {
+    let pure = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if pure == "application/x-www-form-urlencoded" {
+        let pair = |pair: &Pair| format!("{}={}", form::urlencoded(&pair.name), form::urlencoded(&pair.value()));
+        return Ok(params.iter().map(pair).collect::<Vec<_>>().join("&").into_bytes());
     }
-    encoded
+    if pure != MULTIPART {
+        return Err(NO_TEXT);
+    }
+    let part = |pair: &Pair| match &pair.value {
+        None if pair.file_name.is_some() => Err(NO_FILE),
+        _ => Ok(Part {
+            name: pair.name.clone(),
+            content: pair.value().into_bytes(),
+            file: pair.file_name.clone(),
+            kind: pair.content_type.clone().filter(|kind| !kind.is_empty()),
+        }),
+    };
+    let parts = params.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+    if form::named_boundary(kind).is_none() {
+        *kind = format!("{MULTIPART}; boundary={}", form::boundary(&parts));
+    }
+    Ok(form::multipart(&parts, form::named_boundary(kind).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -174,7 +263,7 @@ mod tests {
         let request = &file.requests[0];
         assert_eq!(
             (&request.method[..], &request.url[..], request.host.as_deref()),
-            ("POST", "https://a/x?y=1", Some("b"))
+            ("POST", "https://a/x?y=1#z", Some("b"))
         );
         let fields = [("x-a", "1"), ("Cookie", "m=1; n=2"), ("Content-Type", "text/plain")];
         assert_eq!(request.fields, fields.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -194,13 +283,17 @@ mod tests {
         let form = format!(r#"{{"mimeType": "application/x-www-form-urlencoded; charset=UTF-8", {params}}}"#);
         assert_eq!(body(&form), some("a+b=1%262&c="));
         assert_eq!(body(r#"{"mimeType": "text/plain"}"#), Ok(None));
+        let parts = body(&format!(r#"{{"mimeType": "multipart/form-data; boundary=B", {params}}}"#)).unwrap().unwrap();
+        let part = |name: &str, text: &str| {
+            format!("--B\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
+        };
+        assert_eq!(parts, part("a b", "1&2") + &part("c", "") + "--B--\r\n");
         for (data, says) in [
-            (format!(r#"{{"mimeType": "multipart/form-data", {params}}}"#), "multipart/form-data"),
-            (r#"{"text": "%", "encoding": "base64"}"#.to_owned(), "base64"),
-            (r#"{"text": "x", "encoding": "rot13"}"#.to_owned(), "rot13"),
+            (r#"{"text": "%", "encoding": "base64"}"#, "1 whose body is no base64"),
+            (r#"{"text": "x", "encoding": "rot13"}"#, "1 whose body has an unknown encoding"),
         ] {
-            let error = body(&data).unwrap_err();
-            assert!(error.starts_with("FILE: entry 1: ") && error.contains(says), "{error}");
+            let error = body(data).unwrap_err();
+            assert!(error.starts_with("FILE holds no request") && error.contains(says), "{error}");
         }
     }
 
@@ -210,6 +303,10 @@ mod tests {
         let entries = ["data:x", "http://a/", "wss://a/"].map(entry).join(",");
         let file = parsed(&format!(r#"{{"log": {{"entries": [{entries}]}}}}"#)).unwrap();
         assert_eq!((file.requests.len(), file.requests[0].place), (1, 2));
-        assert!(file.notes[0].contains("2 entries"), "{:?}", file.notes);
+        assert!(
+            file.notes[0].ends_with("2 of 3 entries are left out: 2 of other schemes than http and https"),
+            "{:?}",
+            file.notes
+        );
     }
 }

@@ -65,11 +65,14 @@ fn style(text: &Source, value: &Value, key: &str) -> Result<Style, PlanError> {
 }
 
 fn bounds(text: &Source, value: &Value, key: &str) -> Result<Vec<String>, PlanError> {
-    let bound = |(bound, place): (String, &Value)| match bound.parse::<Threshold>() {
-        Ok(_) => Ok(bound),
-        Err(why) => Err(text.error(place.span(), format!("{key}: {why}"))),
-    };
-    text.strings(value, key)?.into_iter().map(bound).collect()
+    let mut all = Vec::new();
+    for (words, place) in text.strings(value, key)? {
+        for bound in brunt_results::bounds(&words) {
+            bound.parse::<Threshold>().map_err(|why| text.error(place.span(), format!("{key}: {why}")))?;
+            all.push(bound.to_owned());
+        }
+    }
+    Ok(all)
 }
 
 fn targets(document: &Table, plan: &mut Plan, references: &mut References) -> Result<(), PlanError> {

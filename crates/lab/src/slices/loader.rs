@@ -66,6 +66,7 @@ fn slice(measured: Measured) -> Slice {
         failed: measured.failed,
         unanswered: measured.unanswered,
         abandoned: measured.abandoned,
+        waited: measured.waited,
         errors: measured.errors,
         generator_cpu_us: measured.cpu.as_secs_f64() * 1e6,
         generator_percent: measured.busiest_percent,

@@ -67,6 +67,14 @@ impl SearchResult {
             Self::GeneratorLimited { .. } | Self::Never { .. } | Self::Undecided { .. } => None,
         }
     }
+
+    /// How closely the limit is known, as the share by which the lowest rate that breaks exceeds the highest that holds.
+    pub fn gap(self) -> Option<f64> {
+        match self {
+            Self::Holds { rate, breaks } => Some(breaks / rate - 1.0),
+            _ => None,
+        }
+    }
 }
 
 /// Lowest rate to try, as a share of the first one.

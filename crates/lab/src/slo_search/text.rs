@@ -50,15 +50,19 @@ pub(super) fn table(found: &SearchReport) -> Table {
     Table { head, rows: found.steps.iter().map(row).collect() }
 }
 
+/// In few words: the columns have the figures, and the report all of `broken`.
 fn answer(step: &Step, found: &SearchReport) -> String {
+    let crossed = || {
+        let bounds = step.broken.iter().filter_map(|why| why.split_once(": it was").map(|(bound, _)| bound));
+        let bounds = distinct(bounds).join(", ");
+        if bounds.is_empty() { bounds } else { format!(": {bounds}") }
+    };
     match step.outcome {
         SloOutcome::Holds if step.confirms && found.end.confirmed() == Some(step.rate) => "holds, confirmed".to_owned(),
         SloOutcome::Holds => "holds".to_owned(),
-        SloOutcome::Breaks => format!("breaks: {}", step.broken.join("; ")),
-        SloOutcome::GeneratorLimited => format!("generator-limited: {}", step.broken.join("; ")),
-        SloOutcome::Unclear => {
-            std::iter::once("unclear").chain(step.broken.iter().map(String::as_str)).collect::<Vec<_>>().join("; ")
-        }
+        SloOutcome::Breaks => format!("breaks{}", crossed()),
+        SloOutcome::GeneratorLimited => "generator-limited".to_owned(),
+        SloOutcome::Unclear => format!("unclear{}", crossed()),
     }
 }
 
@@ -179,8 +183,8 @@ tcp://h:1: the highest rate at which p99<6ms holds; rates in the order of trying
 
  offered /s  answered /s  p50 us  p99 us  failed  slices  verdict  SLO
        1000          999    41.2     500       0      25  ok       holds
-      13100        13087    41.2    6550       0      25  ok       breaks: p99<6ms: it was 8.000 ms
-      12800        12787    41.2    6400       0      25  ok       unclear; p99<6ms: it was 8.000 ms
+      13100        13087    41.2    6550       0      25  ok       breaks: p99<6ms
+      12800        12787    41.2    6400       0      25  ok       unclear: p99<6ms
       12500        12488    41.2    6250       0      25  ok       holds, confirmed
 
 p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit lies between them

@@ -89,7 +89,7 @@ x.toml:7:17: size: '1KB' is not a size such as 100B, 1KiB or 2MiB
         "connections = 80",
         "connections = 80\nduration = 3",
         "
-x.toml:5:12: duration: '3' is not a time such as 50us, 10ms, 1.5s, 2m or 1h
+x.toml:5:12: duration: '3' is not a time such as 50us, 10ms, 1.5s, 2m or 1h30m
  5 | duration = 3
    |            ^",
     );

@@ -24,8 +24,13 @@ fn nowhere() -> std::net::SocketAddr {
 }
 
 fn http(template: &Template, pipeline: u32, reuse: Option<u64>) -> Http {
-    let target =
-        |target: &str, weight| RequestTarget { host: "h:1".to_owned(), target: target.to_owned(), weight, name: 0 };
+    let target = |target: &str, weight| RequestTarget {
+        host: "h:1".to_owned(),
+        target: target.to_owned(),
+        weight,
+        name: 0,
+        authorization: None,
+    };
     let targets = [target("/", 3), target("/a/longer/one", 1)];
     let rendered = Rendered::render(template, &targets, None, Pipeline::Batches(pipeline), reuse).unwrap();
     Http::on(nowhere(), Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())

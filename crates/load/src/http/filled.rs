@@ -282,7 +282,8 @@ mod tests {
             body: body.map(|text| text.as_bytes().to_vec()),
             http10: false,
         };
-        let target = RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight: 1, name: 0 };
+        let target =
+            RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight: 1, name: 0, authorization: None };
         Filled::new(&template, &[target], Pipeline::NONE, None, 7).unwrap()
     }
 

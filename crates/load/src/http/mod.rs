@@ -72,6 +72,8 @@ pub struct RequestTarget {
     pub weight: u32,
     /// Number in [`Http::names`].
     pub name: u16,
+    /// `Authorization` of its URL, which the template has not.
+    pub authorization: Option<String>,
 }
 
 impl Http {

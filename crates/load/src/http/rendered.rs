@@ -335,8 +335,9 @@ pub(super) fn encode(template: &Template, target: &RequestTarget, keep_alive: bo
 
 /// Appends a request; none if it cannot be sent.
 fn write(template: &Template, target: &RequestTarget, keep_alive: bool, out: &mut Vec<u8>) -> Result<(), String> {
-    let fields: Vec<(&str, &[u8])> =
-        template.fields.iter().map(|(name, value)| (&name[..], value.as_bytes())).collect();
+    let own = target.authorization.as_ref().map(|value| ("Authorization", value.as_bytes()));
+    let fields = template.fields.iter().map(|(name, value)| (&name[..], value.as_bytes()));
+    let fields: Vec<(&str, &[u8])> = fields.chain(own).collect();
     let request = Request {
         method: &template.method,
         target: &target.target,

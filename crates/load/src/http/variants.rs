@@ -57,7 +57,13 @@ mod tests {
         let made = |target: &str, fields: &[(&str, &str)]| {
             let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             let template = Template { method: "GET".to_owned(), fields, body: None, http10: false };
-            let target = RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight: 1, name: 0 };
+            let target = RequestTarget {
+                host: "h".to_owned(),
+                target: target.to_owned(),
+                weight: 1,
+                name: 0,
+                authorization: None,
+            };
             let (template, target) = variant(&template, &target, "7");
             (
                 target.target,

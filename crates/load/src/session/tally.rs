@@ -104,6 +104,7 @@ impl Tally {
             failed: self.all.failed,
             unanswered,
             abandoned: self.abandoned,
+            waited: offered.map(|_| self.window.waited),
             errors: self.all.errors,
             response: self.response,
             service,

@@ -112,7 +112,7 @@ pub fn template() -> Template {
 }
 
 pub fn goal(target: &str, weight: u32) -> RequestTarget {
-    RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight, name: 0 }
+    RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight, name: 0, authorization: None }
 }
 
 /// A load of one template and several targets, in batches.

@@ -38,10 +38,24 @@ fn an_open_loop_sends_each_request_when_it_is_due() {
         let (result, count) = (report.result, rate as u64);
         let requests = &result.requests;
         assert_eq!((requests.completed, requests.failed, requests.unanswered), (count, 0, 0));
-        assert_eq!((requests.waited, requests.offered_rate), (Some(0), Some(rate)));
+        assert_eq!((requests.waited, requests.offered_rate, requests.due), (Some(0), Some(rate), Some(count)));
         assert_eq!(values(&responses), values(&times(count, LAG + 76 * US + WAY)), "{rate}");
         assert_eq!(result.latency.service, LatencySummary::of(&times(count, 76 * US + WAY)));
         assert_eq!(result.latency.lag, LatencySummary::of(&times(count, LAG)));
+    }
+}
+
+/// A window of one second has whole requests, also where their rate is no whole number, or below one a second.
+#[test]
+fn a_window_is_judged_by_the_requests_that_are_due_in_it() {
+    for (rate, due) in [(0.1, 1), (0.5, 1), (1.5, 2), (2.7, 3), (33.3, 34)] {
+        for threads in [1, 2] {
+            let options = Options { warmup: Duration::ZERO, ..open(rate, 10, threads) };
+            let result = run(&exact(1), &options, echo_after(75 * US)).report.result;
+            let requests = &result.requests;
+            assert_eq!((requests.completed, requests.due), (due, Some(due)), "{rate}");
+            assert_eq!(requests.due_rate(result.load.measured_s), Some(requests.rate), "{rate}");
+        }
     }
 }
 

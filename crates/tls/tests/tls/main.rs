@@ -3,4 +3,5 @@
 mod authority;
 mod ends;
 mod failure;
+mod listed;
 mod success;

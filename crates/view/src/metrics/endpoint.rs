@@ -2,7 +2,6 @@
 
 use brunt_client::Client;
 use brunt_inputs::address::{self, Protocol};
-use brunt_results::secrets::without_users;
 use brunt_serve::ServeError;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::{fmt, io, str::FromStr};
@@ -79,10 +78,10 @@ impl FromStr for Collector {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let url = text.strip_prefix("otlp=").ok_or("write otlp=URL, as otlp=http://127.0.0.1:4318")?;
-        if without_users(url) != url {
+        let parsed = address::parse(url).map_err(|error| error.to_string())?;
+        if parsed.user.is_some() {
             return Err("the URL names a user; collectors are sent no credentials: leave NAME:PASSWORD@ out".to_owned());
         }
-        let parsed = address::parse(url).map_err(|error| error.to_string())?;
         let Protocol::Http { authority, target, tls } = parsed.protocol else {
             return Err("the URL of a collector begins with http:// or https://".to_owned());
         };
@@ -148,7 +147,7 @@ mod tests {
         for (text, needle) in [
             ("http://h:4318", "otlp=http://"),
             ("influx=http://h", "otlp=http://"),
-            ("otlp=h:4318", "names no protocol"),
+            ("otlp=4318", "names no protocol"),
             ("otlp=tcp://h:4318", "http:// or https://"),
             ("otlp=http://me:pw@h/", "names a user"),
         ] {

@@ -4,7 +4,7 @@
 //! involved; credentials are given as names of files.
 
 use brunt_lab::format::escaped;
-use brunt_results::secrets::is_secret;
+use brunt_results::secrets::{is_secret, without_users};
 use brunt_spec::{Setting, table};
 use std::fmt::Write as _;
 
@@ -96,6 +96,9 @@ fn check(field: &Field, value: &str) -> Result<(), String> {
         return Err(format!("{label}: there is a control character in it"));
     }
     let name = value.split(':').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if field.name == "url" && without_users(value) != value {
+        return Err(format!("{label}: commands are seen by all users of the machine; give NAME:PASSWORD as a file"));
+    }
     if field.name == "header" && is_secret(&name) {
         return Err(format!("{name}: commands are seen by all users of the machine; give credentials as a file"));
     }

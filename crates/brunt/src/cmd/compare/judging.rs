@@ -1,7 +1,7 @@
 //! From a comparison to what is printed, the checks of continuous integration and the exit code.
 
 use crate::cmd::ci::{Check, CiFlags, Outcome};
-use crate::cmd::{report_crossed, share, stdout};
+use crate::cmd::{bounds, report_crossed, share, stdout};
 use brunt_lab::compare::{self, Bound, Comparison, Pair};
 use brunt_lab::report::page_of_comparison;
 use brunt_results::{Error, ExitCode, Figure};
@@ -14,10 +14,10 @@ pub(in crate::cmd) struct Judging {
     /// Smallest relevant difference
     #[arg(long, value_name = "PERCENT", value_parser = margin, default_value = "3%")]
     pub(in crate::cmd) margin: f64,
-    /// Exit with 99 if B differs from A by more than this, for example 'rate<-5%' or 'p99>10%&1ms'; may be repeated. With
-    /// & and an amount the whole interval must lie beyond both
-    #[arg(long, value_name = "BOUND")]
-    pub(in crate::cmd) fail_if: Vec<Bound>,
+    /// Exit with 99 if B differs from A by more than one of these, for example 'rate<-5%,cost>3%' or 'p99>10%&1ms'; may be
+    /// repeated. With & and an amount the whole interval must lie beyond both
+    #[arg(long, value_name = "BOUNDS", value_parser = bounds::<Bound>)]
+    pub(in crate::cmd) fail_if: Vec<Vec<Bound>>,
     /// Exit with 3 if part of an interval is beyond a bound with an amount, and part is not
     #[arg(long)]
     strict: bool,
@@ -46,7 +46,7 @@ impl Judging {
 
     /// The figures that bounds are about.
     pub(in crate::cmd) fn asked(&self) -> Vec<&'static Figure> {
-        self.fail_if.iter().map(Bound::figure).collect()
+        self.fail_if.iter().flatten().map(Bound::figure).collect()
     }
 
     /// Prints the comparison of `sources`, which are directories or pages. `code` is that of the measurement, `took` its
@@ -61,8 +61,8 @@ impl Judging {
     ) -> Result<ExitCode, Error> {
         stdout::write_page(self.html.as_deref(), || page_of_comparison(comparison, sources))?;
         stdout::print_as(self.json, comparison, compare::text)?;
-        let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(comparison)));
-        let undecided = self.fail_if.iter().flat_map(|bound| bound.undecided(comparison));
+        let crossed = report_crossed(self.fail_if.iter().flatten().flat_map(|bound| bound.crossed(comparison)));
+        let undecided = self.fail_if.iter().flatten().flat_map(|bound| bound.undecided(comparison));
         let undecided = undecided.inspect(|sentence| _ = writeln!(io::stderr(), "cannot tell: {sentence}")).count() > 0;
         self.ci.report(command, took.as_secs_f64(), &self.checks(comparison), || compare::text(comparison))?;
         Ok(match code {
@@ -90,6 +90,6 @@ impl Judging {
             let why = "most trials are not trustworthy: see their verdicts".to_owned();
             Check { name, outcome: if pair.is_untrusted() { Outcome::Undecided(why) } else { Outcome::Passed } }
         };
-        self.fail_if.iter().map(bound).chain(comparison.cells.iter().map(cell)).collect()
+        self.fail_if.iter().flatten().map(bound).chain(comparison.cells.iter().map(cell)).collect()
     }
 }

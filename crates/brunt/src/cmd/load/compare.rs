@@ -3,6 +3,7 @@
 use super::{Args, listeners, options, requests, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::stdout;
+use brunt_inputs::address;
 use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
@@ -152,8 +153,9 @@ impl Args {
     }
 }
 
-/// The URLs, of which a repeated one has its number.
+/// The URLs as they are shown, of which a repeated one has its number.
 fn names(urls: &[String]) -> Vec<String> {
+    let urls: Vec<String> = urls.iter().map(|url| address::shown(url)).collect();
     let name = |(index, url): (usize, &String)| match urls[..index].iter().filter(|other| *other == url).count() {
         0 => url.clone(),
         before => format!("{url} ({})", before + 1),

@@ -21,14 +21,14 @@ impl Args {
             _ => Outcome::Passed,
         };
         let verdict = Check { name: "verdict".to_owned(), outcome: verdict };
-        self.fail_if.iter().map(bound).chain([verdict]).collect()
+        self.fail_if.iter().flatten().map(bound).chain([verdict]).collect()
     }
 
     pub(super) fn conclude(&self, measured: &Measured) -> ExitCode {
         if self.accept_any_result {
             return ExitCode::Good;
         }
-        let mut acceptance = Acceptance { bounds: self.fail_if.clone(), doubts: self.allow.clone() };
+        let mut acceptance = Acceptance { bounds: self.fail_if.concat(), doubts: self.allow.clone() };
         if self.allow_untrusted {
             acceptance.allow_all();
         }
@@ -62,4 +62,10 @@ pub(super) fn verdict(
     }
     issues.extend(server_exit);
     Verdict::of(issues)
+}
+
+/// A note on the percentiles that are missing, of as few requests as were asked for.
+pub(super) fn too_few(result: &RunResult) -> Option<String> {
+    let issue = judge::few_samples(result).filter(|_| result.load.requests.is_some())?;
+    Some(issue.evidence())
 }

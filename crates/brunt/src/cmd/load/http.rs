@@ -83,8 +83,8 @@ impl Flags<'_> {
     }
 
     /// Method, headers and body as typed, as initial values for a script.
-    pub(super) fn typed(&self) -> Result<Typed, Error> {
-        let (host, mut fields) = self.fields()?;
+    pub(super) fn typed(&self, url: &Url) -> Result<Typed, Error> {
+        let (host, mut fields) = self.fields_for(Some(url))?;
         fields.extend(host.map(|host| ("Host".to_owned(), host)));
         let body = self.body.as_deref().map(body).transpose()?;
         let method = self.method.clone().or_else(|| body.is_some().then(|| "POST".to_owned()));
@@ -96,7 +96,8 @@ impl Flags<'_> {
         let reuse = self.reuse()?;
         let (host, fields) = self.fields()?;
         let (names, numbers) = names::of(&self.names, urls)?;
-        let hosts = self.by_host(urls, host.as_deref(), &numbers)?;
+        let authorizes = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let hosts = self.by_host(urls, host.as_deref(), &numbers, !authorizes)?;
         let body = self.body.as_deref().map(body).transpose()?;
         let default = if body.is_some() { "POST" } else { "GET" };
         let method = self.method.clone().unwrap_or_else(|| default.to_owned());
@@ -170,6 +171,17 @@ impl Flags<'_> {
         self.expect_length.is_some() || self.expect_body.is_some()
     }
 
+    /// As [`Self::fields`], and the user of this URL unless another is given.
+    fn fields_for(&self, url: Option<&Url>) -> Result<(Option<String>, Vec<Field>), Error> {
+        let (host, mut fields) = self.fields()?;
+        if let Some(user) = url.and_then(|url| url.user.as_ref())
+            && !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+        {
+            fields.push(("Authorization".to_owned(), user.value().to_owned()));
+        }
+        Ok((host, fields))
+    }
+
     /// Values of -H: that of Host, and all other fields.
     fn fields(&self) -> Result<(Option<String>, Vec<Field>), Error> {
         let (mut host, mut others) = (None, Vec::new());
@@ -190,8 +202,15 @@ impl Flags<'_> {
         Ok((host, others))
     }
 
-    /// Groups the requests by host, in order of first mention. `numbers` are those of the URLs' names.
-    fn by_host(&self, urls: &[Url], host: Option<&str>, numbers: &[u16]) -> Result<Vec<HostRequests>, Error> {
+    /// Groups the requests by host, in order of first mention. `numbers` are those of the URLs' names; `as_users` sends the users
+    /// of the URLs.
+    fn by_host(
+        &self,
+        urls: &[Url],
+        host: Option<&str>,
+        numbers: &[u16],
+        as_users: bool,
+    ) -> Result<Vec<HostRequests>, Error> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
             let (weights, urls) = (self.weight.len(), urls.len());
             return usage(format!("--weight has {weights} numbers for {urls} URLs: give one for each"));
@@ -206,6 +225,7 @@ impl Flags<'_> {
                 target: target.clone(),
                 weight: self.weight.get(number).copied().unwrap_or(1),
                 name: numbers.get(number).copied().unwrap_or_default(),
+                authorization: url.user.as_ref().filter(|_| as_users).map(|user| user.value().to_owned()),
             };
             let host = (url.host.clone(), url.port, *tls);
             match all.iter_mut().find(|requests| requests.host == host) {

@@ -1,5 +1,7 @@
 //! `--once`: sends one request and prints heads, body, time of each step.
 
+mod decoded;
+
 use super::{Args, http::Flags, options};
 use crate::cmd::stdout;
 use brunt_inputs::address;
@@ -14,12 +16,17 @@ use std::time::Duration;
 const SHOWN: usize = 1024;
 
 pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
-    let mut options = options::options(args, brunt_meter::environment::cpus_allowed().as_deref())?;
+    let allowed = brunt_meter::environment::cpus_allowed();
+    let (mut options, notes) = options::options_of(args, &args.spec, allowed.as_deref())?;
+    args.print_notes(&notes);
     let looked_up = Flags(&args.spec).proxy_url().or_else(|| args.spec.urls.first().cloned());
     let lookup = looked_up.map_or(Ok(Duration::ZERO), |url| address::lookup_time(&url))?;
     args.script.install(args, &mut options)?;
     let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
-    stdout::print(&page(&exchange, lookup, args.verbose))?;
+    let differences = args.spec.urls.iter().filter_map(|url| address::difference(url));
+    let differences: String =
+        differences.map(|(typed, sent)| format!("{} is sent as {}\n\n", printable(&typed), printable(&sent))).collect();
+    stdout::print(&(differences + &page(&exchange, lookup, args.verbose)))?;
     failure(&exchange).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
 }
 
@@ -65,13 +72,24 @@ fn heads(page: &mut String, mark: char, message: &[u8]) {
 }
 
 fn body(page: &mut String, reply: &Reply, all: bool) {
-    let shown = if all { &reply.body } else { &reply.body[..reply.body.len().min(SHOWN)] };
+    let (whole, about) = decoded::body(reply);
+    for about in redirect(reply).into_iter().chain(about) {
+        let _ = writeln!(page, "({})", printable(&about));
+    }
+    let shown = if all { &whole[..] } else { &whole[..whole.len().min(SHOWN)] };
     for line in String::from_utf8_lossy(shown).lines() {
         let _ = writeln!(page, "{}", printable(line));
     }
-    if shown.len() < reply.body.len() {
-        let _ = writeln!(page, "... {} more, which -v shows", bytes((reply.body.len() - shown.len()) as f64));
+    if shown.len() < whole.len() {
+        let _ = writeln!(page, "... {} more, which -v shows", bytes((whole.len() - shown.len()) as f64));
     }
+}
+
+/// What a load does with a redirect.
+fn redirect(reply: &Reply) -> Option<String> {
+    let status = reply.status.filter(|status| (300..400).contains(status) && *status != 304)?;
+    let place = decoded::field(&reply.head, "location")?;
+    Some(format!("{status} is a redirect, which a load does not follow: load {place} to measure where it leads"))
 }
 
 /// Control characters escaped: they could change the terminal.

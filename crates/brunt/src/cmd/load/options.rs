@@ -24,7 +24,7 @@ pub(super) fn options_of(args: &Args, spec: &LoadSpec, allowed: Option<&str>) ->
     let (options, notes) = resolve(spec, Beside { allowed, compare: args.comparison.compare, script })?;
     // A script gives its names during the load.
     if !script {
-        names::check(&args.fail_if, options.target.names())?;
+        names::check(&args.fail_if.concat(), options.target.names())?;
     }
     let options = Options { counts: args.counting.options()?, percentiles: args.stored_percentiles(), ..options };
     Ok((options, notes))
@@ -102,6 +102,7 @@ mod tests {
         assert!(!plain.direct.no_verify && plain.requests.is_none());
         assert_eq!(parsed("-d 2s").unwrap().warmup, Duration::from_millis(400));
         assert_eq!(parsed("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
+        assert_eq!(parsed("-d 1m2s").unwrap().duration, Duration::from_secs(62));
         let five = parsed("-n 5").unwrap();
         assert_eq!((five.duration, five.warmup), (LONGEST, Duration::ZERO));
         assert_eq!(parsed("-n 5 --warmup 2s").unwrap().warmup, Duration::from_secs(2));

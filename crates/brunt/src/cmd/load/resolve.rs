@@ -53,7 +53,11 @@ pub(super) fn resolve(spec: &LoadSpec, beside: Beside<'_>) -> Result<(Options, V
     let (recorded_times, recorded) = replay.map(|replay| (replay.times, replay.requests)).unzip();
     let (target, notes) =
         target::of(spec, &urls, recorded, &target::Context { is_open: rate.is_some(), seed, script: beside.script })?;
-    let url = if urls.is_empty() { target::hosts(&target) } else { spec.urls.join(" ") };
+    let url = if urls.is_empty() {
+        target::hosts(&target)
+    } else {
+        spec.urls.iter().map(|url| address::shown(url)).collect::<Vec<_>>().join(" ")
+    };
     let hosts = target.addresses().len() as u64;
     if fewest < hosts {
         return usage(format!("-c {fewest} is less than the {hosts} hosts: each needs a connection; raise -c"));

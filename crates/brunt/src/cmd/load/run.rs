@@ -83,7 +83,7 @@ impl Args {
             return Err(error.into());
         }
         let names: Vec<String> = result.names.iter().map(|part| part.name.clone()).collect();
-        names::check(&self.fail_if, &names)?;
+        names::check(&self.fail_if.concat(), &names)?;
         let code = self.conclude(&measured);
         let checks = self.checks(result, code);
         self.ci.report("brunt load", result.load.measured_s, &checks, || summary::page(&facts))?;
@@ -155,6 +155,7 @@ impl Args {
         // A rate or a number of connections that changes is no drift.
         let drift = drift::check(&report.seconds).filter(|_| !options.is_changing());
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
+        self.print_notes(conclude::too_few(&result).as_slice());
 
         output.write(&env, &report.hlog, &result)?;
         self.print_notes(sinks.end(metrics::LAST).as_slice());
@@ -173,7 +174,7 @@ impl Args {
         })
     }
 
-    fn print_notes(&self, notes: &[impl Display]) {
+    pub(super) fn print_notes(&self, notes: &[impl Display]) {
         for note in notes.iter().filter(|_| !self.quiet) {
             let _ = writeln!(io::stderr(), "note: {note}");
         }
@@ -181,7 +182,7 @@ impl Args {
 
     /// Those to print, and those with a bound.
     pub(super) fn stored_percentiles(&self) -> Vec<Percentile> {
-        let bounded = self.fail_if.iter().filter_map(Threshold::percentile);
+        let bounded = self.fail_if.iter().flatten().filter_map(Threshold::percentile);
         self.spec.percentiles.iter().copied().chain(bounded).collect()
     }
 

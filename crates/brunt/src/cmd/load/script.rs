@@ -44,14 +44,14 @@ impl Scripting {
             return usage(format!("--script {name} takes one URL: let the script choose among paths"));
         };
         let parsed = address::parse(url)?;
-        let Protocol::Http { authority, target, tls } = parsed.protocol else { return usage(no_http) };
         let [host] = &mut http.hosts[..] else { return usage(format!("--script {name} takes one host")) };
         let Some(address) = host.address.tcp() else {
             return usage(format!("--script {name} and --connect-to unix:...: a script knows only IP addresses"));
         };
-        let (method, headers, body) = Flags(&args.spec).typed()?;
+        let (method, headers, body) = Flags(&args.spec).typed(&parsed)?;
+        let Protocol::Http { authority, target, tls } = parsed.protocol else { return usage(no_http) };
         let facts = Facts {
-            url: url.clone(),
+            url: address::shown(url),
             scheme: if tls { "https" } else { "http" }.to_owned(),
             host: parsed.host,
             port: authority.ends_with(&format!(":{}", parsed.port)).then_some(parsed.port),

@@ -28,6 +28,12 @@ impl Url {
             Error::Usage(why) => invalid(why),
             Error::Failed(why) => io::Error::other(why),
         })?;
+        if parsed.user.is_some() {
+            return Err(invalid(format!(
+                "'{}' has a user; no credentials are sent here: leave them out",
+                address::shown(url)
+            )));
+        }
         let http = match parsed.protocol {
             Protocol::Tcp => None,
             Protocol::Http { tls: false, authority, target } => Some((authority, target)),

@@ -1,7 +1,7 @@
 //! Command lines and the requests that curl makes of them.
 
 use super::super::tests::parsed;
-use super::*;
+use std::fs;
 
 /// Method, URL, fields and body of the one request of a line, each field on a line.
 fn told(line: &str) -> (String, String, String, Option<String>) {
@@ -82,7 +82,7 @@ fn a_host_of_its_own_several_urls_and_left_out_flags() {
         ("curl http://a/ -b jar.txt", "jar.txt"),
         ("curl http://a/ -H nocolon", "'nocolon'"),
         ("curl http://a/ -d @-", "@-"),
-        ("curl http://a/ -sZ", "'-Z'"),
+        ("curl http://a/ -sQ", "'-Q'"),
     ] {
         let error = parsed(line).unwrap_err();
         assert!(error.contains(says), "{line}: {error}");

@@ -156,6 +156,7 @@ pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
     for (figure, is_absent) in [
         ("generator.spin_percent", result.generator.spin_percent.is_none()),
         ("generator.ceiling_rate", result.generator.ceiling_rate.is_none()),
+        ("requests.due", result.requests.due.is_none() && result.load.mode == "open"),
         ("requests.waited", result.requests.waited.is_none() && result.load.mode == "open"),
         ("latency.first_byte", result.latency.first_byte.is_none()),
         ("connections.connect_rate_per_s", result.connections.connect_rate_per_s.is_none()),

@@ -148,7 +148,7 @@ fn exceeding_the_memory_limit_fails_the_trial_with_the_reason() {
         scene
     };
     // `dd` holds one block.
-    let glutton = "dd if=/dev/zero of=/dev/null bs=200M count=1 iflag=fullblock";
+    let glutton = "dd if=/dev/zero of=/dev/null bs=64M count=1 iflag=fullblock";
     let why = "the kernel killed it for taking more memory than its limit, 32MiB";
     let failure = run(&format!("exec {glutton}"), "32MiB").failure("target=a");
     assert!(failure.starts_with("the target was killed by signal 9 before it accepted a connection: "), "{failure}");
@@ -158,7 +158,7 @@ fn exceeding_the_memory_limit_fails_the_trial_with_the_reason() {
     let goes_on = format!("{glutton}; exec \"$0\" \"$@\"");
     let failure = run(&goes_on, "32MiB").failure("target=a");
     assert!(failure.contains(why), "{failure}");
-    let scene = run(&goes_on, "512MiB");
+    let scene = run(&goes_on, "256MiB");
     assert!(scene.store().is_done("target=a", 1), "{}", scene.failure("target=a"));
 }
 

@@ -13,6 +13,7 @@ fn targets(weights: &[u32]) -> Vec<RequestTarget> {
         target: format!("/{}", char::from(b'a' + number as u8)),
         weight: *weight,
         name: number as u16,
+        authorization: None,
     };
     weights.iter().enumerate().map(target).collect()
 }

@@ -65,7 +65,7 @@ impl Flags<'_> {
 
     /// The requests by host, in order of first mention, and the names of their parts.
     fn sequences(&self, file: &RequestFile, context: &Context<'_>) -> Result<(Vec<HostSequence>, Vec<String>), Error> {
-        let (host, fields) = self.fields()?;
+        let (host, fields) = self.fields_for(context.over)?;
         let urls = file.requests.iter().map(|request| url_of(request, file, context.over));
         let urls = urls.collect::<Result<Vec<Url>, Error>>()?;
         let (names, numbers) = names::of_requests(file.requests.iter().map(|request| &request.method[..]).zip(&urls));
@@ -74,16 +74,21 @@ impl Flags<'_> {
         let mut numbered = Vec::with_capacity(urls.len());
         for (number, (request, url)) in file.requests.iter().zip(urls).enumerate() {
             let Protocol::Http { authority, target, tls } = url.protocol else { continue };
+            let mut own = request.fields.clone();
+            if let Some(user) = url.user.filter(|_| !request.has_field("authorization")) {
+                own.push(("Authorization".to_owned(), user.value().to_owned()));
+            }
             let recorded_host = request.host.clone().filter(|_| context.over.is_none());
             let target = RequestTarget {
                 host: host.clone().or(recorded_host).unwrap_or(authority),
                 target,
                 weight: 1,
                 name: numbers.get(number).copied().unwrap_or_default(),
+                authorization: None,
             };
             let template = Template {
                 method: request.method.clone(),
-                fields: replaced(&request.fields, &fields),
+                fields: replaced(&own, &fields),
                 body: request.body.clone(),
                 http10: self.http10,
             };
@@ -128,7 +133,7 @@ fn moved(url: Url, over: &Url) -> Url {
     match (url.protocol, &over.protocol) {
         (Protocol::Http { target, .. }, Protocol::Http { authority, tls, .. }) => {
             let protocol = Protocol::Http { authority: authority.clone(), target, tls: *tls };
-            Url { host: over.host.clone(), port: over.port, protocol }
+            Url { host: over.host.clone(), port: over.port, protocol, user: url.user }
         }
         (protocol, _) => Url { protocol, ..url },
     }
