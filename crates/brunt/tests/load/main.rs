@@ -14,6 +14,7 @@ mod memory;
 mod once;
 mod proxy;
 mod replay;
+mod replies;
 mod requests;
 mod resets;
 mod results;

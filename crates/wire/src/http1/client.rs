@@ -127,9 +127,13 @@ impl Connection {
         std::mem::take(&mut self.accepted)
     }
 
-    /// Whether all of `bytes`, which follow a response, are blank lines that are read leniently.
-    pub fn skips(bytes: &[u8], limits: &Limits) -> bool {
-        limits.lenient && bytes.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+    /// Takes bytes that came without an outstanding request, also behind a response that closes: blank lines, if they are read
+    /// leniently, else an error.
+    pub fn unrequested(&mut self, mut bytes: &[u8], limits: &Limits) -> Option<ParseError> {
+        match self.unsolicited(&mut bytes, limits)? {
+            Event::Error(error) => Some(error),
+            _ => None,
+        }
     }
 
     /// Why [`Event::Error`] came, until the next event or [`Self::eof`].

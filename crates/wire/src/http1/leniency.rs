@@ -71,7 +71,13 @@ impl Leniencies {
         Leniency::ALL.iter().copied().filter(move |rule| self.contains(*rule))
     }
 
-    pub(crate) fn add(&mut self, more: Self) {
+    /// Whether the client must close the connection itself, because others may read the end of the response differently.
+    pub fn closes(self) -> bool {
+        self.contains(Leniency::LengthAndCoding) || self.contains(Leniency::CodingInHttp10)
+    }
+
+    /// Adds the rules of another set.
+    pub fn add(&mut self, more: Self) {
         self.0 |= more.0;
     }
 }

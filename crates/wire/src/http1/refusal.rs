@@ -11,7 +11,6 @@ const SHOWN: usize = 60;
 #[derive(Debug, Clone, Copy)]
 pub struct Refusal<'a> {
     error: ParseError,
-    /// The head as far as received, or the bytes at fault of a body.
     bytes: &'a [u8],
     limits: &'a Limits,
 }
@@ -21,9 +20,9 @@ impl<'a> Refusal<'a> {
         Self { error, bytes, limits }
     }
 
-    /// The first bytes of the head, or those at fault of a body.
-    pub fn first_bytes(&self) -> &'a [u8] {
-        &self.bytes[..self.bytes.len().min(SHOWN)]
+    /// The head as far as received, or the bytes at fault of a body.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// The field lines, or the beginning of one, without their ends.
