@@ -9,6 +9,7 @@ use crate::schedule::Arrival;
 use crate::{check, error::LoadError, protocol};
 use brunt_runtime::time;
 use brunt_tls::{HandshakeInfo, TlsError};
+use brunt_wire::http1::{Leniencies, Leniency};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,6 +42,8 @@ pub struct Reply {
     pub head: Vec<u8>,
     /// Without chunk framing.
     pub body: Vec<u8>,
+    /// The rules by which it was read leniently.
+    pub lenient: Vec<&'static str>,
     /// Whether the load would count it as a good one.
     pub is_expected: bool,
     /// Whether the target keeps the connection.
@@ -179,6 +182,10 @@ impl Trace for &mut Record {
 
     fn body(&mut self, bytes: &[u8]) {
         self.reply().body.extend_from_slice(bytes);
+    }
+
+    fn accepted(&mut self, accepted: Leniencies) {
+        self.reply().lenient = accepted.iter().map(Leniency::rule).collect();
     }
 
     fn answered(&mut self, is_good: bool, keeps: bool, more: bool) {

@@ -7,6 +7,7 @@ use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
 pub use brunt_spec::Backend;
 use brunt_spec::{Arrival, Direct};
+use brunt_wire::http1::Limits;
 use std::{sync::Arc, time::Duration};
 
 pub(crate) fn kind_of(backend: Backend) -> BackendKind {
@@ -167,6 +168,18 @@ pub struct Options {
 }
 
 impl Options {
+    /// Limits of HTTP replies.
+    pub(crate) fn limits(&self) -> Limits {
+        let Direct { strict_http, max_header, max_fields, .. } = self.direct;
+        let default = Limits::CLIENT;
+        Limits {
+            lenient: !strict_http,
+            head: max_header.map_or(default.head, |size| size.0 as usize),
+            fields: max_fields.map_or(default.fields, |count| count.0 as usize),
+            ..default
+        }
+    }
+
     /// A closed loop of one second over one connection, on one thread that is not pinned.
     pub fn new(url: String, target: Target) -> Self {
         Self {

@@ -48,7 +48,8 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let (errors, completed, failed) = (&result.errors, result.requests.completed, result.failures());
     let connect = result.first_connect_error.as_ref();
     let cause = match &result.first_wrong_reply {
-        Some(wrong) if wrong.got == WrongReply::TLS => FailureCause::Tls,
+        Some(wrong) if wrong.got.starts_with(WrongReply::TLS) => FailureCause::Tls,
+        Some(wrong) if wrong.got.starts_with(WrongReply::HTTP2) => FailureCause::Http2,
         _ if errors.connect > 0 => FailureCause::Connect(connect.map(|first| first.cause).unwrap_or_default()),
         _ if completed == 0 && errors.total() == errors.timeout => FailureCause::NoReply,
         _ => FailureCause::Other,

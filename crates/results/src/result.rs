@@ -296,12 +296,21 @@ pub struct Responses {
     pub statuses: BTreeMap<String, u64>,
     /// Bytes of the bodies, without heads and chunk framing.
     pub body_bytes: Option<u64>,
+    /// Count of replies that break a rule of HTTP/1 and were read leniently; absent by slices and for external testers.
+    #[serde(default)]
+    pub lenient: Option<u64>,
+    /// Their count by rule; a reply may break several.
+    #[serde(default)]
+    pub lenient_rules: Option<BTreeMap<String, u64>>,
+    /// Count of replies that were refused, by rule; absent as `lenient` is.
+    #[serde(default)]
+    pub refused_rules: Option<BTreeMap<String, u64>>,
 }
 
 impl Responses {
     /// With the figures that every tester has.
     pub fn of(statuses: BTreeMap<String, u64>, body_bytes: Option<u64>) -> Self {
-        Self { statuses, body_bytes }
+        Self { statuses, body_bytes, ..Self::default() }
     }
 }
 

@@ -41,6 +41,8 @@ pub enum ValidityIssue {
 pub enum FailureCause {
     /// The target speaks TLS, the generator did not.
     Tls,
+    /// The target speaks HTTP/2, the generator HTTP/1.
+    Http2,
     /// Connections could not be opened.
     Connect(ConnectCause),
     /// The target accepted connections and sent no reply.
@@ -108,6 +110,10 @@ impl ValidityIssue {
             Self::ServerExited { .. } => "look at its log for the reason",
             Self::Errors { cause, .. } => match cause {
                 FailureCause::Tls => "the target speaks TLS: use https://",
+                FailureCause::Http2 => {
+                    "the target speaks HTTP/2, as gRPC servers do: use its port for HTTP/1.1, or --connect-to a proxy \
+                     that translates"
+                }
                 FailureCause::Connect(ConnectCause::Refused) => {
                     "the target refused connections: see whether it still runs, and its log"
                 }

@@ -23,6 +23,8 @@ impl fmt::Display for WrongReply {
 }
 
 impl WrongReply {
-    /// `got` of a reply that is TLS, as a server with TLS sends to a client without it.
+    /// Beginning of `got` of a reply that is TLS, as a server with TLS sends to a client without it.
     pub const TLS: &str = "a TLS record";
+    /// The same of HTTP/2, which gRPC servers speak too.
+    pub const HTTP2: &str = "an HTTP/2 frame";
 }

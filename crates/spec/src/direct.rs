@@ -1,9 +1,10 @@
 //! Settings that the generator takes as they are, since its options contain [`Direct`], and plans too if they have a description
-//! for them.
+//! for them. Those of HTTP have their rows in `http.rs`.
 
 use crate::row;
 use crate::setting::Setting;
 use crate::value::words;
+use brunt_results::{Count, Size};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +13,12 @@ pub struct Direct {
     pub no_verify: bool,
     /// TCP_NODELAY of the connections; `None` is on.
     pub nodelay: Option<OnOff>,
+    /// HTTP replies that break a rule are refused, also where a user agent may accept them.
+    pub strict_http: bool,
+    /// Most bytes of the head of a reply.
+    pub max_header: Option<Size>,
+    /// Most fields of a reply.
+    pub max_fields: Option<Count>,
 }
 
 words! {

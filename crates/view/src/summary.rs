@@ -13,6 +13,7 @@ use crate::told;
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses};
 use brunt_results::{Cores, Percentile, RunResult};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Input of the summary.
@@ -156,6 +157,13 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     rows.row("errors", if errors.is_empty() { "none" } else { &errors });
     if let Some(responses) = &result.responses {
         rows.row("replies", &replies(responses, result.bytes.received));
+        for (name, joint, rules) in
+            [("lenient", " with", &responses.lenient_rules), ("refused", ":", &responses.refused_rules)]
+        {
+            if let Some(rules) = rules.as_ref().filter(|rules| !rules.is_empty()) {
+                rows.row(name, &by_rule(rules, joint));
+            }
+        }
     }
     let Connections { opened, peak, connect_rate_per_s, served_percent, jain_index } = result.connections;
     // With few connections the rate only measures thread start-up.
@@ -182,6 +190,13 @@ fn replies(responses: &Responses, received: u64) -> String {
     let statuses = responses.statuses.iter().map(|(status, count)| format!("{count} with status {status}"));
     let bodies = responses.body_bytes.map_or(String::new(), |bodies| format!(", of it {} of body", each(bodies)));
     format!("{}; {} each{bodies}", statuses.collect::<Vec<_>>().join(", "), each(received))
+}
+
+/// Counts of replies by rule.
+fn by_rule(rules: &BTreeMap<String, u64>, joint: &str) -> String {
+    let noun = |count| if count == 1 { "reply" } else { "replies" };
+    let one = |(rule, count): (&String, &u64)| format!("{count} {}{joint} {rule}", noun(*count));
+    rules.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Counts, durations, protocol versions.
@@ -317,6 +332,9 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
         responses.statuses = [("200".to_owned(), 90), ("503".to_owned(), 10)].into();
         let expected = "90 with status 200, 10 with status 503; 150 B each, of it 12 B of body";
         assert_eq!(replies(&responses, 15_000), expected);
+        let rules = [("bare LF (RFC 9112 2.2)".to_owned(), 12), ("bare CR (RFC 9112 2.2)".to_owned(), 1)].into();
+        let expected = "1 reply with bare CR (RFC 9112 2.2), 12 replies with bare LF (RFC 9112 2.2)";
+        assert_eq!(by_rule(&rules, " with"), expected);
         let failed = Handshakes { failed: 3, ..Handshakes::default() };
         assert_eq!(handshakes(&failed), "0 full, 0 resumed, 3 failed");
         // With 100 values only one lies beyond the 99th percentile.

@@ -17,8 +17,9 @@ seed() { printf "$2" >"$seeds/$1"; }
 seed get '\000\005\011GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 seed post '\000\005\011POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET /2 HTTP/1.0\r\n\r\n'
 seed chunks '\002\100\003POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;a="b"\r\nhello\r\n0\r\nX: y\r\n\r\n'
-seed answer '\004\005\011HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'
-seed answers '\050\005\011HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nHTTP/1.0 200 OK\r\n\r\nrest'
+seed answer '\010\005\011HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'
+seed answers '\120\005\011HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\nHTTP/1.0 200 OK\r\n\r\nrest'
+seed lenient '\010\005\011\nHTTP/1.1  200 OK\nA : b\n c\nTransfer-Encoding: gzip,, chunked\nContent-Length: 2, 2\n\n2 \nhi\n0\nX: y\n\n'
 mkdir -p artifacts
 for fuzz in http1_server http1_client; do
     "$target_dir/$triple/release/$fuzz" -max_total_time="$seconds" -max_len=512 -dict=http1.dict -verbosity=0 -print_final_stats=1 \

@@ -19,7 +19,13 @@ fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
         result["errors"],
         json!({"connect": 0, "timeout": 0, "reset": 0, "truncated": 0, "protocol": 0, "status": 0, "mismatch": 0})
     );
-    assert_eq!(result["responses"], json!({"statuses": {"200": 500}, "body_bytes": 500 * "GET /hello".len()}));
+    let body_bytes = 500 * "GET /hello".len();
+    assert_eq!(
+        result["responses"],
+        json!({
+            "statuses": {"200": 500}, "body_bytes": body_bytes, "lenient": 0, "lenient_rules": {}, "refused_rules": {},
+        })
+    );
     assert_eq!(result["load"]["request_bytes"], Value::Null);
     assert_eq!(result["load"]["url"], target.http("/hello"));
     assert_eq!(result["connections"]["opened"], 5);

@@ -15,6 +15,7 @@ mod once;
 mod pasted;
 mod proxy;
 mod replay;
+mod replies;
 mod requests;
 mod resets;
 mod results;

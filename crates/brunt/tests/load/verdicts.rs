@@ -47,7 +47,7 @@ fn errors_of_a_port_with_tls_name_the_scheme() {
     });
     let output = run(&url, "-n 10 -c 2 -d 2s --warmup 0s --no-meter");
     let (_, why) = verdict(&output);
-    assert!(why.contains("the first protocol error: a TLS record instead of an HTTP/1 reply"), "{why}");
+    assert!(why.contains("the first protocol error: a TLS record, '"), "{why}");
     assert_eq!(json(&output)["verdict"]["remedy"][0], "the target speaks TLS: use https://");
 }
 

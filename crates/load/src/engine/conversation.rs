@@ -62,6 +62,11 @@ pub trait Conversation<P, T: Transport> {
     /// The target has closed with a reply outstanding.
     fn end_of_stream(&mut self, core: &mut Core<P>, now: u64) -> Step<Self::End>;
 
+    /// Takes bytes that came on an idle connection; false if they are wrong, and the connection is lost.
+    fn receive_idle(&mut self, _: &mut Core<P>, _: &[u8], _now: u64) -> bool {
+        false
+    }
+
     /// The target has closed an idle connection.
     fn closed_idle() -> Self::End;
 
@@ -86,13 +91,16 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
         if conversation.has_capacity() {
             if C::CHECKS_IDLE_FIRST
                 && conversation.is_idle()
-                && let Poll::Ready(end) = watch::<P, T, C>(stream, cx)
+                && let Poll::Ready(end) = watch(conversation, core, worker, stream, cx)
             {
                 return Poll::Ready(end);
             }
             conversation.take_assigned(core);
             if conversation.is_idle() {
-                return if C::CHECKS_IDLE_FIRST { Poll::Pending } else { watch::<P, T, C>(stream, cx) };
+                return match C::CHECKS_IDLE_FIRST {
+                    true => Poll::Pending,
+                    false => watch(conversation, core, worker, stream, cx),
+                };
             }
         }
         if conversation.has_unwritten(core) && !conversation.write(core, stream, cx) {
@@ -132,11 +140,26 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
 }
 
 #[inline(never)]
-fn watch<P, T: Transport, C: Conversation<P, T>>(stream: &mut T, cx: &mut Context<'_>) -> Poll<C::End> {
-    stream.poll_recv(cx).map(|received| match received {
-        Ok(bytes) if !bytes.is_empty() => Failure::Protocol.into(),
-        Ok(_) | Err(_) => C::closed_idle(),
-    })
+fn watch<P, T: Transport, C: Conversation<P, T>>(
+    conversation: &mut C,
+    core: &mut Core<P>,
+    worker: &Worker<P>,
+    stream: &mut T,
+    cx: &mut Context<'_>,
+) -> Poll<C::End> {
+    loop {
+        let Poll::Ready(received) = stream.poll_recv(cx) else { return Poll::Pending };
+        return Poll::Ready(match received {
+            Ok(bytes) if !bytes.is_empty() => {
+                let now = core.turn_now(worker.clock);
+                if conversation.receive_idle(core, &bytes, now) {
+                    continue;
+                }
+                Failure::Protocol.into()
+            }
+            Ok(_) | Err(_) => C::closed_idle(),
+        });
+    }
 }
 
 /// Drives a conversation that takes no further requests until all are answered; false if the connection ends before.

@@ -4,6 +4,7 @@
 //! parameter, so what only a trace needs costs a load nothing.
 
 use brunt_tls::HandshakeInfo;
+use brunt_wire::http1::Leniencies;
 use std::fmt::Display;
 
 pub trait Trace {
@@ -39,6 +40,9 @@ pub trait Trace {
 
     /// Bytes of a body, without framing.
     fn body(&mut self, bytes: &[u8]);
+
+    /// By which rules the reply was read leniently; told before it is complete.
+    fn accepted(&mut self, accepted: Leniencies);
 
     /// The reply is complete; `is_good` as the load counts it. `keeps`: the target keeps the connection. `more`: there are
     /// requests without a reply.
@@ -81,6 +85,9 @@ impl Trace for () {
 
     #[inline(always)]
     fn body(&mut self, _: &[u8]) {}
+
+    #[inline(always)]
+    fn accepted(&mut self, _: Leniencies) {}
 
     #[inline(always)]
     fn answered(&mut self, _: bool, _: bool, _: bool) {}

@@ -3,26 +3,61 @@
 use super::shared::Shared;
 use crate::{http::Expect, measure::recorder::Failure};
 use brunt_results::WrongReply;
+use brunt_wire::http1::ParseError;
+use std::fmt::Display;
 
 /// Most bytes of a reply that are shown.
 const SHOWN: usize = 60;
 
-/// Notes received bytes that are no valid HTTP/1 reply to the request, or more than that.
+/// Notes a refused reply, number `number` on its connection from 1, of which `bytes` are the first or those at fault; returns
+/// what came and why it was refused.
 #[cold]
-pub fn note_http(shared: &Shared, bytes: &[u8]) {
-    let is_http = bytes.starts_with(b"HTTP/1");
-    note_protocol(shared, if is_http { "a valid reply without excess bytes" } else { "an HTTP/1 reply" }, bytes);
+#[inline(never)]
+pub fn note_refused(shared: &Shared, number: u64, why: &dyn Display, bytes: &[u8]) -> String {
+    let got = named(bytes).unwrap_or_else(|| {
+        let shown = if bytes.is_empty() { String::new() } else { format!(", in {}", shortened(bytes)) };
+        format!("reply {number} on this connection: {why}{shown}")
+    });
+    note(shared, "a valid HTTP/1 reply", got.clone());
+    got
+}
+
+/// The flag that raises a limit, for the text of an error.
+pub fn flag(error: ParseError) -> &'static str {
+    match error {
+        ParseError::HeadTooLong => " (--max-header allows more)",
+        ParseError::TooManyFields => " (--max-fields allows more)",
+        _ => "",
+    }
+}
+
+/// Bytes with their protocol, if it is known and not HTTP/1.
+fn named(bytes: &[u8]) -> Option<String> {
+    foreign(bytes).map(|name| format!("{name}, {}", shortened(bytes)))
+}
+
+/// What bytes are that begin no HTTP/1 reply, if they are known.
+fn foreign(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        // The header of a TLS record (RFC 8446, 5.1), as of the alert of a server that expected one.
+        [20..=23, 3, 0..=4, ..] => Some(WrongReply::TLS),
+        // The header of a SETTINGS or GOAWAY frame of the connection itself (RFC 9113, 4.1).
+        [0, _, _, 4 | 7, _, 0, 0, 0, 0, ..] => Some(WrongReply::HTTP2),
+        _ => None,
+    }
 }
 
 /// Notes received bytes that are no reply to the request.
 #[cold]
 #[inline(never)]
 pub fn note_protocol(shared: &Shared, expected: &str, bytes: &[u8]) {
-    shared.first_failures.reply.get_or_init(|| WrongReply {
-        kind: "protocol".to_owned(),
-        expected: expected.to_owned(),
-        got: if is_tls(bytes) { WrongReply::TLS.to_owned() } else { shortened(bytes) },
-    });
+    let tls = named(bytes).filter(|got| got.starts_with(WrongReply::TLS));
+    note(shared, expected, tls.unwrap_or_else(|| shortened(bytes)));
+}
+
+fn note(shared: &Shared, expected: &str, got: String) {
+    let (kind, expected) = ("protocol".to_owned(), expected.to_owned());
+    shared.first_failures.reply.get_or_init(|| WrongReply { kind, expected, got });
 }
 
 /// Notes a reply whose status, or else its body or length, is not the required one. `got` is its status, length and body, as
@@ -45,11 +80,6 @@ pub fn note_unexpected(shared: &Shared, expect: &Expect, failure: Failure, got: 
     });
 }
 
-/// Whether bytes begin with the header of a TLS record (RFC 8446, 5.1), as the alert of a server that expected one.
-fn is_tls(bytes: &[u8]) -> bool {
-    matches!(bytes, [20..=23, 3, 0..=4, ..])
-}
-
 fn shortened(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(SHOWN)];
     let rest = if bytes.len() > SHOWN { "..." } else { "" };
@@ -62,13 +92,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_shortened_and_tls_is_recognized() {
+    fn bytes_are_shortened_and_tls_and_http2_are_recognized() {
         assert_eq!(shortened(b"{\"a\"}\r\n"), r#"'{"a"}\r\n'"#);
         assert_eq!(shortened(&[b'x'; 100]), format!("'{}...'", "x".repeat(SHOWN)));
-        for (bytes, tls) in
-            [(&b"\x15\x03\x03\x00\x02\x02\x46"[..], true), (b"HTTP/1.1 200", false), (b"\x15\x03", false)]
-        {
-            assert_eq!(is_tls(bytes), tls, "{bytes:?}");
+        for (bytes, name) in [
+            (&b"\x15\x03\x03\x00\x02\x02\x46"[..], Some(WrongReply::TLS)),
+            (b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64", Some(WrongReply::HTTP2)),
+            (b"HTTP/1.1 200", None),
+            (b"\x15\x03", None),
+        ] {
+            assert_eq!(foreign(bytes), name, "{bytes:?}");
         }
     }
 }

@@ -5,7 +5,9 @@
 
 use super::histogram::RawHistogram;
 use brunt_results::result::{Bytes, Errors, Responses};
+use brunt_wire::http1::Leniencies;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Phase {
@@ -124,6 +126,10 @@ pub struct Replies {
     /// Each status with its count, in the order of their first reply.
     statuses: Vec<(u16, u64)>,
     body_bytes: u64,
+    /// Replies that were read leniently, and their number by rule.
+    lenient: u64,
+    lenient_rules: BTreeMap<String, u64>,
+    refused_rules: BTreeMap<String, u64>,
 }
 
 impl Replies {
@@ -145,8 +151,25 @@ impl Replies {
         }
     }
 
+    /// A reply was read leniently by these rules.
+    #[cold]
+    #[inline(never)]
+    pub fn lenient(&mut self, accepted: Leniencies) {
+        self.lenient += 1;
+        accepted.iter().for_each(|leniency| count_rule(&mut self.lenient_rules, leniency.rule(), 1));
+    }
+
+    /// A reply was refused by this rule.
+    #[cold]
+    pub fn refused(&mut self, rule: &str) {
+        count_rule(&mut self.refused_rules, rule, 1);
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.body_bytes += other.body_bytes;
+        self.lenient += other.lenient;
+        other.lenient_rules.iter().for_each(|(rule, count)| count_rule(&mut self.lenient_rules, rule, *count));
+        other.refused_rules.iter().for_each(|(rule, count)| count_rule(&mut self.refused_rules, rule, *count));
         other.statuses.iter().for_each(|(status, count)| self.count(*status, *count));
     }
 
@@ -156,7 +179,20 @@ impl Replies {
 
     pub fn responses(&self) -> Responses {
         let statuses = self.statuses.iter().map(|(status, count)| (status.to_string(), *count));
-        Responses { statuses: statuses.collect(), body_bytes: Some(self.body_bytes) }
+        Responses {
+            statuses: statuses.collect(),
+            body_bytes: Some(self.body_bytes),
+            lenient: Some(self.lenient),
+            lenient_rules: Some(self.lenient_rules.clone()),
+            refused_rules: Some(self.refused_rules.clone()),
+        }
+    }
+}
+
+fn count_rule(rules: &mut BTreeMap<String, u64>, rule: &str, more: u64) {
+    match rules.get_mut(rule) {
+        Some(count) => *count += more,
+        None => _ = rules.insert(rule.to_owned(), more),
     }
 }
 

@@ -18,7 +18,7 @@ pub use crate::measure::failure::Failure;
 
 use crate::measure::breakdown::Breakdown;
 use crate::measure::counter::Counter;
-use crate::measure::interval::{Counters, Interval, Phase};
+use crate::measure::interval::{Counters, Interval, Phase, Replies};
 use crate::measure::links::{Budget, Links};
 use brunt_results::result::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
@@ -186,6 +186,11 @@ impl Recorder {
     #[inline]
     pub fn bytes(&mut self) -> &mut Bytes {
         &mut self.current.counters.bytes
+    }
+
+    /// The counts of replies in this interval.
+    pub fn replies(&mut self) -> &mut Replies {
+        &mut self.current.counters.replies
     }
 
     /// `more` requests were sent in one write with the one just recorded.

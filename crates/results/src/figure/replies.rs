@@ -99,6 +99,17 @@ figures! { FIGURES:
         of: bytes_per_response,
         column: column("bytes", "per resp", 6, Shown::Number(0)),
     }
+    LENIENT_REPLIES {
+        key: "lenient_replies",
+        label: "replies read leniently",
+        unit: Unit::Count,
+        better: Better::Lower,
+        help: "Replies that break a rule of HTTP/1 and were read leniently",
+        path: "responses.lenient",
+        of: |result| result.responses.as_ref()?.lenient.map(|count| count as f64),
+        part: Err("of which they are not counted"),
+        bound: Some("replies that break a rule of HTTP/1, as in lenient_replies>0"),
+    }
     GENERATOR_CPU {
         key: "generator_cpu",
         label: "CPU of the generator",

@@ -1,10 +1,11 @@
 //! The client's side of one connection: parses responses, and matches them to requests.
 
+use super::fields::Ascii;
 use super::parse::Partial;
 use super::parse::body::Decoder;
 use super::parse::body_reader::{self, Part};
-use super::parse::response_head;
-use super::{Body, EncodeError, Fields, Limits, ParseError, Persistence};
+use super::parse::{lenient, response_head};
+use super::{Body, EncodeError, Fields, Leniencies, Leniency, Limits, ParseError, Persistence, Refusal};
 pub use super::{
     encode::request::{Request, SentRequest},
     parse::{head_cache::HeadCache, response_head::Head},
@@ -54,6 +55,8 @@ pub struct Connection {
     phase: Phase,
     /// Of the response under way.
     persistence: Persistence,
+    /// What was accepted leniently since [`Self::take_accepted`].
+    accepted: Leniencies,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +94,7 @@ impl Default for Connection {
             unanswered: 0,
             phase: Phase::Head,
             persistence: Persistence::Keep,
+            accepted: Leniencies::default(),
         }
     }
 }
@@ -115,6 +119,26 @@ impl Connection {
     /// Requests without a complete response. After a response that closes, it is unknown whether they were processed.
     pub fn unanswered(&self) -> u32 {
         self.unanswered
+    }
+
+    /// What was accepted leniently since the last call: after the end of a response, what it and its interim ones held.
+    /// Responses of [`Self::next_whole`] and [`Self::next_cached`] hold nothing of the kind.
+    pub fn take_accepted(&mut self) -> Leniencies {
+        std::mem::take(&mut self.accepted)
+    }
+
+    /// Takes bytes that came without an outstanding request, also behind a response that closes: blank lines, if they are read
+    /// leniently, else an error.
+    pub fn unrequested(&mut self, mut bytes: &[u8], limits: &Limits) -> Option<ParseError> {
+        match self.unsolicited(&mut bytes, limits)? {
+            Event::Error(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Why [`Event::Error`] came, until the next event or [`Self::eof`].
+    pub fn refusal<'c>(&'c self, error: ParseError, limits: &'c Limits) -> Refusal<'c> {
+        Refusal::new(error, self.partial.bytes(), limits)
     }
 
     /// Returns the next response and advances `input` past it, if `input` holds all of it. `None` changes nothing: call
@@ -240,7 +264,7 @@ impl Connection {
         }
         // RFC 9112, 9.2: unsolicited data must not be taken for a response.
         if self.unanswered == 0 {
-            return self.error(ParseError::Unsolicited, input);
+            return self.unsolicited(input, limits);
         }
         if !self.partial.is_none() {
             return self.partial_head(input, limits);
@@ -252,7 +276,10 @@ impl Connection {
                 Some(Event::of(head))
             }
             Ok(None) => self.partial_head(input, limits),
-            Err(error) => self.error(error, input),
+            Err(error) => {
+                self.partial.append(bytes, limits.head);
+                self.refused_head(error, 0, input, limits)
+            }
         }
     }
 
@@ -280,7 +307,7 @@ impl Connection {
                 *input = &[];
                 return None;
             }
-            Err(error) => return self.error(error, input),
+            Err(error) => return self.refused_head(error, before, input, limits),
         };
         self.begin(next, true);
         *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
@@ -289,10 +316,61 @@ impl Connection {
         Some(Event::of(head))
     }
 
+    /// Reads a head leniently that the strict parser has refused. The buffer holds its bytes, the first `before` of which are
+    /// not in `input`.
+    #[cold]
+    fn refused_head<'c, 'i: 'c>(
+        &'c mut self,
+        error: ParseError,
+        before: usize,
+        input: &mut &'i [u8],
+        limits: &Limits,
+    ) -> Option<Event<'c>> {
+        if !limits.lenient {
+            return self.error(error, input);
+        }
+        let head = match lenient::head(self.partial.bytes(), self.heads & 1 != 0, limits) {
+            Ok(Some(head)) => head,
+            Ok(None) => {
+                *input = &[];
+                return None;
+            }
+            Err(error) => return self.error(error, input),
+        };
+        *input = input.get(head.end.saturating_sub(before)..).unwrap_or_default();
+        self.accepted.add(head.accepted);
+        self.begin((head.status, head.body, head.persistence), true);
+        let lenient::Rewritten { bytes, reason, .. } = head;
+        self.partial.replace(bytes);
+        let (reason, fields) = self.partial.bytes().split_at(reason.len());
+        Some(Event::of(Head {
+            status: head.status,
+            version: head.version,
+            fields: Fields::from_bytes(fields),
+            body: head.body,
+            persistence: head.persistence,
+            reason: Ascii(reason),
+        }))
+    }
+
+    /// Takes bytes without a request: blank lines before the next response, if they are read leniently.
+    #[cold]
+    fn unsolicited<'c>(&mut self, input: &mut &[u8], limits: &Limits) -> Option<Event<'c>> {
+        if !limits.lenient {
+            return self.error(ParseError::Unsolicited, input);
+        }
+        while let [b'\r' | b'\n', rest @ ..] = *input {
+            self.accepted.insert(Leniency::BlankLine);
+            *input = rest;
+        }
+        if input.is_empty() { None } else { self.error(ParseError::Unsolicited, input) }
+    }
+
     #[inline]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         // The events borrow `partial`: below only other fields may change.
-        Some(match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
+        let accepted = limits.lenient.then_some(&mut self.accepted);
+        Some(match body_reader::next(&mut self.body, &mut self.partial, input, limits, accepted) {
             Part::Data(data) => Event::Body(data),
             Part::Trailers(fields) => Event::Trailers(fields),
             Part::More => return None,
@@ -308,10 +386,14 @@ impl Connection {
         })
     }
 
+    /// Keeps the bytes at fault.
     #[cold]
     fn error<'c>(&mut self, error: ParseError, input: &mut &[u8]) -> Option<Event<'c>> {
+        if self.partial.is_none() {
+            self.partial.append(input, 256);
+        }
         *input = &[];
-        self.close();
+        self.phase = Phase::Closed;
         Some(Event::Error(error))
     }
 }

@@ -11,15 +11,18 @@
 //! Invariants:
 //! - Events borrow from the input. Only an incomplete head or trailer section is copied, until it is complete.
 //! - The division of the input into pieces never changes the events.
-//! - Input that two parsers could read differently is rejected, not repaired (RFC 9112, 11.2). After a [`ParseError`] the
-//!   connection has no further messages.
+//! - A request that two parsers could read differently is rejected, not repaired (RFC 9112, 11.2). A response is read
+//!   leniently if [`Limits::lenient`] is set: only after the strict parser has refused it, and with a note of each
+//!   [`Leniency`]. After a [`ParseError`] the connection has no further messages.
 //! - No input can cause a panic, an endless loop, or a buffer beyond the [`Limits`].
 
 pub mod client;
 mod encode;
 mod error;
 mod fields;
+mod leniency;
 mod parse;
+mod refusal;
 pub mod server;
 
 pub use encode::{
@@ -30,10 +33,12 @@ pub use encode::{
 };
 pub use error::{EncodeError, ParseError};
 pub use fields::{Field, Fields};
+pub use leniency::{Leniencies, Leniency};
 pub use parse::{
     body::Body,
     request_head::{Head, RequestMeta},
 };
+pub use refusal::Refusal;
 
 /// The version of a message. Later minor versions of HTTP/1 count as 1.1 (RFC 9110, 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,16 +101,16 @@ impl Method {
     }
 }
 
-/// Maximum number of fields in a head or trailer section, whatever the [`Limits`]: they are parsed on the stack.
+/// Fields that are parsed on the stack: the maximum in the head of a request, whatever the [`Limits`].
 pub const MAX_FIELDS: usize = 100;
 
-/// Bounds on the memory and work that a peer can cause with one message. Passed by reference: connections hold no copy.
+/// What is accepted of a peer: bounds on the memory and work that it can cause with one message, and leniency. Passed by reference: connections hold no copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a whole head, request line and empty lines before it included. Beyond: 431, or 414 if it is the target
     /// that does not end (RFC 6585, section 5).
     pub head: usize,
-    /// Fields in a head or trailer section, at most [`MAX_FIELDS`]. Beyond: 431.
+    /// Fields in a head or trailer section, at most [`MAX_FIELDS`] in the head of a request. Beyond: 431.
     pub fields: usize,
     /// Bytes of the request target. Beyond: 414. RFC 9112, section 3 asks for request lines of at least 8000 bytes.
     pub target: usize,
@@ -115,6 +120,9 @@ pub struct Limits {
     pub chunk_extensions: u32,
     /// Bytes of a trailer section. Beyond: 431.
     pub trailers: usize,
+    /// Whether a client accepts responses that break the grammar in a way that a user agent may accept: see [`Leniency`].
+    /// Requests are always read strictly.
+    pub lenient: bool,
 }
 
 impl Limits {
@@ -127,10 +135,11 @@ impl Limits {
         body: 16 << 20,
         chunk_extensions: 4 << 10,
         trailers: 8 << 10,
+        lenient: false,
     };
 
-    /// For clients that do not store bodies: heads up to 64 KiB, bodies of any length.
-    pub const CLIENT: Self = Self { head: 64 << 10, body: u64::MAX, ..Self::SERVER };
+    /// For clients that do not store bodies: heads up to 256 KiB, 1000 fields, bodies of any length, read leniently.
+    pub const CLIENT: Self = Self { head: 256 << 10, fields: 1000, body: u64::MAX, lenient: true, ..Self::SERVER };
 }
 
 impl Default for Limits {

@@ -170,7 +170,7 @@ impl Connection {
     #[inline(never)]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         // The events borrow `partial`: below only other fields may change.
-        Some(match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
+        Some(match body_reader::next(&mut self.body, &mut self.partial, input, limits, None) {
             Part::Data(data) => Event::Body(data),
             Part::Trailers(fields) => Event::Trailers(fields),
             Part::More => return None,

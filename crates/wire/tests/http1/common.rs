@@ -1,6 +1,6 @@
 //! Feeds pieces of input to a connection and collects the events, with pieces of a body joined.
 
-use brunt_wire::http1::{Body, Fields, Limits, ParseError, Persistence, Version, client, server};
+use brunt_wire::http1::{Body, Fields, Leniency, Limits, ParseError, Persistence, Version, client, server};
 use proptest::prelude::ProptestConfig;
 
 pub type Pairs = Vec<(String, Vec<u8>)>;
@@ -8,11 +8,26 @@ pub type Pairs = Vec<(String, Vec<u8>)>;
 /// An event that owns its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnedEvent {
-    Request { method: String, target: String, version: Version, fields: Pairs, body: Body, keep: bool },
+    Request {
+        method: String,
+        target: String,
+        version: Version,
+        fields: Pairs,
+        body: Body,
+        keep: bool,
+    },
     Interim(u16, Pairs),
-    Response { status: u16, version: Version, fields: Pairs, body: Body, persistence: Persistence },
+    Response {
+        status: u16,
+        version: Version,
+        fields: Pairs,
+        body: Body,
+        persistence: Persistence,
+    },
     Body(Vec<u8>),
     Trailers(Pairs),
+    /// What was accepted leniently, before the end of a response.
+    Accepted(Vec<Leniency>),
     End(Persistence),
     Error(ParseError),
 }
@@ -72,6 +87,9 @@ fn request_event(event: server::Event<'_>) -> OwnedEvent {
     }
 }
 
+/// Limits of a client that reads strictly.
+pub const STRICT: Limits = Limits { lenient: false, ..Limits::CLIENT };
+
 /// Feeds the pieces to a client that has sent requests with these methods, and returns all events; `eof` adds that of the end.
 pub fn read(methods: &[&str], pieces: &[&[u8]], limits: &Limits, whole: bool, eof: bool) -> Vec<OwnedEvent> {
     let mut connection = client::Connection::default();
@@ -96,13 +114,26 @@ pub fn read(methods: &[&str], pieces: &[&[u8]], limits: &Limits, whole: bool, eo
             let before = input.len();
             let Some(event) = connection.next(&mut input, limits) else { break };
             assert!(input.len() <= before, "input grew");
-            record(&mut events, response_event(event));
+            let event = response_event(event);
+            note_accepted(&mut events, &event, &mut connection);
+            record(&mut events, event);
         }
     }
     if eof && let Some(event) = connection.eof() {
-        record(&mut events, response_event(event));
+        let event = response_event(event);
+        note_accepted(&mut events, &event, &mut connection);
+        record(&mut events, event);
     }
     events
+}
+
+fn note_accepted(events: &mut Vec<OwnedEvent>, event: &OwnedEvent, connection: &mut client::Connection) {
+    if matches!(event, OwnedEvent::End(_)) {
+        let accepted: Vec<Leniency> = connection.take_accepted().iter().collect();
+        if !accepted.is_empty() {
+            record(events, OwnedEvent::Accepted(accepted));
+        }
+    }
 }
 
 fn response(head: client::Head<'_>) -> OwnedEvent {

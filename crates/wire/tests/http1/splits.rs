@@ -8,7 +8,7 @@ use crate::common::{OwnedEvent, config, cut, read, serve, verdict};
 
 /// Limits that the inputs below exceed.
 fn tight() -> Limits {
-    Limits { head: 90, fields: 3, target: 12, body: 20, chunk_extensions: 12, trailers: 24 }
+    Limits { head: 90, fields: 3, target: 12, body: 20, chunk_extensions: 12, trailers: 24, lenient: false }
 }
 
 #[test]
@@ -49,6 +49,13 @@ pub fn fragments() -> impl Strategy<Value = Vec<u8>> {
         "Connection: close\r\n",
         "Expect: 100-continue\r\n",
         "X: \r\n",
+        " folded\r\n",
+        "HTTP/1.1 200 OK\n",
+        "HTTP/1.1  200 OK\r\n",
+        "Content-Length: 2, 2\r\n",
+        "Transfer-Encoding: gzip, chunked\n",
+        "Y : a\rb\n",
+        "2 \nab\n0\nX: y\n\n",
         "\r\n",
         "\n",
         "\r",
@@ -76,8 +83,9 @@ proptest! {
         cuts in vec(0usize..4000, 0..8),
         methods in vec(prop::sample::select(vec!["GET", "HEAD", "POST"]), 0..5),
         is_tight: bool,
+        lenient: bool,
     ) {
-        let limits = if is_tight { tight() } else { Limits::CLIENT };
+        let limits = Limits { lenient, ..if is_tight { tight() } else { Limits::CLIENT } };
         let events = read(&methods, &[&bytes], &limits, false, true);
         prop_assert_eq!(&read(&methods, &cut(&bytes, &cuts), &limits, false, true), &events);
         prop_assert_eq!(&read(&methods, &cut(&bytes, &cuts), &limits, true, true), &events);

@@ -59,6 +59,9 @@ pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
     step("sent", exchange.sent, &bytes(exchange.request.len() as f64));
     step("first byte", exchange.first_byte, "");
     step("done", exchange.done, &exchange.replies.iter().map(received).collect::<Vec<_>>().join("; "));
+    for rule in exchange.replies.iter().flat_map(|reply| &reply.lenient) {
+        let _ = writeln!(page, "  lenient                {rule}");
+    }
     page
 }
 
@@ -126,6 +129,7 @@ mod tests {
             status: Some(200),
             head: b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nSet-Cookie: id=7\r\n\r\n".to_vec(),
             body: b"hi\x1b[0m\n".to_vec(),
+            lenient: vec!["bare LF (RFC 9112 2.2)"],
             is_expected: true,
             keeps: true,
         };
@@ -160,6 +164,7 @@ hi\\u{1b}[0m
   sent          90.0 us  58 B
   first byte    1.50 ms
   done          1.60 ms  status 200, 7 B of body
+  lenient                bare LF (RFC 9112 2.2)
 ";
         assert_eq!(page(&exchange(), Duration::ZERO, false), expected);
         assert_eq!(failure(&exchange()), None);

@@ -6,7 +6,7 @@ use crate::testers::external;
 use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::hlog::{Hlog, decode};
-use brunt_results::result::{Load, Server};
+use brunt_results::result::{Load, Responses, Server};
 use brunt_results::{RunResult, figure, judge::judge};
 use brunt_slices::{Slice, absolute, record};
 use std::collections::BTreeMap;
@@ -153,6 +153,7 @@ pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
     let mut absent = brunt_meter::host::all_absent("of all targets together in a sliced experiment");
     let generator = brunt_meter::generator::all_absent(why);
     absent.extend(generator.into_iter().filter(|(figure, _)| figure != "generator.run_queue_wait_percent"));
+    let lacks = |what: fn(&Responses) -> bool| result.responses.as_ref().is_some_and(what);
     for (figure, is_absent) in [
         ("generator.spin_percent", result.generator.spin_percent.is_none()),
         ("generator.ceiling_rate", result.generator.ceiling_rate.is_none()),
@@ -162,7 +163,10 @@ pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
         ("connections.connect_rate_per_s", result.connections.connect_rate_per_s.is_none()),
         ("connections.served_percent", result.connections.served_percent.is_none()),
         ("connections.jain_index", result.connections.jain_index.is_none()),
-        ("responses.body_bytes", result.responses.as_ref().is_some_and(|responses| responses.body_bytes.is_none())),
+        ("responses.body_bytes", lacks(|responses| responses.body_bytes.is_none())),
+        ("responses.lenient", lacks(|responses| responses.lenient.is_none())),
+        ("responses.lenient_rules", lacks(|responses| responses.lenient_rules.is_none())),
+        ("responses.refused_rules", lacks(|responses| responses.refused_rules.is_none())),
         ("steal_percent", true),
     ] {
         if is_absent {

@@ -57,7 +57,12 @@ pub fn http(speed: f64, offered_rate: Option<f64>) -> RunResult {
     };
     result.bytes = bytes(completed);
     let statuses = [("200".to_owned(), completed), ("503".to_owned(), 15)].into();
-    result.responses = Some(Responses::of(statuses, Some(completed * 1024)));
+    result.responses = Some(Responses {
+        lenient: Some(12),
+        lenient_rules: Some([("bare LF (RFC 9112 2.2)".to_owned(), 12)].into()),
+        refused_rules: Some([].into()),
+        ..Responses::of(statuses, Some(completed * 1024))
+    });
     result.generator = Generator {
         cpu_percent: Some(70.0),
         cores: vec![1],

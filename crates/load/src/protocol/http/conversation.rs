@@ -4,6 +4,7 @@
 //! replies come whole. Other replies are parsed event by event; their bodies are counted, and kept only if needed.
 
 mod driven;
+mod refused;
 
 use super::{End, HttpProtocol, Outgoing, Partial, Reply, ReplyFields, Taken};
 use crate::engine::conversation::Step;
@@ -13,7 +14,7 @@ use crate::engine::wrong_reply;
 use crate::measure::{interval::Counters, recorder::Failure};
 use crate::{engine::scheduler::Action, http::Flow};
 use brunt_wire::http1::client::{Connection, Event, SentRequest, WholeResponse};
-use brunt_wire::http1::{Limits, Persistence};
+use brunt_wire::http1::{Leniencies, Persistence};
 
 /// The requests and replies of one connection and of those that replace it.
 pub(super) struct HttpConversation<'w, W> {
@@ -179,17 +180,14 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             self.first_ns.get_or_insert(now);
         }
         let before = *input;
-        let event = self.replies.next(input, &Limits::CLIENT);
+        let event = self.replies.next(input, &protocol.limits);
         if W::KEEPS {
             driven::note(&mut self.trace, event.as_ref(), &before[..before.len() - input.len()]);
         }
         Some(match event? {
             Event::Interim(_) | Event::Trailers(_) => Taken::Part,
             // No request asks for another protocol.
-            Event::Head(head) if head.status == 101 => {
-                self.trace.failed(&"the target switched to another protocol");
-                Taken::End(End::Lost(Failure::Protocol))
-            }
+            Event::Head(head) if head.status == 101 => self.refuse_switch(core, now),
             Event::Head(head) => {
                 let partial = self.partial.get_or_insert_default();
                 (partial.status, partial.length) = (head.status, 0);
@@ -209,24 +207,25 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
                 }
                 Taken::Part
             }
-            Event::End(persistence) => self.finish(core, now, persistence, input.is_empty()),
-            Event::Error(_) => Taken::End(End::Lost(Failure::Protocol)),
+            Event::End(persistence) => self.finish(core, now, persistence, input),
+            Event::Error(error) => self.refuse(core, now, error),
         })
     }
 
-    /// Takes the end of a reply that arrived in pieces.
-    fn finish(&mut self, core: &mut Core<HttpProtocol>, now: u64, persistence: Persistence, is_all: bool) -> Taken {
+    /// Takes the end of a reply that arrived in pieces, or was read leniently; `rest` was received behind it.
+    fn finish(&mut self, core: &mut Core<HttpProtocol>, now: u64, persistence: Persistence, rest: &[u8]) -> Taken {
+        let accepted = self.replies.take_accepted();
         let partial = self.partial.take().unwrap_or_default();
         let Partial { status, length, ref body, ref fields } = *partial;
-        let reply = Reply { status, length, persistence, fields: ReplyFields::Kept(fields), body };
+        let reply = Reply { status, length, persistence, fields: ReplyFields::Kept(fields), body, accepted };
         let first_ns = self.first_ns.take().filter(|first_ns| *first_ns < now);
-        let taken = self.answer(core, now, first_ns, &reply, is_all);
+        let taken = self.answer(core, now, first_ns, &reply, rest);
         self.partial = Some(partial);
         taken
     }
 
-    /// Takes a complete reply to the oldest request, whose first byte came at `first_ns` if not now; `is_all` if nothing was
-    /// received behind it.
+    /// Takes a complete reply to the oldest request, whose first byte came at `first_ns` if not now; `rest` was received behind
+    /// it.
     #[inline(always)]
     fn answer(
         &mut self,
@@ -234,14 +233,14 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
         now: u64,
         first_ns: Option<u64>,
         reply: &Reply<'_>,
-        is_all: bool,
+        rest: &[u8],
     ) -> Taken {
-        let is_last = self.outstanding == 1;
-        if is_last && !is_all {
-            // More bytes than were requested.
-            self.trace.answered(false, reply.persistence == Persistence::Keep, false);
-            self.trace.failed(&"the target sent more than the reply");
-            return Taken::End(End::Lost(Failure::Protocol));
+        let (is_last, mut accepted) = (self.outstanding == 1, reply.accepted);
+        if is_last && !rest.is_empty() {
+            match self.excess(core, now, reply.persistence, rest) {
+                Ok(more) => accepted.add(more),
+                Err(taken) => return taken,
+            }
         }
         let checked = core.protocol.expect.check(reply.status, reply.length, reply.body);
         if let Err(failure) = checked {
@@ -249,7 +248,12 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             wrong_reply::note_unexpected(&self.worker.shared, &core.protocol.expect, failure, got);
         }
         let (status, length) = (reply.status, reply.length);
-        let count = |counters: &mut Counters| counters.reply(status, length, checked.is_ok());
+        let count = |counters: &mut Counters| {
+            counters.reply(status, length, checked.is_ok());
+            if !accepted.is_empty() {
+                counters.replies.lenient(accepted);
+            }
+        };
         if !core.scheduler.record_reply(self.index, now, checked, first_ns, count) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
@@ -261,9 +265,12 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             self.worker.shared.close_at(now);
         }
         let closes = reply.persistence == Persistence::Close;
+        if !accepted.is_empty() {
+            self.trace.accepted(accepted);
+        }
         self.trace.answered(checked.is_ok(), !closes, !is_last);
         match is_last {
-            true => self.after_last(core, now, closes),
+            true => self.after_last(core, now, closes, accepted.closes()),
             false => self.after_one(core, closes),
         }
     }
@@ -280,16 +287,16 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
         if self.in_batch || self.sent >= core.protocol.reuse { Taken::Part } else { Taken::Capacity }
     }
 
-    /// What follows the reply to the last request in flight.
+    /// What follows the reply to the last request in flight. `first`: the target does not know that the connection closes.
     #[inline(always)]
-    fn after_last(&mut self, core: &mut Core<HttpProtocol>, now: u64, closes: bool) -> Taken {
+    fn after_last(&mut self, core: &mut Core<HttpProtocol>, now: u64, closes: bool, first: bool) -> Taken {
         // A target may answer before it has the whole request, the rest of which would then precede the next one.
         let keep = !closes && self.sent < core.protocol.reuse && self.written == self.outgoing.range.len();
         let delay = core.protocol.delay(self.host);
         if !keep || delay.is_some() {
             core.scheduler.suspend(self.index);
             self.in_batch = false;
-            return Taken::End(End::Answered { keep, closes: closes || self.outgoing.last, delay });
+            return Taken::End(End::Answered { keep, closes: closes && !first || self.outgoing.last, delay });
         }
         if !self.in_batch {
             core.scheduler.remove_oldest(self.index);
@@ -329,15 +336,18 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             // A trace has the bytes of each part, which whole replies do not tell.
             let whole = match W::KEEPS {
                 true => None,
-                false => self.replies.next_cached(&mut input, core.protocol.head_cache(self.host), &Limits::CLIENT),
+                false => {
+                    let (cache, limits) = core.protocol.reading(self.host);
+                    self.replies.next_cached(&mut input, cache, limits)
+                }
             };
             let taken = match whole {
                 Some(WholeResponse { head, body }) => {
                     let length = body.len() as u64;
                     let (status, persistence, fields) =
                         (head.status, head.persistence, ReplyFields::Whole(head.fields));
-                    let reply = Reply { status, length, persistence, fields, body };
-                    self.answer(core, now, None, &reply, input.is_empty())
+                    let reply = Reply { status, length, persistence, fields, body, accepted: Leniencies::default() };
+                    self.answer(core, now, None, &reply, input)
                 }
                 None => match self.event(core, now, &mut input) {
                     Some(taken) => taken,

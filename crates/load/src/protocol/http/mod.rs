@@ -11,7 +11,7 @@ use crate::http::{Batch, Expect, Filler, Flow, Host, Http, Rendered, Requests, S
 use crate::measure::recorder::Failure;
 use crate::schedule::{Numbers, Share};
 use brunt_tls::Connector;
-use brunt_wire::http1::{Fields, Persistence, client::HeadCache};
+use brunt_wire::http1::{Fields, Leniencies, Limits, Persistence, client::HeadCache};
 use link::Link;
 use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
 
@@ -28,6 +28,8 @@ pub struct HttpProtocol {
     /// Whether requests have names that are known before the load.
     pub is_named: bool,
     open_loop: bool,
+    /// Of replies.
+    pub limits: Limits,
 }
 
 struct HostState {
@@ -131,6 +133,8 @@ struct Reply<'a> {
     pub fields: ReplyFields<'a>,
     /// Empty unless checked or shown to a script.
     pub body: &'a [u8],
+    /// By which rules it was read leniently.
+    pub accepted: Leniencies,
 }
 
 enum Taken {
@@ -145,7 +149,7 @@ enum Taken {
 impl HttpProtocol {
     /// # Errors
     /// The script's, if it cannot make its source.
-    pub fn new(http: &Http, share: Share, open_loop: bool) -> Result<Self, String> {
+    pub fn new(http: &Http, share: Share, open_loop: bool, limits: Limits) -> Result<Self, String> {
         let state = |host: &Host| {
             let source = match &host.requests {
                 Requests::Rendered(all) => {
@@ -169,6 +173,7 @@ impl HttpProtocol {
             is_named: !http.names.is_empty(),
             keeps_bodies: wants_responses || http.expect.body.is_some(),
             open_loop,
+            limits,
         })
     }
 
@@ -248,9 +253,10 @@ impl HttpProtocol {
         self.hosts[host as usize].tls.clone()
     }
 
+    /// The last head of a reply of `host`, and the limits of replies.
     #[inline]
-    pub fn head_cache(&mut self, host: u32) -> &mut HeadCache {
-        &mut self.hosts[host as usize].head_cache
+    pub fn reading(&mut self, host: u32) -> (&mut HeadCache, &Limits) {
+        (&mut self.hosts[host as usize].head_cache, &self.limits)
     }
 
     /// Pause of a connection to `host` whose requests are all answered.

@@ -3,6 +3,7 @@
 mod connections;
 mod faults;
 mod first_byte;
+mod lenient;
 mod pipelines;
 mod replies;
 mod requests;

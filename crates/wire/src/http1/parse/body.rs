@@ -2,9 +2,9 @@
 //!
 //! The chunked coding (RFC 9112, 7.1) is read by size lines byte by byte, and by data in slices. It is strict, because
 //! differences between parsers here allow request smuggling: sizes are hexadecimal digits only, lines end in CRLF only.
-//! Extensions are validated, bounded and discarded.
+//! Extensions are validated, bounded and discarded. A lenient client reads a byte again that the grammar has not.
 
-use crate::http1::{Limits, ParseError, fields::is_token};
+use crate::http1::{Leniencies, Leniency, Limits, ParseError, fields::is_token};
 
 /// The body announced by a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,14 +45,19 @@ impl Decoder {
         matches!(self, Self::Chunked(chunks) if chunks.is_over())
     }
 
-    /// Takes the next part of the body from `input`.
+    /// Takes the next part of the body from `input`. What is accepted leniently is added to `accepted`; without, nothing is.
     #[inline]
-    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, ParseError> {
+    pub fn next<'i>(
+        &mut self,
+        input: &mut &'i [u8],
+        limits: &Limits,
+        accepted: Option<&mut Leniencies>,
+    ) -> Result<Piece<'i>, ParseError> {
         match self {
             Self::Sized(0) => Ok(Piece::End),
             _ if input.is_empty() => Ok(Piece::More),
             Self::Sized(left) => Ok(Piece::Data(take(input, left))),
-            Self::Chunked(chunks) => chunks.next(input, limits),
+            Self::Chunked(chunks) => chunks.next(input, limits, accepted),
             Self::UntilClose => Ok(Piece::Data(std::mem::take(input))),
         }
     }
@@ -105,7 +110,12 @@ enum At {
 
 impl Chunks {
     /// Consumes `input` up to the next data or the end of the last chunk.
-    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, ParseError> {
+    pub fn next<'i>(
+        &mut self,
+        input: &mut &'i [u8],
+        limits: &Limits,
+        mut accepted: Option<&mut Leniencies>,
+    ) -> Result<Piece<'i>, ParseError> {
         loop {
             if self.is_over() {
                 return Ok(Piece::Trailers);
@@ -122,7 +132,9 @@ impl Chunks {
             }
             if let Some((byte, rest)) = input.split_first() {
                 *input = rest;
-                self.step(*byte, limits)?;
+                if let Err(error) = self.step(*byte, limits) {
+                    self.step_leniently(*byte, limits, error, accepted.as_deref_mut())?;
+                }
             }
         }
     }
@@ -155,6 +167,36 @@ impl Chunks {
             if self.extensions > limits.chunk_extensions {
                 return Err(ParseError::ChunkExtensionsTooLong);
             }
+        }
+        Ok(())
+    }
+
+    /// Parses a byte that [`Self::step`] has refused, which has changed nothing: a line may end in LF alone (RFC 9112, 2.2),
+    /// white space or a semicolon may follow a size.
+    #[cold]
+    fn step_leniently(
+        &mut self,
+        byte: u8,
+        limits: &Limits,
+        error: ParseError,
+        accepted: Option<&mut Leniencies>,
+    ) -> Result<(), ParseError> {
+        let Some(accepted) = accepted else { return Err(error) };
+        let at = self.at;
+        let is_blank = matches!(at, At::Gap | At::NameGap | At::NameStart);
+        let is_in_line = is_blank || matches!(at, At::Name | At::Value | At::QuotedEnd);
+        match (at, byte) {
+            (At::DataCr, b'\n') => self.at = At::Size,
+            (_, b'\r') if is_blank => self.at = At::SizeLf,
+            (At::Size, b'\n') if self.digits > 0 => self.size(limits)?,
+            (_, b'\n') if is_in_line => self.size(limits)?,
+            _ => return Err(error),
+        }
+        if is_blank {
+            accepted.insert(Leniency::ChunkSpace);
+        }
+        if byte == b'\n' {
+            accepted.insert(Leniency::BareLf);
         }
         Ok(())
     }

@@ -98,7 +98,7 @@ impl<'a> FramingHeaders<'a> {
     }
 
     /// RFC 9110, 7.6.1: a list of case-insensitive options, in one or several fields.
-    fn connection(&mut self, value: &[u8]) {
+    pub fn connection(&mut self, value: &[u8]) {
         for option in fields::elements(value) {
             match option.len() {
                 5 if option.eq_ignore_ascii_case(b"close") => self.close = true,
@@ -121,7 +121,7 @@ impl<'a> FramingHeaders<'a> {
 }
 
 /// `1*DIGIT` (RFC 9110, 8.6) of at most 64 bits: no sign, list, `0x` or `_`. Leading zeros are allowed.
-fn decimal(value: &[u8]) -> Result<u64, ParseError> {
+pub(super) fn decimal(value: &[u8]) -> Result<u64, ParseError> {
     if value.is_empty() {
         return Err(ParseError::LengthInvalid);
     }

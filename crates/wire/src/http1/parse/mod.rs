@@ -7,6 +7,8 @@ pub(super) mod body_reader;
 mod fast_path;
 mod framing_headers;
 pub(super) mod head_cache;
+pub(super) mod lenient;
+mod lenient_framing;
 pub(super) mod request_head;
 pub(super) mod response_head;
 pub(super) mod scan;
@@ -52,6 +54,10 @@ impl Partial {
         if let Some(place) = self.0.as_mut().and_then(|kept| kept.get_mut(at)) {
             *place = byte;
         }
+    }
+
+    pub fn replace(&mut self, bytes: Vec<u8>) {
+        **self.0.get_or_insert_default() = bytes;
     }
 
     #[inline]

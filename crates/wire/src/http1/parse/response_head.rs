@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use httparse::{ParserConfig, Response, Status};
+use httparse::{Header, ParserConfig, Response, Status};
 
 use super::fast_path::{self, StatusLine};
 use super::{framing_headers::FramingHeaders, from_httparse};
@@ -58,7 +58,7 @@ pub(crate) fn parse<'a>(
     }
 }
 
-/// The full parser.
+/// The full parser. Fields are parsed on the stack, more than [`MAX_FIELDS`] on the heap.
 #[inline(never)]
 pub(crate) fn parse_any<'a>(
     window: &'a [u8],
@@ -66,7 +66,20 @@ pub(crate) fn parse_any<'a>(
     limits: &Limits,
 ) -> Result<Option<(Head<'a>, usize)>, ParseError> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_FIELDS];
-    let slots = &mut slots[..limits.fields.min(MAX_FIELDS)];
+    match parse_in(&mut slots[..limits.fields.min(MAX_FIELDS)], window, to_head, limits) {
+        Err(ParseError::TooManyFields) if limits.fields > MAX_FIELDS => {
+            parse_in(&mut vec![MaybeUninit::uninit(); limits.fields], window, to_head, limits)
+        }
+        parsed => parsed,
+    }
+}
+
+fn parse_in<'a>(
+    slots: &mut [MaybeUninit<Header<'a>>],
+    window: &'a [u8],
+    to_head: bool,
+    limits: &Limits,
+) -> Result<Option<(Head<'a>, usize)>, ParseError> {
     let mut response = Response::new(&mut []);
     match ParserConfig::default().parse_response_with_uninit_headers(&mut response, window, slots) {
         Ok(Status::Complete(end)) => {

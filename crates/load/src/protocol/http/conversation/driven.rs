@@ -4,7 +4,7 @@ use super::super::{End, HttpProtocol, Taken};
 use super::HttpConversation;
 use crate::engine::conversation::{self, Conversation, Step};
 use crate::engine::trace::Trace;
-use crate::engine::{worker::Core, wrong_reply};
+use crate::engine::worker::Core;
 use crate::measure::recorder::Failure;
 use brunt_tls::Transport;
 use brunt_wire::http1::client::Event;
@@ -60,9 +60,6 @@ impl<T: Transport, W: Trace> Conversation<HttpProtocol, T> for HttpConversation<
     ) -> Step<End> {
         *core.scheduler.recorder.bytes().read.get_or_insert(0) += stream.read_since(bytes.len());
         let taken = self.take(core, &bytes, now);
-        if matches!(taken, Taken::End(End::Lost(Failure::Protocol))) {
-            wrong_reply::note_http(&self.worker.shared, &bytes);
-        }
         self.step(taken)
     }
 
@@ -70,7 +67,7 @@ impl<T: Transport, W: Trace> Conversation<HttpProtocol, T> for HttpConversation<
     #[cold]
     fn end_of_stream(&mut self, core: &mut Core<HttpProtocol>, now: u64) -> Step<End> {
         let taken = match self.replies.eof() {
-            Some(Event::End(persistence)) => self.finish(core, now, persistence, true),
+            Some(Event::End(persistence)) => self.finish(core, now, persistence, &[]),
             _ => {
                 self.trace.failed(&conversation::CLOSED_EARLY);
                 let failure = if self.first_ns.is_some() { Failure::Truncated } else { Failure::Reset };
@@ -78,6 +75,12 @@ impl<T: Transport, W: Trace> Conversation<HttpProtocol, T> for HttpConversation<
             }
         };
         self.step(taken)
+    }
+
+    /// Blank lines behind a reply may be read leniently.
+    #[cold]
+    fn receive_idle(&mut self, core: &mut Core<HttpProtocol>, bytes: &[u8], now: u64) -> bool {
+        self.skips_idle(core, now, bytes)
     }
 
     fn closed_idle() -> End {
@@ -97,7 +100,6 @@ pub(super) fn note(trace: &mut impl Trace, event: Option<&Event<'_>>, used: &[u8
         Some(Event::Interim(_)) => trace.head(used, None),
         Some(Event::Head(head)) => trace.head(used, Some(head.status)),
         Some(Event::Body(bytes)) => trace.body(bytes),
-        Some(Event::Error(error)) => trace.failed(&format_args!("the reply is no valid HTTP/1: {error}")),
-        Some(Event::Trailers(_) | Event::End(_)) => (),
+        Some(Event::Trailers(_) | Event::End(_) | Event::Error(_)) => (),
     }
 }
