@@ -44,7 +44,8 @@ pub fn slices(dir: &Path) -> Result<String, Error> {
 
 /// One distribution of a trial in HdrHistogram's percentile format (`.hgrm`), in milliseconds, as wrk2 prints it.
 pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
-    Ok(hgrm::text(&single_trial::distribution(dir, tag)?))
+    let (times, note) = single_trial::distribution(dir, tag)?;
+    Ok(hgrm::text(&times, note.as_deref()))
 }
 
 /// A trial in the format of `fortio load -json`: one distribution in seconds.

@@ -48,6 +48,11 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
         latency: totals.latency.summary(&options.percentiles, target.http().is_some()),
         errors: counters.errors.clone(),
         bytes: counters.bytes.clone(),
+        connections: result::Connections {
+            closed_after: counters.closed_after.filter(|[fewest, most]| fewest == most).map(|[replies, _]| replies),
+            kept_open: Some(counters.kept_open).filter(|count| *count > 0),
+            ..result::Connections::default()
+        },
         responses: target.http().map(|_| totals.counters.replies.responses()),
         generator: result::Generator {
             cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),
@@ -59,11 +64,13 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
         },
         ..RunResult::new("brunt")
     };
-    // Times of requests that no reply has ended are no response times.
-    let without_reply = counters.abandoned + counters.errors.timeout;
-    if counters.completed == 0 && result.latency.response.count <= without_reply {
-        let count = result.latency.response.count;
-        result.latency.response = LatencySummary { count, ..LatencySummary::default() };
+    // Where all replies were refused, their times are those of errors: what a few others waited is no answer of the target.
+    let response = &mut result.latency.response;
+    if counters.completed == 0
+        && response.count == response.censored
+        && counters.errors.status + counters.errors.mismatch > 0
+    {
+        *response = LatencySummary { count: response.count, censored: response.censored, ..LatencySummary::default() };
     }
     result.verdict = judge::judge(&result, None);
     result

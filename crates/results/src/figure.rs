@@ -293,6 +293,12 @@ impl Figure {
         (self.of)(result).filter(|_| summary.zip(beyond).is_none_or(is_supported))
     }
 
+    /// Whether the value is a lower bound, as it falls among requests without a complete reply.
+    pub fn is_bound(&self, result: &RunResult) -> bool {
+        let summary = self.times.and_then(|times| Some((times.distribution.summary(result)?, times.statistic)));
+        summary.is_some_and(|(summary, statistic)| summary.is_bound(statistic))
+    }
+
     /// Whether it is a response time.
     pub fn is_response(&self) -> bool {
         self.times.is_some_and(|times| times.distribution == Distribution::Response)

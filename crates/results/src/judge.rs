@@ -47,16 +47,22 @@ pub fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iter
 fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let (errors, completed, failed) = (&result.errors, result.requests.completed, result.failures());
     let connect = result.first_connect_error.as_ref();
+    let closed_after = result.connections.closed_after.filter(|_| errors.closed > 0);
     let cause = match &result.first_wrong_reply {
         Some(wrong) if wrong.got.starts_with(WrongReply::TLS) => FailureCause::Tls,
         Some(wrong) if wrong.got.starts_with(WrongReply::HTTP2) => FailureCause::Http2,
         _ if errors.connect > 0 => FailureCause::Connect(connect.map(|first| first.cause).unwrap_or_default()),
         _ if completed == 0 && errors.total() == errors.timeout => FailureCause::NoReply,
+        _ if 2 * errors.closed > errors.total() && closed_after.is_some() => FailureCause::Closed,
         _ => FailureCause::Other,
     };
     let kinds = result.failure_words();
     let connect = connect.map(|first| format!("the first failed connection: {}", first.error));
-    let first = result.first_wrong_reply.iter().map(ToString::to_string).chain(connect).collect();
+    let closed = closed_after.map(|replies| {
+        let noun = if replies == 1 { "reply" } else { "replies" };
+        format!("the target closes each connection after {replies} {noun}")
+    });
+    let first = result.first_wrong_reply.iter().map(ToString::to_string).chain(connect).chain(closed).collect();
     result.has_failed().then_some(ValidityIssue::Errors { failed, completed, kinds, cause, first })
 }
 

@@ -1,4 +1,8 @@
 //! Summary figures of a latency distribution, always taken from a histogram, never averaged.
+//!
+//! A request that got no complete reply took longer than it has waited, and counts as longer than every answered one. Its time
+//! is a lower bound, as of a *censored* sample in survival analysis (Kaplan, Meier: Nonparametric estimation from incomplete
+//! observations, 1958). docs/reference/statistics.md has an example.
 
 use crate::percentile::Percentile;
 use hdrhistogram::Histogram;
@@ -11,6 +15,10 @@ use std::collections::BTreeMap;
 pub struct LatencySummary {
     /// Number of values recorded.
     pub count: u64,
+    /// How many of the values are lower bounds: those of requests without a complete reply, each of which counts as longer than
+    /// every answered one. A percentile that falls among them, the mean and the largest value are lower bounds then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub censored: u64,
     /// Arithmetic mean.
     pub mean_us: Option<f64>,
     /// Median.
@@ -29,6 +37,10 @@ pub struct LatencySummary {
     /// Further percentiles that were asked for, by name (`p99.99`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub percentiles_us: BTreeMap<String, f64>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The highest value that latency histograms record, in nanoseconds: 1 h.
@@ -50,6 +62,7 @@ impl LatencySummary {
         let quantile = |q: f64| us(histogram.value_at_quantile(q));
         Self {
             count,
+            censored: 0,
             mean_us: Some(histogram.mean() / 1e3),
             p50_us: quantile(0.5),
             p90_us: quantile(0.9),
@@ -66,6 +79,28 @@ impl LatencySummary {
         let mut summary = Self::of(histogram);
         summary.add(percentiles, histogram);
         summary
+    }
+
+    /// As [`Self::with`], of the times of answered requests, and of how long others waited for a reply that did not come.
+    pub fn censored(percentiles: &[Percentile], answered: &Histogram<u64>, censored: Option<&Histogram<u64>>) -> Self {
+        let Some(censored) = censored.filter(|waits| !waits.is_empty()) else {
+            return Self::with(percentiles, answered);
+        };
+        let mut all = answered.clone();
+        add_censored(&mut all, censored, answered.max());
+        Self { censored: censored.len(), ..Self::with(percentiles, &all) }
+    }
+
+    /// The share of lower bounds in percent; `None` without values.
+    pub fn censored_percent(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.censored as f64 / self.count as f64 * 100.0)
+    }
+
+    /// Whether the figure of this name is a lower bound.
+    pub fn is_bound(&self, figure: &str) -> bool {
+        let rank = |quantile: f64| ((quantile * self.count as f64).ceil() as u64).max(1);
+        let is_among = |percentile: Percentile| rank(percentile.quantile()) > self.count.saturating_sub(self.censored);
+        self.censored > 0 && named(figure).is_none_or(is_among)
     }
 
     /// Adds percentiles of the same histogram.
@@ -97,6 +132,14 @@ impl LatencySummary {
     }
 }
 
+/// Adds the waits of requests without a complete reply to response times: each as long as it is, and at least as long as the
+/// `longest` answered.
+pub fn add_censored(times: &mut Histogram<u64>, censored: &Histogram<u64>, longest: u64) {
+    for waits in censored.iter_recorded() {
+        times.saturating_record_n(waits.value_iterated_to().max(longest), waits.count_at_value());
+    }
+}
+
 /// The percentile of a figure such as `p99`; `None` if it is another figure.
 pub fn named(figure: &str) -> Option<Percentile> {
     figure.starts_with('p').then(|| figure.parse().ok()).flatten()
@@ -110,6 +153,31 @@ pub fn share_beyond(figure: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_without_a_reply_are_longer_than_every_answered_one() {
+        let [mut answered, mut censored] = [(); 2].map(|()| new_histogram());
+        answered.record_n(1_000_000, 95).unwrap();
+        answered.record_n(8_000_000, 1).unwrap();
+        // Resets after 0.1 ms, and a timeout of 1 s.
+        censored.record_n(100_000, 3).unwrap();
+        censored.record_n(1_000_000_000, 1).unwrap();
+        let further = ["96", "97", "99.5"].map(|text| text.parse().unwrap());
+        let all = LatencySummary::censored(&further, &answered, Some(&censored));
+        assert_eq!((all.count, all.censored), (100, 4));
+        for (figure, ms, is_bound) in
+            [("p50", 1.0, false), ("p96", 8.0, false), ("p97", 8.0, true), ("p99", 8.0, true), ("p99.5", 1e3, true)]
+        {
+            let found = all.figure(figure).flatten().unwrap() / 1e3;
+            assert!((found / ms - 1.0).abs() < 0.002 && all.is_bound(figure) == is_bound, "{figure} {found}");
+        }
+        assert!(all.is_bound("mean") && all.is_bound("max"));
+        let none = LatencySummary::censored(&[], &answered, None);
+        assert_eq!(none, LatencySummary::of(&answered));
+        assert!(!none.is_bound("max") && !none.is_bound("p99.9"));
+        let text = serde_json::to_string(&none).unwrap();
+        assert!(!text.contains("censored"), "{text}");
+    }
 
     #[test]
     fn figures_match_the_values_within_precision_or_are_absent() {

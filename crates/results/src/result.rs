@@ -205,8 +205,11 @@ pub struct Errors {
     pub connect: u64,
     /// No complete reply within the timeout.
     pub timeout: u64,
-    /// The peer reset the connection, or closed it before the first byte of a reply.
+    /// The peer reset the connection, or closed it before the first byte of its first reply.
     pub reset: u64,
+    /// The peer closed or reset the connection after a complete reply, with a request unanswered, before the first byte of its reply.
+    #[serde(default)]
+    pub closed: u64,
     /// The peer closed the connection within a reply.
     #[serde(default)]
     pub truncated: u64,
@@ -224,6 +227,7 @@ impl Errors {
         self.connect += more.connect;
         self.timeout += more.timeout;
         self.reset += more.reset;
+        self.closed += more.closed;
         self.truncated += more.truncated;
         self.protocol += more.protocol;
         self.status += more.status;
@@ -236,11 +240,12 @@ impl Errors {
     }
 
     /// The counts by name of the kind.
-    pub fn by_kind(&self) -> [(&'static str, u64); 7] {
+    pub fn by_kind(&self) -> [(&'static str, u64); 8] {
         [
             ("connect", self.connect),
             ("timeout", self.timeout),
             ("reset", self.reset),
+            ("closed", self.closed),
             ("truncated", self.truncated),
             ("protocol", self.protocol),
             ("status", self.status),
@@ -268,6 +273,14 @@ pub struct Connections {
     /// Connections with a good reply in the window, in percent of all; absent by slices and for external testers.
     #[serde(default)]
     pub served_percent: Option<f64>,
+    /// Replies on each connection that the peer then closed with a request unanswered; absent if it closed none so, or after
+    /// different numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_after: Option<u64>,
+    /// Connections that were reset, as the peer did not close them within 0.2 s of the reply with which it was to; absent if there
+    /// are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_open: Option<u64>,
     /// Jain's fairness index of the good replies of each connection in the window: 1 if all got as many. Absent as
     /// `served_percent` is.
     #[serde(default)]

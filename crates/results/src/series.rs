@@ -37,6 +37,9 @@ pub struct Second {
     pub failed: u64,
     /// At the end of the interval.
     pub connections: u64,
+    /// Share of the response times that are lower bounds, those of requests without a complete reply; absent if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored_share: Option<f64>,
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
     #[serde(default)]

@@ -38,8 +38,11 @@ pub struct Measured {
     pub waited: Option<u64>,
     /// Errors by kind over lead, window and drain, those of connections without a request included.
     pub errors: Errors,
-    /// done - intended, of requests of the window.
+    /// done - intended, of requests of the window with a reply; of those that were never sent, how long they have waited: the end of
+    /// the slice has cut that short, not the target.
     pub response: Histogram<u64>,
+    /// How long requests of the window that were sent have waited without a complete reply.
+    pub censored: Histogram<u64>,
     /// done - sent; `None` in a closed loop, where it equals `response` for every reply.
     pub service: Option<Histogram<u64>>,
     /// sent - intended, as far as the generator caused it; `None` in a closed loop, where it is 0.

@@ -122,13 +122,25 @@ impl Threshold {
         let Some(value) = self.value(result) else {
             return Some(format!("{self}: no value was recorded"));
         };
-        let is_so = if self.is_above { value > self.bound } else { value < self.bound };
+        // A request without a complete reply is above every limit.
+        let is_least = self.is_least(result);
+        let compared = if is_least { f64::INFINITY } else { value };
+        let is_so = if self.is_above { compared > self.bound } else { compared < self.bound };
+        let more = if is_least { "more than " } else { "" };
         (is_so != wanted).then(|| match self.entry().map_or(Unit::Us, |one| one.unit) {
             Unit::Percent => format!("{self}: it was {value:.3} %"),
             Unit::Ratio => format!("{self}: it was {value:.3}"),
-            Unit::Us if value >= 999.95 => format!("{self}: it was {:.3} ms", value / 1e3),
-            unit => format!("{self}: it was {value:.1} {}", unit.word()),
+            Unit::Us if value >= 999.95 => format!("{self}: it was {more}{:.3} ms", value / 1e3),
+            unit => format!("{self}: it was {more}{value:.1} {}", unit.word()).trim_end().to_owned(),
         })
+    }
+
+    /// Whether the value is a response time that is a lower bound.
+    fn is_least(&self, result: &RunResult) -> bool {
+        let part =
+            |name: &String| result.names.iter().find(|part| part.name == *name).map(|part| &part.figures.response);
+        let times = self.name.as_ref().map_or(Some(&result.latency.response), part);
+        self.is_time() && times.is_some_and(|times| times.is_bound(&self.figure))
     }
 
     fn value(&self, result: &RunResult) -> Option<f64> {
@@ -292,6 +304,19 @@ mod tests {
         assert_eq!(crossed("cart:errors>5%").unwrap(), "cart:errors>5%: it was 10.000 %");
         assert_eq!(crossed("home:p99>5ms").unwrap(), "home:p99>5ms: no value was recorded");
         assert!(!"cart:errors>5%".parse::<Threshold>().unwrap().limits_failures());
+    }
+
+    #[test]
+    fn a_time_that_is_a_lower_bound_is_above_every_limit() {
+        let mut result = result(Some(9000.0), 20);
+        let crossed = |text: &str, result: &RunResult| text.parse::<Threshold>().unwrap().crossed(result);
+        assert_eq!(crossed("p99>1s", &result), None);
+        result.latency.response.censored = 20;
+        assert_eq!(crossed("p99>1s", &result).unwrap(), "p99>1s: it was more than 9.000 ms");
+        assert_eq!(crossed("p99<1s", &result), None);
+        assert!("p99<1s,errors<50%".parse::<Slo>().unwrap().violations(&result)[0].contains("more than 9.000 ms"));
+        result.latency.response.p50_us = Some(10.0);
+        assert_eq!(crossed("p50>1s", &result), None);
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub enum FailureCause {
     Connect(ConnectCause),
     /// The target accepted connections and sent no reply.
     NoReply,
+    /// The target closed connections between two replies.
+    Closed,
     Other,
 }
 
@@ -126,6 +128,9 @@ impl ValidityIssue {
                 FailureCause::NoReply => {
                     "nothing was answered in time: where --once is answered, the load is too high: lower -R or -c, or raise \
                      --timeout; else check the port and the protocol of the URL"
+                }
+                FailureCause::Closed => {
+                    "give --reuse that number, so that each connection ends before, and leave --pipeline out"
                 }
                 FailureCause::Other => "look at the target's log; with a timeout, lower the rate or raise --timeout",
             },

@@ -108,6 +108,7 @@ fn latency(slices: &[&Slice], closed: bool) -> Result<Latency, String> {
         Ok(all)
     };
     let response = merged(|slice| Some(&slice.response))?;
+    let censored = merged(|slice| slice.censored.as_ref())?;
     let mut lag = merged(|slice| slice.lag.as_ref())?;
     let mut service = merged(|slice| slice.service.as_ref())?;
     if closed {
@@ -115,7 +116,7 @@ fn latency(slices: &[&Slice], closed: bool) -> Result<Latency, String> {
         service = response.clone();
     }
     Ok(Latency {
-        response: LatencySummary::of(&response),
+        response: LatencySummary::censored(&[], &response, Some(&censored)),
         service: LatencySummary::of(&service),
         first_byte: None,
         lag: LatencySummary::of(&lag),

@@ -4,6 +4,7 @@
 use brunt_results::LatencySummary;
 use brunt_results::figure::{COST, Figure, RATE};
 use brunt_results::hlog::{Counts, decode};
+use brunt_results::latency::add_censored;
 use brunt_results::result::Errors;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -86,15 +87,20 @@ pub struct Slice {
     /// Connections opened, as the generator counts them, or else accepted in this network namespace during the slice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened: Option<u64>,
-    /// Response times of the window, exact to 0.1 %, or as an external tester reports them.
+    /// Response times of the window, with those of requests without a complete reply, exact to 0.1 %, or as an external tester
+    /// reports them.
     pub latency: LatencySummary,
     /// Service times of an external tester that starts its clock when it sends, at a rate; `latency` has no figures then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_latency: Option<LatencySummary>,
-    /// Distribution of the response times, exact to 1 %: HdrHistogram V2 of nanoseconds, deflated, in base64; empty if the
-    /// tester reports none.
+    /// Distribution of the response times of requests with a reply, exact to 1 %: HdrHistogram V2 of nanoseconds, deflated, in
+    /// base64; empty if the tester reports none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub response: String,
+    /// How long requests without a complete reply have waited, if there are any; each counts as longer than every answered
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored: Option<String>,
     /// Service times of an open loop; of a closed loop they are the response times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
@@ -172,8 +178,22 @@ impl Slice {
         decode(&self.response)
     }
 
-    /// Its response times.
+    /// How long requests without a complete reply have waited.
+    pub fn censored(&self) -> Result<Option<Histogram<u64>>, String> {
+        self.censored.as_deref().map(decode).transpose()
+    }
+
+    /// Its response times; those of requests without a complete reply are at least as long as its longest.
     pub fn counts(&self) -> Result<Counts, String> {
-        Counts::decode(&self.response)
+        let Some(censored) = self.censored()? else { return Counts::decode(&self.response) };
+        let mut all = self.response()?;
+        let longest = all.max();
+        add_censored(&mut all, &censored, longest);
+        Ok(Counts::of(&all))
+    }
+
+    /// Whether the figure is a lower bound, as it falls among requests without a complete reply.
+    pub fn is_bound(&self, figure: &Figure) -> bool {
+        figure.times.is_some_and(|times| self.latency.is_bound(times.statistic))
     }
 }

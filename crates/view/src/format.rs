@@ -61,6 +61,16 @@ pub fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A time of the distribution, `-` if too few values lie beyond it, and `> ` before what is a lower bound.
+pub(crate) fn shown(summary: &LatencySummary, column: &str) -> String {
+    or_dash(supported(summary, column), |us| at_least(us, summary.is_bound(column)))
+}
+
+/// A time, which may be a lower bound.
+pub(crate) fn at_least(us: f64, is_bound: bool) -> String {
+    if is_bound { format!("> {}", time(us)) } else { time(us) }
+}
+
 /// The figure, if enough values lie beyond it.
 pub(crate) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
     let is_supported = |beyond| supports_quantile(summary.count as f64, beyond);

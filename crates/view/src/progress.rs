@@ -104,8 +104,8 @@ impl Describer {
         let length = (second.at_s - self.last_s).max(1e-3);
         self.last_s = second.at_s;
         line += &format!("  {}", format::or_dash(second.completed.map(|count| count as f64 / length), format::rate));
-        line += &format!("  p50 {}", format::or_dash(second.p50_us, format::time));
-        line += &format!("  p99 {}", format::or_dash(second.p99_us, format::time));
+        line += &format!("  p50 {}", format::or_dash(second.p50_us, |us| format::at_least(us, second.is_bound(0.5))));
+        line += &format!("  p99 {}", format::or_dash(second.p99_us, |us| format::at_least(us, second.is_bound(0.99))));
         if let Some(connections) = second.connections {
             line += &format!("  {}", format::plural(connections, "connection"));
         }

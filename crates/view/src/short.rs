@@ -1,6 +1,6 @@
 //! `--short`: the result in five lines.
 
-use crate::format::{connections, or_dash, percent, rate, supported, time};
+use crate::format::{connections, or_dash, percent, rate, shown, time};
 use crate::summary::Facts;
 use brunt_results::RunResult;
 use brunt_results::figure::{COST, CPU, Figure, OFFERED_RATE, RATE};
@@ -11,10 +11,9 @@ pub fn page(facts: &Facts) -> String {
     let of = |figure: &Figure| (figure.of)(facts.result);
     let interrupted = if facts.result.interrupted { ", INTERRUPTED" } else { "" };
     let offered = of(&OFFERED_RATE).map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
-    let times = super::summary::columns(facts).into_iter().map(|column| {
-        let figure = or_dash(supported(&latency.response, &column), time);
-        format!("{column} {figure}")
-    });
+    let times = super::summary::columns(facts)
+        .into_iter()
+        .map(|column| format!("{column} {}", shown(&latency.response, &column)));
     let doubt = verdict.why.first().map_or(String::new(), |why| format!(": {why}"));
     let cpu = or_dash(of(&CPU), percent);
     let cost = or_dash(of(&COST), time);

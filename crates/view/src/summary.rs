@@ -8,7 +8,7 @@ mod steps;
 
 pub(crate) use server::cpu;
 
-use crate::format::{amount, bytes, connections, or_dash, percent, rate, supported, time};
+use crate::format::{amount, bytes, connections, or_dash, percent, plural, rate, shown, supported, time};
 use crate::told;
 use brunt_results::env::Env;
 use brunt_results::result::{Connections, Handshakes, Responses};
@@ -90,7 +90,8 @@ fn mode(result: &RunResult) -> String {
         }
         None => {
             // With a number of connections that changes, the law holds in each step.
-            let has_law = result.requests.rate > 0.0 && result.steps.is_empty();
+            let is_known = !result.latency.response.is_bound("mean");
+            let has_law = result.requests.rate > 0.0 && result.steps.is_empty() && is_known;
             let mean = result.latency.response.mean_us.filter(|_| has_law);
             let law = mean.map_or(String::new(), |mean| {
                 let law = time(result.load.connections as f64 / result.requests.rate * 1e6);
@@ -121,12 +122,11 @@ pub(crate) fn columns(facts: &Facts) -> Vec<String> {
 
 fn latency(rows: &mut Rows, facts: &Facts) {
     let columns = columns(facts);
-    let cells = |cells: &[String]| cells.iter().map(|cell| format!("{cell:>8}")).collect::<Vec<_>>().join(" ");
-    rows.row("", &cells(&columns));
     let all = &facts.result.latency;
     // Where every reply came in one receive, the first byte came when the last one did.
     let first_byte = all.first_byte.as_ref().filter(|times| **times != all.service);
     let error = Some(&all.error).filter(|times| times.count > 0);
+    let mut table = vec![("", columns.clone())];
     for (name, summary) in [
         ("response", Some(&all.response)),
         ("service", Some(&all.service)),
@@ -135,9 +135,22 @@ fn latency(rows: &mut Rows, facts: &Facts) {
         ("error", error),
     ] {
         if let Some(summary) = summary {
-            let shown = columns.iter().map(|column| or_dash(supported(summary, column), time));
-            rows.row(name, &cells(&shown.collect::<Vec<_>>()));
+            table.push((name, columns.iter().map(|column| shown(summary, column)).collect()));
         }
+    }
+    let width = |least: usize, cell: &String| least.max(cell.len());
+    let width = table.iter().flat_map(|(_, cells)| cells).fold(8, width);
+    for (name, cells) in table {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>width$}")).collect();
+        rows.row(name, &cells.join(" "));
+    }
+    let censored = all.response.censored;
+    if columns.iter().any(|column| supported(&all.response, column).is_some() && all.response.is_bound(column)) {
+        let requests = plural(censored, "request");
+        rows.row(
+            "",
+            &format!("> is a lower bound: {requests} without a complete reply, longer than every answered one"),
+        );
     }
 }
 
@@ -165,11 +178,14 @@ fn requests(rows: &mut Rows, result: &RunResult) {
             }
         }
     }
-    let Connections { opened, peak, connect_rate_per_s, served_percent, jain_index } = result.connections;
+    let Connections { opened, peak, connect_rate_per_s, served_percent, jain_index, kept_open, .. } =
+        result.connections;
     // With few connections the rate only measures thread start-up.
     let rate = connect_rate_per_s.filter(|_| peak >= ENOUGH_CONNECTIONS);
     let rate = rate.map_or(String::new(), |rate| format!(", {} per second at first", amount(rate)));
-    rows.row("connections", &format!("{opened} opened, {peak} at most at a time{rate}"));
+    let kept = kept_open
+        .map_or(String::new(), |count| format!(", {count} reset that the target kept open when it was to close"));
+    rows.row("connections", &format!("{opened} opened, {peak} at most at a time{rate}{kept}"));
     if let Some((served, jain)) = served_percent.zip(jain_index).filter(|_| peak >= ENOUGH_CONNECTIONS) {
         rows.row("evenness", &format!("{served:.1} % of the connections served in the window, Jain's index {jain:.3}"));
     }

@@ -33,7 +33,7 @@ fn a_crossed_bound_is_exit_99_and_named() {
 fn an_untrusted_result_is_exit_3_unless_allowed() {
     let target = Target::start();
     // 20 requests have no 99th percentile.
-    let flags = "-n 20 --warmup 0s -c 1 --quiet";
+    let flags = "-R 200 -d 100ms --warmup 0s -c 1 --quiet";
     let output = load(&target.url(), flags).output().unwrap();
     assert_code(&output, &[3]);
     let stdout = String::from_utf8_lossy(&output.stdout);
@@ -187,7 +187,8 @@ fn the_end_of_the_target_is_the_error_and_the_load_goes_on() {
     let after: f64 = after.strip_suffix(" s").unwrap().parse().unwrap();
     assert!(after <= began.elapsed().as_secs_f64() + 0.05, "{after}");
     // Whether some are without an answer at the end depends on when that is.
-    let lost = number(&result, "errors.reset") + number(&result, "errors.connect");
+    let lost =
+        ["reset", "closed", "connect"].map(|kind| number(&result, &format!("errors.{kind}"))).iter().sum::<f64>();
     let unanswered = number(&result, "requests.unanswered");
     let failed = format!("{} of ", lost + unanswered);
     assert!(why[1].replace(',', "").starts_with(&failed) && why[1].contains(" requests failed ("), "{failed}: {why:?}");

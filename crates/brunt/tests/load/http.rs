@@ -17,7 +17,7 @@ fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
     assert_eq!(result["requests"]["completed"], 500);
     assert_eq!(
         result["errors"],
-        json!({"connect": 0, "timeout": 0, "reset": 0, "truncated": 0, "protocol": 0, "status": 0, "mismatch": 0})
+        json!({"connect": 0, "timeout": 0, "reset": 0, "closed": 0, "truncated": 0, "protocol": 0, "status": 0, "mismatch": 0})
     );
     let body_bytes = 500 * "GET /hello".len();
     assert_eq!(

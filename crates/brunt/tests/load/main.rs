@@ -22,6 +22,7 @@ mod results;
 mod script;
 mod secrets;
 mod stages;
+mod survivors;
 mod tls;
 mod usage;
 mod verdicts;

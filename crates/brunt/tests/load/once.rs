@@ -122,7 +122,7 @@ fn replies_in_pieces_are_shown_and_excess_bytes_are_an_error() {
         (chunked, shown_chunked, ""),
         (closing, "<\nhi\n\n", ""),
         (excess, "< Content-Length: 2\n", "bytes without a request that they respond to (RFC 9112 9.2), in ' there'"),
-        (switching, "< Upgrade: x\n<\n", "another protocol"),
+        (switching, "< Upgrade: x\n<\n", "status 101, for which no request asked (RFC 9110 15.2.2)"),
         (short, "<\nhi\n\n", "the target closed the connection before its reply was complete"),
     ] {
         // Excess bytes in pieces may come after the end of the reply, when nothing is read any more.

@@ -72,7 +72,7 @@ fn too_few_samples_of_a_run_that_ends_before_its_p99_is_known() {
 fn few_requests_that_were_asked_for_are_no_doubt() {
     let target = Target::start();
     for (number, says) in [(500, true), (1500, false)] {
-        let output = run(&target.url(), &format!("-n {number} --no-meter"));
+        let output = load(&target.url(), &format!("-n {number} --no-meter --json -")).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).contains("note: p99 needs 1000 requests, 500 were recorded");
         assert_eq!(said, says, "{number}: {}", text(&output));
         let verdict = json(&output)["verdict"].clone();

@@ -98,7 +98,10 @@ impl<'r> Outcome<'r> {
     /// Each reply is in the histograms once. Requests of the warm-up that end in the window are not.
     fn each_request_counts_once(&self) {
         let (result, responses) = (&self.run.report.result, &self.run.responses);
-        let (requests, latency, timeouts) = (&result.requests, &result.latency, result.errors.timeout);
+        let (requests, latency, errors) = (&result.requests, &result.latency, &result.errors);
+        // Requests of the window without a complete reply, and refused replies to those that it left unanswered.
+        let lost = requests.failed - errors.status - errors.mismatch;
+        let refused_late = latency.error.count.saturating_sub(requests.failed);
         assert!(requests.abandoned <= requests.unanswered, "{self:?}");
         assert_eq!(
             latency.first_byte.as_ref().map_or(latency.service.count, |first| first.count),
@@ -107,16 +110,22 @@ impl<'r> Outcome<'r> {
         let in_flight = self.case.options.connections as u64 * self.case.depth;
         let (replies, all) = (latency.service.count, latency.response.count);
         if self.case.options.warmup.is_zero() {
-            assert_eq!((replies, latency.error.count), (requests.completed, requests.failed), "{self:?}");
-            assert_eq!(responses.len(), requests.completed + timeouts, "{self:?}");
-            assert_eq!(all, requests.completed + timeouts + requests.unanswered, "{self:?}");
+            assert_eq!(
+                (replies, latency.error.count - refused_late),
+                (requests.completed, requests.failed),
+                "{self:?}"
+            );
+            assert!(refused_late <= requests.unanswered - requests.abandoned, "{self:?}");
+            assert_eq!(responses.len(), requests.completed + lost, "{self:?}");
+            assert_eq!(all + refused_late, requests.completed + lost + requests.unanswered, "{self:?}");
+            assert_eq!(latency.response.censored, lost + requests.abandoned, "{self:?}");
             let begun = if self.case.options.rate.is_some() { self.sent } else { replies };
             assert_eq!(latency.lag.count, begun, "{self:?}");
         }
         let warm = self.run.report.seconds.iter().filter(|second| second.warmup);
         let before: u64 = warm.map(|second| second.offered.unwrap_or(in_flight)).sum();
         assert!((replies..=replies + before).contains(&requests.completed), "{self:?}");
-        assert!(all <= requests.completed + timeouts + requests.unanswered, "{self:?}");
+        assert!(all <= requests.completed + lost + requests.unanswered, "{self:?}");
         if requests.failed + requests.unanswered == 0 {
             let figures = |summary: &LatencySummary| [summary.p50_us, summary.p99_us, summary.max_us];
             let pairs = figures(&latency.response).into_iter().zip(figures(&latency.service));

@@ -103,7 +103,7 @@ fn page(options: &PageOptions, measured: &Measurement) -> Page {
 
 fn counts(out: &mut String, options: &PageOptions, result: &RunResult, done: u64) {
     let (errors, seconds) = (&result.errors, result.load.measured_s);
-    let receive = errors.reset + errors.truncated + errors.timeout;
+    let receive = errors.reset + errors.closed + errors.truncated + errors.timeout;
     let failed = errors.connect + receive + errors.protocol;
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     row(out, "Server Software", "");

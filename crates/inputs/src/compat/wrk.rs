@@ -101,7 +101,7 @@ fn page(options: &PageOptions, measured: &Measurement) -> String {
     let (seconds, received) = (result.load.measured_s, result.bytes.received as f64);
     let _ = writeln!(out, "  {replies} requests in {}, {}B read", time_us(seconds * 1e6), binary(received));
     let errors = &result.errors;
-    let read = errors.reset + errors.truncated + errors.protocol;
+    let read = errors.reset + errors.closed + errors.truncated + errors.protocol;
     if errors.connect + read + errors.timeout > 0 {
         let (connect, timeout) = (errors.connect, errors.timeout);
         let _ = writeln!(out, "  Socket errors: connect {connect}, read {read}, write 0, timeout {timeout}");

@@ -22,9 +22,9 @@ pub fn compared(asked: &[&'static Figure]) -> impl Iterator<Item = &'static Figu
     comparable().filter(|figure| figure.compared == Compared::Always || asked.contains(figure))
 }
 
-/// The figure of one trial. Ratios require positive values.
+/// The figure of one trial. Ratios require positive values, and none that is a lower bound.
 fn value(figure: &Figure, result: &RunResult) -> Option<f64> {
-    figure.supported(result).filter(|value| value.is_finite() && *value > 0.0)
+    figure.supported(result).filter(|value| value.is_finite() && *value > 0.0 && !figure.is_bound(result))
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -30,7 +30,8 @@ pub(super) fn figure(result: &RunResult, tag: &str, name: &str) -> Option<f64> {
     };
     let figure = figure::find(name)?;
     match figure.times {
-        Some(of) => times.figure(of.statistic).flatten(),
+        // Formats of single figures cannot say that one is a lower bound.
+        Some(of) => times.figure(of.statistic).flatten().filter(|_| !times.is_bound(of.statistic)),
         None => (figure.of)(result),
     }
 }

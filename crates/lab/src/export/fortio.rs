@@ -17,7 +17,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     let (result, load) = (&trial.result, &trial.result.load);
     let mut value = json!({
         "RunType": if trial.is_http() { "HTTP" } else { "TCP" },
-        "Labels": format!("{} {}", result.tester, result.verdict.kind.word()),
+        "Labels": labels(trial),
         "StartTime": rfc3339(trial.window_start_unix_s()),
         "RequestedQPS": result.requests.offered_rate.map_or("max".to_owned(), |rate| Rate(rate).0.to_string()),
         "RequestedDuration": Span(Duration::from_nanos(trial.window_ns())).to_string(),
@@ -35,6 +35,13 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     value[target] = json!(load.url);
     value["RetCodes"] = codes(trial);
     value
+}
+
+/// Fortio's text for people.
+fn labels(trial: &SingleTrial) -> String {
+    let (result, note) = (&trial.result, &trial.note);
+    let note = note.as_ref().map_or(String::new(), |note| format!("; {note}"));
+    format!("{} {}{note}", result.tester, result.verdict.kind.word())
 }
 
 /// Replies by status. Fortio reports TCP replies as `OK`.

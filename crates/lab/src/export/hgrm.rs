@@ -7,7 +7,8 @@ use std::fmt::Write;
 const STEPS: u32 = 5;
 const SCALE: f64 = 1e6;
 
-pub(super) fn text(histogram: &Histogram<u64>) -> String {
+/// With `note` as a comment at the end.
+pub(super) fn text(histogram: &Histogram<u64>, note: Option<&str>) -> String {
     let mut text = format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut count = 0;
     for step in histogram.iter_quantiles(STEPS) {
@@ -24,6 +25,9 @@ pub(super) fn text(histogram: &Histogram<u64>) -> String {
     let _ = writeln!(text, "#[Max     = {max:12.6}, Total count    = {:12}]", histogram.len());
     let _ =
         writeln!(text, "#[Buckets = {buckets:12}, SubBuckets     = {:12}]", (2 * halves) / (usize::from(buckets) + 1));
+    if let Some(note) = note {
+        let _ = writeln!(text, "#[{note}]");
+    }
     text
 }
 
@@ -36,7 +40,7 @@ mod tests {
     fn every_line_says_how_many_values_lie_up_to_it() {
         let mut histogram = new_histogram();
         (1..=1000u64).for_each(|ms| histogram.record(ms * 1_000_000).unwrap());
-        let text = text(&histogram);
+        let text = text(&histogram, None);
         let rows: Vec<Vec<f64>> = text
             .lines()
             .skip(2)

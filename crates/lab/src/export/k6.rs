@@ -36,13 +36,18 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     add("data_received", "counter", "data", counter(result.bytes.received));
     add("vus", "gauge", "default", gauge.clone());
     add("vus_max", "gauge", "default", gauge);
-    json!({
+    let mut summary = json!({
         // k6's id of the unnamed group.
         "root_group":
             {"name": "", "path": "", "id": "d41d8cd98f00b204e9800998ecf8427e", "groups": {}, "checks": {}},
         "state": {"testRunDurationMs": seconds * 1e3},
         "metrics": metrics,
-    })
+    });
+    // Not of k6, whose readers skip what they do not know.
+    if let Some(note) = &trial.note {
+        summary["note"] = json!(note);
+    }
+    summary
 }
 
 fn trend(trial: &SingleTrial) -> Value {

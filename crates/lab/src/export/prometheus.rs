@@ -13,7 +13,10 @@ const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 const OURS: [&str; 9] = ["plan", "target", "repeat", "le", "quantile", "end", "kind", "mode", "verdict"];
 
 const TIMES: [(&str, &str); 4] = [
-    ("response", "From when a request was due to its reply"),
+    (
+        "response",
+        "From when a request was due to its reply, which is at least the longest answered one's where none came",
+    ),
     ("service", "From when a request was sent to its reply"),
     ("lag", "From when a request was due to when it was sent, as far as the generator was late"),
     ("error", "From when a request was due to its failure"),

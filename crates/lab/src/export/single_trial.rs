@@ -11,12 +11,14 @@ pub(super) struct SingleTrial {
     pub(super) env: Env,
     /// Nanoseconds; never empty.
     pub(super) times: Histogram<u64>,
+    /// What a reader of the times must know.
+    pub(super) note: Option<String>,
 }
 
 impl SingleTrial {
     pub(super) fn read(dir: &Path, tag: &str) -> Result<Self, Error> {
-        let (times, directory) = (distribution(dir, tag)?, Directory::open(dir));
-        Ok(Self { result: directory.read_result()?, env: directory.read_env()?, times })
+        let ((times, note), directory) = (distribution(dir, tag)?, Directory::open(dir));
+        Ok(Self { result: directory.read_result()?, env: directory.read_env()?, times, note })
     }
 
     pub(super) fn is_http(&self) -> bool {
@@ -37,7 +39,8 @@ impl SingleTrial {
     }
 }
 
-pub(super) fn distribution(dir: &Path, tag: &str) -> Result<Histogram<u64>, Error> {
+/// The times of a distribution, and what their reader must know: that some are lower bounds.
+pub(super) fn distribution(dir: &Path, tag: &str) -> Result<(Histogram<u64>, Option<String>), Error> {
     let place = dir.join("latency.hlog");
     let log = match fs::read(&place) {
         Ok(log) => log,
@@ -55,5 +58,10 @@ pub(super) fn distribution(dir: &Path, tag: &str) -> Result<Histogram<u64>, Erro
     if whole.is_empty() {
         return Err(Error::Usage(format!("{} holds nothing of '{tag}'", place.display())));
     }
-    Ok(whole)
+    let censored = if tag == "response" { hlog::distribution(&log, "censored").map_err(failed)?.len() } else { 0 };
+    let note = (censored > 0).then(|| {
+        let count = whole.len();
+        format!("{censored} of {count} requests got no complete reply: their times, the longest, are lower bounds")
+    });
+    Ok((whole, note))
 }

@@ -45,6 +45,6 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
         "throughput": result.requests.rate,
         "success": per(result.requests.completed as f64, count as f64),
         "status_codes": codes,
-        "errors": kinds.map(|(kind, _)| kind).collect::<Vec<_>>(),
+        "errors": kinds.map(|(kind, _)| kind.to_owned()).chain(trial.note.clone()).collect::<Vec<_>>(),
     })
 }

@@ -1,7 +1,7 @@
 //! The figures of a trial in the index.
 
 use brunt_results::Figure;
-use brunt_results::figure::in_order;
+use brunt_results::figure::{self, in_order};
 use rusqlite::Row;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -35,6 +35,12 @@ pub struct Figures(Vec<(&'static Figure, Option<f64>)>);
 impl Figures {
     pub(super) fn of(row: &Row) -> rusqlite::Result<Self> {
         indexed().map(|(column, figure)| Ok((figure, row.get(column)?))).collect::<rusqlite::Result<_>>().map(Self)
+    }
+
+    /// Whether the time is a lower bound.
+    pub fn is_bound(&self, figure: &Figure) -> bool {
+        let share = self.get(&figure::CENSORED).unwrap_or(0.0) / 100.0;
+        figure.is_response() && share > 0.0 && figure.quantile().is_none_or(|quantile| quantile > 1.0 - share)
     }
 
     /// In the unit of the figure.

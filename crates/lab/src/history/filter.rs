@@ -1,7 +1,7 @@
 //! Conditions on trials, translated to SQL with parameters.
 
 use crate::plan::settings::{NAMES, Settings};
-use brunt_results::{Threshold, figure, verdict::Kind};
+use brunt_results::{Percentile, Threshold, figure, verdict::Kind};
 use rusqlite::types::Value;
 use std::str::FromStr;
 
@@ -87,8 +87,19 @@ impl Filter {
         for bound in &self.bounds {
             let order = if bound.is_above { '>' } else { '<' };
             // A column that does not exist matches nothing, as a missing figure does.
-            words.push(column(&bound.figure).map_or("0 = ?".to_owned(), |column| format!("trial.{column} {order} ?")));
+            let own = column(&bound.figure).map_or("0 = ?".to_owned(), |column| format!("trial.{column} {order} ?"));
             parameters.push(bound.bound.into());
+            let Some(censored) = column(figure::CENSORED.key).filter(|_| bound.is_time()) else {
+                words.push(own);
+                continue;
+            };
+            // A time that is a lower bound is above every limit.
+            let is_least = format!("COALESCE(trial.{censored}, 0) > ?");
+            words.push(match bound.is_above {
+                true => format!("({own} OR {is_least})"),
+                false => format!("{own} AND NOT {is_least}"),
+            });
+            parameters.push((bound.percentile().map_or(0.0, Percentile::share_beyond) * 100.0).into());
         }
         let exists = "EXISTS (SELECT 1 FROM value WHERE value.cell = cell.id AND value.name = ? AND value.value = ?)";
         for NamedValue { name, value } in &self.values {

@@ -31,14 +31,18 @@ pub fn runs(runs: &[Run], here: &Path) -> String {
 pub fn trials(trials: &[Trial], here: &Path) -> String {
     let heads = ["plan", "target", "cell", "k req/s", "p50", "p99", "p99.9", "CPU us per req", "verdict", "directory"];
     let lines = trials.iter().map(|trial| {
+        let us = |figure| {
+            let least = if trial.figures.is_bound(figure) { "> " } else { "" };
+            format!("{least}{}", time(trial.figures.get(figure)))
+        };
         vec![
             trial.plan.clone(),
             trial.target.clone(),
             trial.combination.clone(),
             number(trial.figures.get(&figure::RATE).map(|rate| rate / 1e3), 1),
-            time(trial.figures.get(&figure::P50)),
-            time(trial.figures.get(&figure::P99)),
-            time(trial.figures.get(&figure::P999)),
+            us(&figure::P50),
+            us(&figure::P99),
+            us(&figure::P999),
             number(trial.figures.get(&figure::COST), 2),
             trial.verdict.clone(),
             shown(&trial.directory, &trial.place, trial.gone, here),

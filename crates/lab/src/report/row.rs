@@ -12,7 +12,7 @@ use brunt_results::figure::{self, Figure};
 use brunt_results::{RunResult, Verdict, env::Idle, verdict::Kind};
 use brunt_statistics::median_interval;
 use brunt_statistics::{CONFIDENCE, Interval, Spread, median, outliers, percentile_median, spread, supported};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -44,6 +44,8 @@ pub struct Row {
 pub struct Figures {
     /// By key.
     medians: BTreeMap<&'static str, f64>,
+    /// Keys of the times among them that are lower bounds.
+    bounds: BTreeSet<&'static str>,
     /// Whether replies have statuses.
     pub is_http: bool,
     pub rate: Option<Spread>,
@@ -159,6 +161,7 @@ impl Figures {
         let middle = |one: &'static Figure| Some((one.key, middle(one, results)?));
         Self {
             medians: figure::all().filter_map(middle).collect(),
+            bounds: figure::all().filter(|one| is_bound(one, results)).map(|one| one.key).collect(),
             is_http: results.iter().any(|result| result.responses.is_some()),
             rate: spread(rates.iter().copied().map(Some)),
             rate_interval: median_interval(&rates, CONFIDENCE),
@@ -173,6 +176,11 @@ impl Figures {
         self.medians.get(figure.key).copied()
     }
 
+    /// Whether [`Self::get`] is a lower bound.
+    pub fn is_bound(&self, figure: &Figure) -> bool {
+        self.bounds.contains(figure.key)
+    }
+
     /// CPU time of the server for a request, in microseconds.
     pub fn cost(&self) -> String {
         match &self.idle {
@@ -182,8 +190,20 @@ impl Figures {
     }
 }
 
+/// Whether the median over the repeats is a lower bound.
+fn is_bound(figure: &Figure, results: &[Box<RunResult>]) -> bool {
+    let bounds = results.iter().filter(|result| figure.is_bound(result)).count();
+    bounds > 0 && 2 * bounds >= results.len()
+}
+
+/// The median over the repeats. Lower bounds are above all other values, unless the median itself is one.
 fn middle(figure: &Figure, results: &[Box<RunResult>]) -> Option<f64> {
-    let values = results.iter().map(|result| figure.supported(result));
+    let is_least = is_bound(figure, results);
+    let value = |result: &RunResult| {
+        let is_above = !is_least && figure.is_bound(result);
+        figure.supported(result).map(|value| if is_above { f64::INFINITY } else { value })
+    };
+    let values = results.iter().map(|result| value(result));
     if figure.quantile().is_some() { percentile_median(values) } else { median(values) }
 }
 

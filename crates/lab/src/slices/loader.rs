@@ -73,8 +73,9 @@ fn slice(measured: Measured) -> Slice {
         sent_bytes: measured.sent_bytes,
         received_bytes: measured.received_bytes,
         statuses: measured.statuses,
-        latency: LatencySummary::of(&measured.response),
+        latency: LatencySummary::censored(&[], &measured.response, Some(&measured.censored)),
         response: coarse(&measured.response),
+        censored: (!measured.censored.is_empty()).then(|| coarse(&measured.censored)),
         service: measured.service.as_ref().map(coarse),
         lag: measured.lag.as_ref().map(coarse),
         ..Slice::default()

@@ -1,7 +1,7 @@
 //! An SLO as bounds on sums, so that evidence adds up over slices: `p99<6ms` is "of the requests, at most 1 % took 6 ms or
 //! longer". Pure.
 
-use brunt_results::latency::share_beyond;
+use brunt_results::latency::{MAX_LATENCY_NS, share_beyond};
 use brunt_results::{Slo, Threshold};
 use brunt_slices::Slice;
 
@@ -55,6 +55,8 @@ fn share(limit: f64) -> Bound {
     Bound { limit, in_one: limit, slack: 0.0, is_rare: false }
 }
 
+const LONGEST_NS: f64 = MAX_LATENCY_NS as f64;
+
 const NONE: Bound = Bound { limit: 0.0, in_one: 0.0, slack: 0.0, is_rare: true };
 
 /// Whether the SLO says how many requests may fail.
@@ -79,13 +81,16 @@ pub fn bounds(slo: &Slo) -> Vec<Bound> {
 /// What a slice contributes to each bound; the error names a figure that it does not have.
 pub fn parts(slo: &Slo, slice: &Slice) -> Result<Vec<Part>, String> {
     let response = slice.response()?;
-    let due = response.len() as f64;
+    let censored = slice.censored()?.map_or(0, |waits| waits.len()) as f64;
+    let answered = response.len() as f64;
+    let due = answered + censored;
     let failed = slice.errors.total().max(slice.failed) as f64;
     // One request may be under way at the end.
     let left = Part { over: (due - slice.completed as f64).max(-due) - 1.0, of: due };
     let own = |condition: &Threshold| {
         Ok(match condition.figure.as_str() {
-            "mean" => Part { over: response.mean() / 1e3 * due, of: due },
+            // A request without a complete reply is above every limit.
+            "mean" => Part { over: (response.mean() * answered + LONGEST_NS * censored) / 1e3, of: due },
             "cost" => {
                 let cpu = slice.server_cpu_us.ok_or_else(|| format!("{condition}: the target is not metered"))?;
                 Part { over: cpu, of: slice.replies as f64 }
@@ -98,7 +103,7 @@ pub fn parts(slo: &Slo, slice: &Slice) -> Result<Vec<Part>, String> {
             }
             _ => {
                 let late = response.count_between((condition.bound * 1e3).max(0.0) as u64, u64::MAX);
-                Part { over: late as f64, of: due }
+                Part { over: late as f64 + censored, of: due }
             }
         })
     };

@@ -59,6 +59,9 @@ pub trait Conversation<P, T: Transport> {
         now: u64,
     ) -> Step<Self::End>;
 
+    /// The connection is lost, by an error, with a reply outstanding.
+    fn lost(&self, core: &mut Core<P>, failure: Failure) -> Self::End;
+
     /// The target has closed with a reply outstanding.
     fn end_of_stream(&mut self, core: &mut Core<P>, now: u64) -> Step<Self::End>;
 
@@ -104,7 +107,7 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
             }
         }
         if conversation.has_unwritten(core) && !conversation.write(core, stream, cx) {
-            return Poll::Ready(Failure::Reset.into());
+            return Poll::Ready(conversation.lost(core, Failure::Reset));
         }
         loop {
             let Poll::Ready(received) = stream.poll_recv(cx) else {
@@ -117,7 +120,7 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
                 Ok(bytes) => bytes,
                 Err(error) => {
                     conversation.trace().failed(&error);
-                    return Poll::Ready(transport::failure(&error).into());
+                    return Poll::Ready(conversation.lost(core, transport::failure(&error)));
                 }
             };
             let now = core.turn_now(worker.clock).max(conversation.not_before());

@@ -382,6 +382,8 @@ impl<'s> Coordinator<'s> {
             connect_rate_per_s: self.connect_rate,
             served_percent: self.served.percent().filter(|_| is_even),
             jain_index: self.served.jain().filter(|_| is_even),
+            closed_after: result.connections.closed_after,
+            kept_open: result.connections.kept_open,
         };
         let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());
         let http = shared.options.target.http();

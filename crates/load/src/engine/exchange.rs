@@ -281,10 +281,16 @@ impl<X: Exchange, T: Trace> Conversation<X, Socket> for Session<'_, X, T> {
     }
 
     #[cold]
+    fn lost(&self, core: &mut Core<X>, failure: Failure) -> Option<Failure> {
+        let is_between = self.answered && !core.protocol.has_begun(&self.state);
+        Some(if failure == Failure::Reset && is_between { Failure::Closed } else { failure })
+    }
+
+    #[cold]
     fn end_of_stream(&mut self, core: &mut Core<X>, _: u64) -> Step<Option<Failure>> {
         let is_truncated = core.protocol.has_begun(&self.state);
         self.trace.failed(&conversation::CLOSED_EARLY);
-        Step::End(Some(if is_truncated { Failure::Truncated } else { Failure::Reset }))
+        Step::End(if is_truncated { Some(Failure::Truncated) } else { self.lost(core, Failure::Reset) })
     }
 
     fn closed_idle() -> Option<Failure> {

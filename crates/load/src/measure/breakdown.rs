@@ -19,6 +19,7 @@ pub struct Part {
     errors: Errors,
     /// By the same rules as that of the whole load.
     response: RawHistogram,
+    censored: Option<RawHistogram>,
 }
 
 impl Part {
@@ -28,18 +29,26 @@ impl Part {
         self.errors.add(&other.errors);
         self.response.saturated += other.response.saturated;
         self.response.add(&other.response.take());
+        if let Some(mut waits) = other.censored {
+            self.censored.get_or_insert_default().add(&waits.take());
+        }
     }
 
     /// Over `seconds` of the window.
     pub fn figures(mut self, seconds: f64, percentiles: &[Percentile]) -> PartFigures {
-        let mut histogram = new_histogram();
-        self.response.merge_into(&mut histogram);
+        let mut answered = new_histogram();
+        self.response.merge_into(&mut answered);
+        let censored = self.censored.map(|mut waits| {
+            let mut histogram = new_histogram();
+            waits.merge_into(&mut histogram);
+            histogram
+        });
         PartFigures {
             completed: self.completed,
             failed: self.failed,
             rate: if seconds > 0.0 { self.completed as f64 / seconds } else { 0.0 },
             errors: self.errors,
-            response: LatencySummary::with(percentiles, &histogram),
+            response: LatencySummary::censored(percentiles, &answered, censored.as_ref()),
         }
     }
 }
@@ -122,16 +131,21 @@ impl Breakdown {
         });
     }
 
-    /// A failure in the window; its response time, if that counts.
-    pub fn failed(&mut self, intended_ns: u64, failure: Failure, response_ns: Option<u64>) {
+    /// A failure in the window; how long it has waited, if it has no complete reply and that counts.
+    pub fn failed(&mut self, intended_ns: u64, failure: Failure, waited_ns: Option<u64>) {
         self.of(intended_ns).for_each(|part| {
             part.failed += 1;
             *failure.count_in(&mut part.errors) += 1;
-            response_ns.into_iter().for_each(|ns| part.response.record(ns));
         });
+        waited_ns.into_iter().for_each(|ns| self.censored(intended_ns, ns));
     }
 
-    /// The response time of a request that the end of the window left unanswered.
+    /// How long a request has waited that gets no complete reply.
+    pub fn censored(&mut self, intended_ns: u64, waited_ns: u64) {
+        self.of(intended_ns).for_each(|part| part.censored.get_or_insert_default().record(waited_ns));
+    }
+
+    /// The response time of a request that is answered after the window.
     pub fn late(&mut self, intended_ns: u64, response_ns: u64) {
         self.of(intended_ns).for_each(|part| part.response.record(response_ns));
     }

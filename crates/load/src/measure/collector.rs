@@ -6,15 +6,19 @@
 use super::interval::{Counters, Interval, Phase, Usage};
 use super::recorder::SECOND_NS;
 use crate::schedule::Schedule;
+use brunt_results::latency::{add_censored, new_histogram};
 use brunt_results::series::{Second, SoFar};
-use brunt_results::{LatencySummary, Percentile, hlog::Hlog, latency::new_histogram, result::Latency};
+use brunt_results::{LatencySummary, Percentile, hlog::Hlog, result::Latency};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 /// The distributions of [`Latency`], in nanoseconds.
 pub struct Distributions {
+    /// Of requests with a reply.
     pub response: Histogram<u64>,
+    /// How long those without a complete reply have waited, never sent ones included, if there are any.
+    pub censored: Option<Histogram<u64>>,
     pub service: Histogram<u64>,
     pub lag: Histogram<u64>,
     pub error: Histogram<u64>,
@@ -36,13 +40,16 @@ impl Default for PiecesSum {
 impl Default for Distributions {
     fn default() -> Self {
         let [response, service, lag, error] = [(); 4].map(|()| new_histogram());
-        Self { response, service, lag, error, pieces: None }
+        Self { response, censored: None, service, lag, error, pieces: None }
     }
 }
 
 impl Distributions {
     fn merge(&mut self, interval: &mut Interval) {
         interval.response.merge_into(&mut self.response);
+        for waits in interval.censored.iter_mut().chain(&mut interval.unsent) {
+            waits.merge_into(self.censored.get_or_insert_with(new_histogram));
+        }
         interval.service.merge_into(&mut self.service);
         interval.lag.merge_into(&mut self.lag);
         interval.error.merge_into(&mut self.error);
@@ -61,6 +68,9 @@ impl Distributions {
 
     fn add(&mut self, other: &Self) {
         add(&mut self.response, &other.response);
+        if let Some(waits) = &other.censored {
+            add(self.censored.get_or_insert_with(new_histogram), waits);
+        }
         add(&mut self.service, &other.service);
         add(&mut self.lag, &other.lag);
         add(&mut self.error, &other.error);
@@ -82,15 +92,34 @@ impl Distributions {
         times
     }
 
-    fn by_tag(&self) -> [(&'static str, &Histogram<u64>); 4] {
-        [("response", &self.response), ("service", &self.service), ("lag", &self.lag), ("error", &self.error)]
+    /// As the log names them.
+    fn by_tag(&self) -> impl Iterator<Item = (&'static str, &Histogram<u64>)> {
+        let always =
+            [("response", &self.response), ("service", &self.service), ("lag", &self.lag), ("error", &self.error)];
+        always.into_iter().chain(self.censored.iter().map(|waits| ("censored", waits)))
+    }
+
+    /// The response times of all requests: those without a reply are at least as long as the longest answered.
+    fn all_responses(&self) -> Histogram<u64> {
+        let mut all = self.response.clone();
+        self.censored.iter().for_each(|waits| add_censored(&mut all, waits, self.response.max()));
+        all
+    }
+
+    fn response_summary(&self, percentiles: &[Percentile]) -> LatencySummary {
+        LatencySummary::censored(percentiles, &self.response, self.censored.as_ref())
     }
 
     /// `tells_first_byte`: the protocol tells when the first byte of a reply came.
     pub fn summary(&self, percentiles: &[Percentile], tells_first_byte: bool) -> Latency {
         let summary = |histogram: &Histogram<u64>| LatencySummary::with(percentiles, histogram);
-        let [response, service, lag, error] = self.by_tag().map(|(_, histogram)| summary(histogram));
-        Latency { response, service, first_byte: tells_first_byte.then(|| summary(&self.first_byte())), lag, error }
+        Latency {
+            response: self.response_summary(percentiles),
+            service: summary(&self.service),
+            first_byte: tells_first_byte.then(|| summary(&self.first_byte())),
+            lag: summary(&self.lag),
+            error: summary(&self.error),
+        }
     }
 }
 
@@ -192,7 +221,8 @@ impl Collector {
         };
         let window = interval.phase == Phase::Window;
         if matches!(interval.phase, Phase::Window | Phase::Drain) {
-            self.totals.saturated += interval.response.saturated + interval.service.saturated;
+            let censored = interval.censored.as_ref().map_or(0, |waits| waits.saturated);
+            self.totals.saturated += interval.response.saturated + interval.service.saturated + censored;
         }
         slice.reports += 1;
         slice.phase = interval.phase;
@@ -252,6 +282,8 @@ impl Collector {
         let us = |histogram: &Histogram<u64>, q| {
             (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3)
         };
+        let all = latency.all_responses();
+        let censored = latency.censored.as_ref().map_or(0, Histogram::len);
         let second = Second {
             at_s: until as f64 / SECOND_NS as f64,
             warmup: slice.phase == Phase::Warmup,
@@ -260,22 +292,23 @@ impl Collector {
             completed: slice.counters.completed,
             failed: slice.counters.failed,
             connections: slice.connections,
-            p50_us: us(&latency.response, 0.5),
-            p99_us: us(&latency.response, 0.99),
-            p999_us: us(&latency.response, 0.999),
+            censored_share: (censored > 0).then(|| censored as f64 / all.len() as f64),
+            p50_us: us(&all, 0.5),
+            p99_us: us(&all, 0.99),
+            p999_us: us(&all, 0.999),
             lag_p99_us: us(&latency.lag, 0.99),
             generator_cpu_percent: Some(slice.cpu_percent),
             so_far: Some(Box::new(self.so_far())),
             ..Default::default()
         };
-        Some((second, latency.response))
+        Some((second, all))
     }
 
     fn so_far(&self) -> SoFar {
         let Totals { latency, counters, threads, .. } = &self.totals;
         let lag = &latency.lag;
         SoFar {
-            response: LatencySummary::of(&latency.response),
+            response: latency.response_summary(&[]),
             lag_p99_us: (!lag.is_empty()).then(|| lag.value_at_quantile(0.99) as f64 / 1e3),
             waited: counters.waited,
             errors: counters.errors.clone(),
@@ -302,11 +335,17 @@ impl Collector {
             self.totals.counters.unanswered += count;
             if intended >= open {
                 drain.counters.abandoned += count;
-                late.response.saturating_record_n(close - intended, count);
+                late.censored.get_or_insert_with(new_histogram).saturating_record_n(close - intended, count);
             }
         }
-        self.totals.counters.abandoned = drain.counters.abandoned;
+        let Totals { counters, .. } = &mut self.totals;
+        counters.abandoned = drain.counters.abandoned;
+        // Of the ends of connections after the last reply.
+        counters.kept_open += drain.counters.kept_open;
         self.totals.latency.add(&late);
+        // How long these are at least is known when the longest answered is.
+        let Distributions { response, censored, .. } = &self.totals.latency;
+        censored.iter().for_each(|waits| add_censored(&mut late.response, waits, response.max()));
         self.log(&late, [close_ns, drain.end_ns]);
         self.totals.hlog = self.hlog.bytes;
         self.totals

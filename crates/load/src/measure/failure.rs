@@ -8,6 +8,7 @@ pub enum Failure {
     Connect,
     Timeout,
     Reset,
+    Closed,
     Truncated,
     Protocol,
     Status,
@@ -15,11 +16,17 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether the request has no complete reply, so that its response time is at least what it has waited.
+    pub fn is_unanswered(self) -> bool {
+        !matches!(self, Self::Status | Self::Mismatch)
+    }
+
     pub fn count_in(self, errors: &mut Errors) -> &mut u64 {
         match self {
             Self::Connect => &mut errors.connect,
             Self::Timeout => &mut errors.timeout,
             Self::Reset => &mut errors.reset,
+            Self::Closed => &mut errors.closed,
             Self::Truncated => &mut errors.truncated,
             Self::Protocol => &mut errors.protocol,
             Self::Status => &mut errors.status,

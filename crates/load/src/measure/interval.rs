@@ -9,7 +9,7 @@ use brunt_wire::http1::Leniencies;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Phase {
     /// Connections are being opened; no request is sent.
     #[default]
@@ -35,6 +35,10 @@ pub struct Counters {
     /// Errors by kind, those of connections without a request included.
     pub errors: Errors,
     pub bytes: Bytes,
+    /// Fewest and most replies on a connection that the target then closed with requests unanswered.
+    pub closed_after: Option<[u64; 2]>,
+    /// Connections that were reset because the target did not close them when it was to.
+    pub kept_open: u64,
     /// Counts of replies, for protocols whose replies have a status.
     pub replies: Replies,
 }
@@ -48,8 +52,17 @@ impl Counters {
         self.unanswered += other.unanswered;
         self.abandoned += other.abandoned;
         self.errors.add(&other.errors);
+        other.closed_after.iter().flatten().for_each(|replies| self.closed_after(*replies));
+        self.kept_open += other.kept_open;
         self.bytes.add(&other.bytes);
         self.replies.add(&other.replies);
+    }
+
+    /// The target has closed a connection with requests unanswered, after so many replies on it.
+    #[cold]
+    pub fn closed_after(&mut self, replies: u64) {
+        let [fewest, most] = self.closed_after.unwrap_or([replies; 2]);
+        self.closed_after = Some([fewest.min(replies), most.max(replies)]);
     }
 
     /// A reply with a body of so many bytes.
@@ -85,8 +98,12 @@ pub struct Interval {
     /// Connections open at its end.
     pub connections: u64,
     pub counters: Counters,
-    /// done - intended. In a closed loop only of requests without a correct reply: for the others it equals `service`.
+    /// done - intended, of requests with a reply. In a closed loop only of the drain: otherwise it equals `service`.
     pub response: RawHistogram,
+    /// How long requests without a complete reply have waited, from their intended time; made by the first one.
+    pub censored: Option<RawHistogram>,
+    /// How long requests that were never sent have waited for a connection; made by the first one.
+    pub unsent: Option<RawHistogram>,
     pub service: RawHistogram,
     /// Of replies that came in several receives; made by the first one.
     pub pieces: Option<Box<Pieces>>,
@@ -101,6 +118,7 @@ impl Interval {
         for histogram in [&mut self.response, &mut self.service, &mut self.lag, &mut self.error] {
             histogram.clear();
         }
+        self.censored.iter_mut().chain(&mut self.unsent).for_each(RawHistogram::clear);
         if let Some(pieces) = &mut self.pieces {
             pieces.first_byte.clear();
             pieces.service.clear();

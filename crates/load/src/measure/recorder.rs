@@ -4,22 +4,24 @@
 //! - An event belongs to the interval in which it happens. A latency is kept only if the request was *intended* in the phase
 //!   (warm-up or window) in which it ends: a request of the warm-up that ends in the window is a completion of the window
 //!   without a latency.
-//! - A request in flight at the end of the window is unanswered. Its response time, recorded at its reply during the drain
-//!   or else at the end of the drain, is at least the time it has waited. Without a reply it is also abandoned.
-//! - A timeout is a failure and also a response time, of the timeout's length: leaving it out would flatter the target.
-//! - Any other failure is in the error histogram alone: a fast refusal must not improve a percentile.
+//! - A request in flight at the end of the window is unanswered. Its response time is that of its reply during the drain. Without
+//!   a reply it is also abandoned.
+//! - A request that ends without a complete reply, by a timeout, a reset or the end of the drain, is *censored*: what it has
+//!   waited is a lower bound of its response time. Leaving it out, or taking the wait for the time, would flatter the target.
+//! - A complete reply that is a failure is in the error histogram alone: a fast refusal must not improve a percentile.
 //!
 //! Reads no clock: times are arguments and must not go back. An interval ends at its exact nanosecond, even if the first
 //! event after it comes later.
 
+mod counted;
 mod intervals;
 
 pub use crate::measure::failure::Failure;
 
 use crate::measure::breakdown::Breakdown;
 use crate::measure::counter::Counter;
-use crate::measure::interval::{Counters, Interval, Phase, Replies};
-use crate::measure::links::{Budget, Links};
+use crate::measure::interval::{Counters, Interval, Phase};
+use crate::measure::links::Links;
 use brunt_results::result::Bytes;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{collections::VecDeque, task::Waker};
@@ -131,26 +133,6 @@ impl Recorder {
         }
     }
 
-    /// Whether the window is of a number of requests.
-    #[inline]
-    pub fn is_limited(&self) -> bool {
-        self.links.budget.is_some()
-    }
-
-    /// Whether a closed loop may send one more request, which counts then: always, unless the window is of a number of requests.
-    pub fn may_send(&self) -> bool {
-        self.drawing().is_none_or(|budget| budget.draw(1) == 1)
-    }
-
-    /// How many of `wanted` requests may be sent in one write with another.
-    pub fn draw_along(&self, wanted: u32) -> u32 {
-        self.drawing().map_or(wanted, |budget| budget.draw_along(wanted.into()) as u32)
-    }
-
-    fn drawing(&self) -> Option<&Budget> {
-        self.links.budget.as_deref().filter(|_| self.current.phase == Phase::Window)
-    }
-
     /// A due request has a connection.
     #[inline]
     pub fn taken(&mut self) {
@@ -188,9 +170,9 @@ impl Recorder {
         &mut self.current.counters.bytes
     }
 
-    /// The counts of replies in this interval.
-    pub fn replies(&mut self) -> &mut Replies {
-        &mut self.current.counters.replies
+    /// The counts of this interval.
+    pub fn counters(&mut self) -> &mut Counters {
+        &mut self.current.counters
     }
 
     /// `more` requests were sent in one write with the one just recorded.
@@ -253,7 +235,11 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, count: impl FnOnce(&mut Counters)) {
-        if !self.answered(now_ns, intended_ns) {
+        if !self.counts(now_ns, intended_ns) {
+            self.late(now_ns, intended_ns, true);
+            if self.is_of_window(intended_ns) {
+                self.current.error.record(now_ns - intended_ns);
+            }
             return self.fail_late(now_ns, failure);
         }
         count(&mut self.current.counters);
@@ -265,7 +251,7 @@ impl Recorder {
     fn answered(&mut self, now_ns: u64, intended_ns: u64) -> bool {
         let counts = self.counts(now_ns, intended_ns);
         if !counts {
-            self.late(now_ns, intended_ns, false);
+            self.answered_late(now_ns, intended_ns);
         }
         counts
     }
@@ -297,17 +283,15 @@ impl Recorder {
     fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
         self.count_failure(now_ns, failure);
         self.ended(now_ns, intended_ns, true);
-        if intended_ns >= self.from_ns {
-            let length = due_ns.unwrap_or(now_ns) - intended_ns;
-            self.current.error.record(length);
-            if failure == Failure::Timeout {
-                self.current.response.record(length);
+        let waited_ns = (intended_ns >= self.from_ns).then(|| due_ns.unwrap_or(now_ns) - intended_ns);
+        if let Some(waited_ns) = waited_ns {
+            self.current.error.record(waited_ns);
+            if failure.is_unanswered() {
+                self.current.censored.get_or_insert_default().record(waited_ns);
             }
         }
         if self.current.phase == Phase::Window && !self.breakdown.is_empty() {
-            let is_response = intended_ns >= self.from_ns && failure == Failure::Timeout;
-            let response_ns = is_response.then(|| due_ns.unwrap_or(now_ns) - intended_ns);
-            self.breakdown.failed(intended_ns, failure, response_ns);
+            self.breakdown.failed(intended_ns, failure, waited_ns.filter(|_| failure.is_unanswered()));
         }
     }
 
@@ -344,19 +328,17 @@ impl Recorder {
     pub fn unsent(&mut self, close_ns: u64, intended_ns: u64) {
         self.outstanding -= 1;
         self.late(close_ns, intended_ns, true);
-        self.unsent += u64::from(self.is_of_window(intended_ns));
+        if self.is_of_window(intended_ns) {
+            self.unsent += 1;
+            self.current.unsent.get_or_insert_default().record(close_ns - intended_ns);
+            self.breakdown.censored(intended_ns, close_ns - intended_ns);
+        }
     }
 
     /// A request ends after the window, or is given up; it no longer counts as outstanding.
-    #[cold]
-    #[inline(never)]
     fn late(&mut self, now_ns: u64, intended_ns: u64, failed: bool) {
         self.drained_ns = now_ns;
         self.ended(now_ns, intended_ns, failed);
-        if self.is_of_window(intended_ns) {
-            self.current.response.record(now_ns - intended_ns);
-            self.breakdown.late(intended_ns, now_ns - intended_ns);
-        }
         if self.outstanding == 0
             && let Some(waker) = self.drain_waker.take()
         {
@@ -364,24 +346,28 @@ impl Recorder {
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn answered_late(&mut self, now_ns: u64, intended_ns: u64) {
+        self.late(now_ns, intended_ns, false);
+        if self.is_of_window(intended_ns) {
+            self.current.response.record(now_ns - intended_ns);
+            self.breakdown.late(intended_ns, now_ns - intended_ns);
+        }
+    }
+
+    /// A request gets no complete reply, after the window.
     fn abandon(&mut self, now_ns: u64, intended_ns: u64) {
         self.late(now_ns, intended_ns, true);
-        self.current.counters.abandoned += u64::from(self.is_of_window(intended_ns));
+        if self.is_of_window(intended_ns) {
+            self.current.counters.abandoned += 1;
+            self.current.censored.get_or_insert_default().record(now_ns - intended_ns);
+            self.breakdown.censored(intended_ns, now_ns - intended_ns);
+        }
     }
 
     fn is_of_window(&self, intended_ns: u64) -> bool {
         intended_ns >= self.open_ns && intended_ns < self.links.close.load(Relaxed)
-    }
-
-    /// A request has ended in a window of a number of requests; false if it is none of them. The last one closes the window.
-    #[inline(never)]
-    fn spend(&mut self, now_ns: u64, intended_ns: u64) -> bool {
-        let is_counted = intended_ns >= self.open_ns;
-        self.of_warmup = self.of_warmup.saturating_sub(u64::from(!is_counted));
-        if is_counted && let Some(end_ns) = self.links.budget.as_ref().and_then(|budget| budget.spend(now_ns)) {
-            self.links.close.fetch_min(end_ns, Relaxed);
-        }
-        is_counted
     }
 }
 

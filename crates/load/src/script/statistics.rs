@@ -7,9 +7,9 @@ use std::time::Duration;
 
 /// The table `summary` of a result.
 pub(super) fn summary(lua: &Lua, result: &RunResult) -> Result<Table> {
-    let Errors { connect, timeout, reset, truncated, protocol, status, mismatch } = result.errors;
+    let Errors { connect, timeout, reset, closed, truncated, protocol, status, mismatch } = result.errors;
     // A connection lost while a request is sent counts as one lost while waiting for the reply.
-    let (read, write) = (reset + truncated + protocol + mismatch, 0);
+    let (read, write) = (reset + closed + truncated + protocol + mismatch, 0);
     let counts = [("connect", connect), ("read", read), ("write", write), ("status", status), ("timeout", timeout)];
     // wrk counts every reply.
     let requests = (result.requests.completed + status) as f64;

@@ -14,6 +14,7 @@ pub struct Tally {
     all: Counters,
     window: Counters,
     response: Histogram<u64>,
+    censored: Histogram<u64>,
     /// Service time and lag of an open loop.
     parts: Option<[Histogram<u64>; 2]>,
     threads: Vec<ThreadUsage>,
@@ -30,6 +31,7 @@ impl Tally {
             all: Counters::default(),
             window: Counters::default(),
             response: new_histogram(),
+            censored: new_histogram(),
             parts: open_loop.then(|| [new_histogram(), new_histogram()]),
             threads: vec![ThreadUsage::default(); threads],
             schedules: Vec::new(),
@@ -43,6 +45,11 @@ impl Tally {
     /// Takes one interval of one thread and leaves its histograms empty.
     pub fn take(&mut self, thread: usize, interval: &mut Interval) {
         self.all.add(&interval.counters);
+        if interval.phase >= Phase::Window {
+            interval.censored.iter_mut().for_each(|waits| waits.merge_into(&mut self.censored));
+            // The end of the slice has cut their waits short, not the target.
+            interval.unsent.iter_mut().for_each(|waits| waits.merge_into(&mut self.response));
+        }
         match interval.phase {
             Phase::Connect | Phase::Warmup => (),
             // Replies of the drain to requests of the window.
@@ -107,6 +114,7 @@ impl Tally {
             waited: offered.map(|_| self.window.waited),
             errors: self.all.errors,
             response: self.response,
+            censored: self.censored,
             service,
             lag,
             cpu: Duration::from_nanos(self.cpu_ns),

@@ -47,9 +47,45 @@ fn a_target_that_never_answers_fails_each_request_by_its_timeout() {
         assert_all(&result, result.errors.timeout, 32);
         assert_eq!(values(&responses), values(&times(32, 100 * MS)));
         let response = result.latency.response;
-        assert_eq!((response.count, response.mean_us, response.p50_us, response.max_us), (32, None, None, None));
+        assert_eq!(response, LatencySummary { censored: 32, ..LatencySummary::of(&times(32, 100 * MS)) });
+        assert!(response.is_bound("p50"));
         assert_eq!(result.latency.error, LatencySummary::of(&times(32, 100 * MS)));
         assert_eq!(result.connections.opened, 32);
+    }
+}
+
+/// Answers each message after 1 ms; every twentieth never, or with a reset.
+async fn drops_some(resets: bool) {
+    serve(move |mut stream: Stream| async move {
+        for number in 1.. {
+            let Some(message) = read(&mut stream).await else { return };
+            time::sleep(MS).await;
+            if number % 20 > 0 {
+                write(&mut stream, &message).await;
+            } else if resets {
+                return stream.set_linger_zero().unwrap();
+            }
+        }
+    })
+    .await;
+}
+
+#[test]
+fn requests_that_a_target_drops_are_longer_than_all_that_it_answers() {
+    for (resets, options) in [false, true].into_iter().flat_map(|resets| loads(options()).map(move |of| (resets, of))) {
+        let options = Options { timeout: 100 * MS, connections: 4, ..options };
+        let result = run(&exact(1), &options, drops_some(resets)).report.result;
+        let response = &result.latency.response;
+        let share = response.censored as f64 / response.count as f64;
+        assert!((0.045..0.06).contains(&share), "{resets}: {response:?}");
+        let late = result.requests.unanswered - result.requests.abandoned;
+        assert_eq!(response.count, result.requests.completed + late + response.censored);
+        let is_bound = ["p50", "p90", "p99", "p99.9", "mean", "max"].map(|figure| response.is_bound(figure));
+        assert_eq!(is_bound, [false, false, true, true, true, true]);
+        let least_us = if resets { 1000.0 } else { 100_000.0 };
+        assert!(response.p99_us.unwrap() >= least_us && response.p90_us.unwrap() < 1100.0, "{response:?}");
+        let crossed = |bound: &str| bound.parse::<Threshold>().unwrap().crossed(&result).is_some();
+        assert!(crossed("p99>1h") && crossed("mean>1h") && !crossed("p90>2ms"));
     }
 }
 
@@ -81,14 +117,15 @@ fn requests_that_wait_for_a_target_that_never_answers_are_unanswered() {
 }
 
 #[test]
-fn requests_without_any_reply_are_failures_without_a_response_time() {
+fn requests_without_any_reply_are_failures_that_took_at_least_as_long_as_they_waited() {
     for options in loads(Options { timeout: Duration::from_secs(600), connections: 2, ..options() }) {
         let world = exact(1);
         let result = run(&world, &options, never_answers()).report.result;
         assert_eq!((result.requests.completed, result.requests.failed), (0, 0));
         assert_eq!((result.requests.unanswered, result.requests.abandoned, result.failures()), (2, 2, 2));
         let response = &result.latency.response;
-        assert_eq!((response.count, response.mean_us, response.p50_us), (2, None, None));
+        assert_eq!((response.count, response.censored), (2, 2));
+        assert!(response.p50_us.unwrap() > 1.9e6 && response.is_bound("p50"), "{response:?}");
         assert_eq!(result.verdict.kind, Kind::Errors);
         assert!(result.verdict.why[0].starts_with("2 of 2 requests failed (2 unanswered)"), "{:?}", result.verdict);
         // The run waits for replies for a second, whatever the timeout.
@@ -118,7 +155,7 @@ fn closed_connections_are_resets_and_reopened_with_pauses() {
         assert_all(&result, result.errors.reset, 2 * ATTEMPTS);
         assert_eq!(result.connections.opened, 2 * ATTEMPTS);
         // A refusal must not improve a percentile.
-        assert_eq!(result.latency.response.count, 0);
+        assert_eq!((result.latency.response.count, result.latency.response.censored), (20, 20));
     }
 }
 
@@ -130,7 +167,7 @@ fn a_connection_that_is_closed_or_reset_loses_the_request_on_it() {
         let requests = &result.requests;
         // Ten replies, then a request whose connection is gone and opened again a millisecond later.
         assert_eq!(requests.completed, 10 * result.connections.opened);
-        assert_eq!((requests.failed, result.errors.reset), (result.connections.opened, result.connections.opened));
+        assert_eq!((requests.failed, result.errors.closed), (result.connections.opened, result.connections.opened));
         assert_eq!((result.errors.total(), requests.unanswered), (requests.failed, 0));
     }
 }
@@ -263,7 +300,7 @@ async fn exits(address: Address) {
 fn a_target_that_exits_causes_resets_and_then_refused_connections() {
     for (options, address) in loads(Options { connections: 2, ..options() }).zip(addresses()) {
         let result = run(&exact(1), &options, exits(address)).report.result;
-        assert_eq!((result.requests.completed, result.requests.failed, result.errors.reset), (100, 2, 2));
+        assert_eq!((result.requests.completed, result.requests.failed, result.errors.closed), (100, 2, 2));
         // Each tries again after 1, 2, 4 ... ms, once less than it would fail: its first attempt has succeeded.
         assert_eq!((result.errors.connect, result.connections.opened), (2 * (ATTEMPTS - 1), 2));
     }

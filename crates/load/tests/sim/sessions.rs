@@ -310,7 +310,7 @@ fn a_target_that_dies_within_a_slice_has_reports_in_bounded_time() {
         left.set(100);
         let report = slice(&mut session, order(0, 200, 2)).await;
         // Each connection has lost a request.
-        assert_eq!((report.replies, report.failed, report.errors.reset), (100, 4, 4), "{report:?}");
+        assert_eq!((report.replies, report.failed, report.errors.closed), (100, 4, 4), "{report:?}");
         for seed in 3..6 {
             let begun = at.elapsed();
             let report = slice(&mut session, order(0, 50, seed)).await;

@@ -117,6 +117,16 @@ figures! { FIGURES:
         indexed: indexed("max_us"),
         is_exported: true,
     }
+    CENSORED {
+        key: "censored",
+        label: "requests without a complete reply",
+        unit: Unit::Percent,
+        better: Better::Lower,
+        help: "Share of the requests of the window without a complete reply, which count as longer than every answered one",
+        path: "latency.response.censored",
+        of: |result| result.latency.response.censored_percent(),
+        indexed: indexed("censored_percent"),
+    }
     SERVICE_MEAN {
         key: "service_mean",
         label: "mean service time",

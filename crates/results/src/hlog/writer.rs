@@ -1,9 +1,10 @@
 //! Writer of `latency.hlog`: an HdrHistogram V2 interval log, one line for each distribution and second, or slice,
 //! of the window.
 //!
-//! The lines of a tag add up exactly to that distribution of the result: the warm-up is left out, and replies and timeouts
-//! after the end of the window are in the last line. Times are seconds since the load began, values nanoseconds; the column
-//! of maxima is in milliseconds, as other tools write it.
+//! The lines of a tag add up exactly to that distribution of the result: the warm-up is left out, and replies after the end of
+//! the window are in the last line. So are, of the response times, all requests without a complete reply, each at least as long
+//! as the longest answered; `censored` has what they waited, in the interval in which that ended. Times are seconds since the
+//! load began, values nanoseconds; the column of maxima is in milliseconds, as other tools write it.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -25,7 +26,10 @@ impl Hlog {
         // Other readers look for the version comment. They all read the column names as a comment.
         IntervalLogWriterBuilder::new()
             .add_comment("[Histogram log format version 1.3]")
-            .add_comment("[Values in nanoseconds; tags: response, service, lag, error]")
+            .add_comment("[Values in nanoseconds; tags: response, service, lag, error, censored]")
+            .add_comment(
+                "[censored: requests without a complete reply; response has them in its last line as its longest]",
+            )
             .with_start_time(start)
             .with_base_time(start)
             .with_max_value_divisor(MAX_DIVISOR)

@@ -19,6 +19,7 @@ pub struct Line {
     pub completed: Option<u64>,
     pub failed: Option<u64>,
     pub connections: Option<u64>,
+    pub censored_share: Option<f64>,
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
     pub p999_us: Option<f64>,
@@ -45,6 +46,11 @@ impl Line {
         is_possible.then_some(line)
     }
 
+    /// Whether the quantile falls among requests without a complete reply, and so is a lower bound.
+    pub fn is_bound(&self, quantile: f64) -> bool {
+        self.censored_share.is_some_and(|share| quantile > 1.0 - share)
+    }
+
     /// CPU of the server in percent of a core.
     pub fn server_cpu_percent(&self) -> Option<f64> {
         Some(self.server_cpu_user_percent? + self.server_cpu_system_percent?)
@@ -60,6 +66,7 @@ impl From<&Second> for Line {
             completed: Some(second.completed),
             failed: Some(second.failed),
             connections: Some(second.connections),
+            censored_share: second.censored_share,
             p50_us: second.p50_us,
             p99_us: second.p99_us,
             p999_us: second.p999_us,

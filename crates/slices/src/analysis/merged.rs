@@ -3,6 +3,7 @@
 use super::differences::Readings;
 use super::rounds::Rounds;
 use crate::comparison::{FIGURES, Merged, TargetComparison};
+use crate::record::Slice;
 use brunt_results::figure::Figure;
 use brunt_results::hlog::Counts;
 use brunt_statistics::{below, median, supports_quantile};
@@ -21,7 +22,13 @@ pub fn targets(rounds: &Rounds, readings: &Readings, baseline: &str) -> Vec<Targ
     let base = rounds.names.iter().position(|name| *name == baseline).map(|index| &merged[index]);
     let of = |(index, name): (usize, &&str)| {
         let own = || rounds.slices.iter().filter(|slice| slice.target == **name);
-        let middle = |figure: &'static Figure| Some((figure.key, median(own().map(|slice| slice.value(figure)))?));
+        let longer = |slice: &Slice, figure: &Figure| {
+            if slice.is_bound(figure) { Some(f64::INFINITY) } else { slice.value(figure) }
+        };
+        let middle = |figure: &'static Figure| {
+            let middle = median(own().map(|slice| longer(slice, figure)))?;
+            middle.is_finite().then_some((figure.key, middle))
+        };
         let quantile = |q: f64| {
             let base = base.filter(|_| **name != *baseline);
             merged[index].has(q).then(|| Merged {

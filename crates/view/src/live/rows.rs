@@ -1,7 +1,7 @@
 //! The figures of a load so far, as rows of text: on the screen, in the page of SIGUSR1 and at the end of `brunt watch`.
 
 use super::model::{Model, Phase};
-use crate::format::{or_dash, percent, plural, rate, supported, three_digits, time};
+use crate::format::{or_dash, percent, plural, rate, shown, three_digits, time};
 use crate::summary::cpu;
 use crate::told;
 use brunt_results::RunResult;
@@ -41,7 +41,7 @@ fn rates(model: &Model, result: &RunResult) -> String {
 }
 
 fn response(result: &RunResult) -> String {
-    let of = |name| format!("{name} {}", or_dash(supported(&result.latency.response, name), time));
+    let of = |name| format!("{name} {}", shown(&result.latency.response, name));
     ["p50", "p90", "p99", "p99.9", "max"].map(of).join(", ")
 }
 

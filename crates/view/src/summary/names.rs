@@ -1,6 +1,6 @@
 //! The table of the named parts of a load.
 
-use crate::format::{or_dash, supported, three_digits, time};
+use crate::format::{shown, three_digits};
 use brunt_results::result::{Named, PartFigures};
 use std::fmt::Write;
 
@@ -17,8 +17,7 @@ pub(super) fn table(names: &[Named]) -> String {
     }
     for part in names {
         let PartFigures { completed, failed, rate, response, .. } = &part.figures;
-        let figure = |name| or_dash(supported(response, name), time);
-        let [p50, p99, max] = ["p50", "p99", "max"].map(figure);
+        let [p50, p99, max] = ["p50", "p99", "max"].map(|name| shown(response, name));
         line(&part.name, [&completed.to_string(), &failed.to_string(), &three_digits(*rate), &p50, &p99, &max]);
     }
     table

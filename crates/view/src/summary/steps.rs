@@ -1,6 +1,6 @@
 //! The table of the steps of a load that changes.
 
-use crate::format::{or_dash, supported, three_digits, time};
+use crate::format::{or_dash, shown, three_digits};
 use brunt_results::result::Step;
 use std::fmt::Write;
 
@@ -17,8 +17,7 @@ pub(super) fn table(steps: &[Step]) -> String {
         line(["from s", varied, "per s", "failed", "p50", "p99", "max"]);
     }
     for Step { start_s, offered_rate, connections, figures, .. } in steps {
-        let figure = |name| or_dash(supported(&figures.response, name), time);
-        let [p50, p99, max] = ["p50", "p99", "max"].map(figure);
+        let [p50, p99, max] = ["p50", "p99", "max"].map(|name| shown(&figures.response, name));
         let (start, failed) = (format!("{start_s:.1}"), figures.failed.to_string());
         let varied = or_dash(offered_rate.or(*connections), three_digits);
         line([&start, &varied, &three_digits(figures.rate), &failed, &p50, &p99, &max]);

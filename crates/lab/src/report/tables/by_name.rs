@@ -19,17 +19,21 @@ pub fn by_name(report: &Report) -> impl Iterator<Item = RenderedTable> {
 fn table(names: &[Named], title: String) -> Option<RenderedTable> {
     let figures = |of: &Named| {
         let PartFigures { completed, failed, rate, response, .. } = &of.figures;
-        let us = |quantile: f64, us: Option<f64>| time(supported(response, quantile, us));
+        let least = |name: &str, us: Option<f64>| match us {
+            Some(_) if response.is_bound(name) => format!("> {}", time(us)),
+            _ => time(us),
+        };
+        let us = |name: &str, quantile: f64, us: Option<f64>| least(name, supported(response, quantile, us));
         [
             of.name.clone(),
             completed.to_string(),
             failed.to_string(),
             format::three_digits(Some(*rate)),
-            us(0.5, response.p50_us),
-            us(0.95, response.p95_us),
-            us(0.99, response.p99_us),
-            us(0.999, response.p999_us),
-            time(response.max_us),
+            us("p50", 0.5, response.p50_us),
+            us("p95", 0.95, response.p95_us),
+            us("p99", 0.99, response.p99_us),
+            us("p99.9", 0.999, response.p999_us),
+            least("max", response.max_us),
         ]
     };
     const HEADS: [&str; 9] = ["by name", "requests", "failed", "req/s", "p50", "p95", "p99", "p99.9", "max"];

@@ -42,6 +42,7 @@ fn cell(figures: &Figures, one: &brunt_results::Figure, shown: Shown) -> String 
     let value = figures.get(one);
     match shown {
         _ if *one == figure::COST => figures.cost(),
+        Shown::Time if figures.is_bound(one) => format!("> {}", format::time(value)),
         Shown::Time => format::time(value),
         Shown::Mebibytes => format::mebibytes(value),
         Shown::Percent => value.map_or(format::ABSENT.to_owned(), |value| format!("{value:.0} %")),

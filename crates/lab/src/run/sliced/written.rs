@@ -6,6 +6,7 @@ use crate::testers::external;
 use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::hlog::{Hlog, decode};
+use brunt_results::latency::{add_censored, new_histogram};
 use brunt_results::result::{Load, Responses, Server};
 use brunt_results::{RunResult, figure, judge::judge};
 use brunt_slices::{Slice, absolute, record};
@@ -129,11 +130,17 @@ pub(in crate::run) fn hlog(slices: &[&Slice], closed: bool) -> Result<Vec<u8>, S
     slices.sort_by_key(|slice| slice.at_us);
     let begun = clock::system_now();
     let mut log = Hlog::new(begun);
+    let (mut end, mut longest, mut censored) = (Duration::ZERO, 0, new_histogram());
     for slice in slices {
         let (at, length) = (Duration::from_micros(slice.at_us), Duration::from_micros(slice.window_us));
         let response = slice.response()?;
         let service = slice.service.as_deref().map(decode).transpose()?;
         log.add("response", &response, at, length);
+        if let Some(waits) = slice.censored()? {
+            log.add("censored", &waits, at, length);
+            censored.add(&waits).map_err(|e| format!("slices do not add up: {e:?}"))?;
+        }
+        (end, longest) = (at + length, longest.max(response.max()));
         match (&service, closed) {
             (Some(service), _) => log.add("service", service, at, length),
             // In a closed loop both are the same.
@@ -144,6 +151,10 @@ pub(in crate::run) fn hlog(slices: &[&Slice], closed: bool) -> Result<Vec<u8>, S
             log.add("lag", &lag, at, length);
         }
     }
+    // How long these are at least is known when the longest answered is.
+    let mut last = new_histogram();
+    add_censored(&mut last, &censored, longest);
+    log.add("response", &last, end, Duration::ZERO);
     Ok(log.bytes)
 }
 

@@ -54,6 +54,7 @@ pub fn http(speed: f64, offered_rate: Option<f64>) -> RunResult {
         connect_rate_per_s: Some(12_345.0),
         served_percent: Some(99.9),
         jain_index: Some(0.987),
+        ..Connections::default()
     };
     result.bytes = bytes(completed);
     let statuses = [("200".to_owned(), completed), ("503".to_owned(), 15)].into();

@@ -119,10 +119,16 @@ impl Test {
         let mut counters = Counters::default();
         intervals.iter().for_each(|interval| counters.add(&interval.counters));
         let mut values = |of: fn(&mut Interval) -> &mut RawHistogram| millis(intervals.iter_mut().map(of));
-        let (response, service, lag) =
-            (values(|i| &mut i.response), values(|i| &mut i.service), values(|i| &mut i.lag));
+        let (service, lag) = (values(|i| &mut i.service), values(|i| &mut i.lag));
+        let response = millis(intervals.iter_mut().flat_map(waits));
         Outcome { counters, response, service, lag }
     }
+}
+
+/// How long its requests have waited, for a reply or in vain.
+fn waits(interval: &mut Interval) -> impl Iterator<Item = &mut RawHistogram> {
+    let Interval { response, censored, unsent, .. } = interval;
+    std::iter::once(response).chain(censored).chain(unsent)
 }
 
 #[test]

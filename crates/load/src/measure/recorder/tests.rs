@@ -100,7 +100,8 @@ fn unanswered_requests_have_waited_until_the_end() {
     let drain = of_phase(&mut intervals, Phase::Drain);
     assert_eq!((total(&drain, |c| c.completed), total(&drain, |c| c.abandoned)), (0, 1));
     // The one intended in the warm-up leaves no latency.
-    assert_eq!(millis([&mut of_phase(&mut intervals, Phase::Drain)[0].response]), [1000, 1100]);
+    let Interval { response, censored, .. } = &mut *of_phase(&mut intervals, Phase::Drain)[0];
+    assert_eq!((millis([response]), millis(censored)), (vec![1100], vec![1000]));
 }
 
 #[test]
@@ -119,7 +120,7 @@ fn response_time_counts_from_the_intended_time_and_lag_from_capacity() {
 }
 
 #[test]
-fn a_timeout_is_a_response_time_and_a_reset_is_not() {
+fn requests_without_a_complete_reply_have_waited_and_have_no_response_time() {
     let mut run = Run::new(false, None);
     let at = 12 * S;
     (0..2).for_each(|_| run.send(at, at, at));
@@ -128,9 +129,28 @@ fn a_timeout_is_a_response_time_and_a_reset_is_not() {
     run.recorder.connection_error(at + 105 * MS, Failure::Connect);
     let mut intervals = run.end(15 * S, &[]);
     let first = &mut of_phase(&mut intervals, Phase::Window)[0];
-    assert_eq!((millis([&mut first.response]), millis([&mut first.error])), (vec![100], vec![100, 104]));
+    let Interval { response, censored, error, .. } = &mut **first;
+    assert_eq!((millis([response]), millis(censored), millis([error])), (vec![], vec![100, 104], vec![100, 104]));
     let errors = Errors { timeout: 1, reset: 1, connect: 1, ..Default::default() };
     assert_eq!((first.counters.failed, &first.counters.errors), (2, &errors));
+}
+
+#[test]
+fn a_refused_reply_has_the_time_of_an_error_alone_also_after_the_window() {
+    let mut run = Run::new(false, None);
+    for at in [12 * S, 13 * S] {
+        run.send(at, at, at);
+    }
+    run.recorder.rejected(12 * S + 3 * MS, Failure::Status, 12 * S, |_| ());
+    run.recorder.rejected(14 * S + 7 * MS, Failure::Mismatch, 13 * S, |_| ());
+    let mut intervals = run.end(15 * S, &[]);
+    for (phase, ms) in [(Phase::Window, 3), (Phase::Drain, 1007)] {
+        let mut all = of_phase(&mut intervals, phase);
+        assert_eq!(millis(all.iter_mut().map(|interval| &mut interval.error)), [ms], "{phase:?}");
+        assert!(
+            all.iter_mut().all(|interval| interval.censored.is_none() && millis([&mut interval.response]).is_empty())
+        );
+    }
 }
 
 #[test]

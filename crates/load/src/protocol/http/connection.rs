@@ -12,6 +12,8 @@ use std::{future::poll_fn, io, pin::pin, rc::Rc, time::Duration};
 
 /// Time for a target that was asked to close a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
+/// So many times on one thread a target may keep such connections open; then it is waited for no more.
+const PATIENCE: u32 = 2;
 
 /// Sends requests on connection `index` of this thread, and replaces it, until the window is over. `link` is the first
 /// connection, if it could be opened.
@@ -56,7 +58,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                 if keep {
                     link = Some(open);
                 } else {
-                    Box::pin(close(open, closes)).await;
+                    Box::pin(close(&worker, open, closes)).await;
                     worker.retired();
                     conversation.reset();
                 }
@@ -178,10 +180,19 @@ async fn open_for(
 }
 
 /// Closes a connection. If `closes`, waits for the target to close first: the side that closes first keeps the port in
-/// TIME_WAIT for a minute, and a client has 28,000 ports. Otherwise, or after a timeout, resets it, which keeps no port.
-async fn close(mut link: Link, closes: bool) {
-    if closes && time::timeout(CLOSE_TIMEOUT, link.closed()).await.is_ok() {
-        return;
+/// TIME_WAIT for a minute, and a client has 28,000 ports. Otherwise, or after a timeout, resets it, which keeps no port. The next
+/// request of the connection waits meanwhile, so a target that does not close is waited for a few times only.
+async fn close(worker: &Worker<HttpProtocol>, mut link: Link, closes: bool) {
+    if closes {
+        let is_patient = worker.core.borrow().protocol.kept_open < PATIENCE;
+        let is_closed = is_patient && time::timeout(CLOSE_TIMEOUT, link.closed()).await.is_ok();
+        let core = &mut *worker.core.borrow_mut();
+        if is_closed {
+            core.protocol.kept_open = 0;
+            return;
+        }
+        core.protocol.kept_open += u32::from(is_patient);
+        core.scheduler.recorder.counters().kept_open += 1;
     }
     // Fails only on a dead socket.
     let _ = link.socket().set_linger_zero();

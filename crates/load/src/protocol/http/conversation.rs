@@ -282,7 +282,7 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
         if closes {
             // It is unknown whether the target has read the requests behind this one.
             self.trace.failed(&"the target closed the connection with requests unanswered");
-            return Taken::End(End::Lost(Failure::Reset));
+            return Taken::End(End::Lost(self.unanswered(core)));
         }
         if self.in_batch || self.sent >= core.protocol.reuse { Taken::Part } else { Taken::Capacity }
     }
@@ -311,6 +311,19 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             Action::Close => {
                 self.in_batch = false;
                 Taken::End(End::Answered { keep: true, closes: false, delay: None })
+            }
+        }
+    }
+
+    /// How the requests in flight failed if the target has ended the connection before the first byte of a reply to them.
+    #[cold]
+    fn unanswered(&self, core: &mut Core<HttpProtocol>) -> Failure {
+        match self.sent - u64::from(self.outstanding) {
+            0 => Failure::Reset,
+            _ if self.first_ns.is_some() => Failure::Reset,
+            replies => {
+                core.scheduler.recorder.counters().closed_after(replies);
+                Failure::Closed
             }
         }
     }

@@ -30,6 +30,8 @@ pub struct HttpProtocol {
     open_loop: bool,
     /// Of replies.
     pub limits: Limits,
+    /// How often in a row the target has kept a connection open that it was to close.
+    pub kept_open: u32,
 }
 
 struct HostState {
@@ -174,6 +176,7 @@ impl HttpProtocol {
             keeps_bodies: wants_responses || http.expect.body.is_some(),
             open_loop,
             limits,
+            kept_open: 0,
         })
     }
 

@@ -22,11 +22,16 @@ fn without_keepalive_each_request_has_a_connection() {
 }
 
 #[test]
-fn waiting_for_a_server_to_close_has_a_timeout() {
+fn a_server_that_does_not_close_is_waited_for_twice() {
     let (result, seen) = on_web(&second(gets(1, Some(1))), |_| say(ok("hello")));
-    // Each of the two waits 0.2 s before it replaces its connection: five in a second.
-    assert_good(&result, 10);
-    assert_eq!(seen.connections.get(), 10);
+    // Each of the two waits 0.2 s before it replaces its first connection, and no more.
+    let (before, all) = (2, result.requests.completed);
+    assert_good(&result, all);
+    let each_us = result.latency.response.max_us.unwrap();
+    let possible = before as f64 + 2.0 * 0.8e6 / each_us;
+    assert!(all as f64 > 0.9 * possible, "{all} of {possible}");
+    let kept_open = result.connections.kept_open.unwrap();
+    assert!((all - 2..=all + 2).contains(&kept_open) && seen.connections.get() >= all, "{:?}", result.connections);
 }
 
 #[test]

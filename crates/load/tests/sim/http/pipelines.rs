@@ -118,7 +118,8 @@ fn a_lost_connection_loses_exactly_its_requests_in_flight() {
     let (requests, connections) = (&result.requests, seen.connections.get());
     // Nine requests a connection; the last one has the rest.
     assert_eq!((connections, requests.completed), (400u64.div_ceil(9), 400 / 9 * 5 + 4));
-    assert_eq!((requests.failed, result.errors.reset, result.errors.total()), (400 / 9 * 4, 400 / 9 * 4, 400 / 9 * 4));
+    assert_eq!((requests.failed, result.errors.closed, result.errors.total()), (400 / 9 * 4, 400 / 9 * 4, 400 / 9 * 4));
+    assert_eq!(result.connections.closed_after, Some(5));
 }
 
 #[test]

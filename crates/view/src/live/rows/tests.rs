@@ -54,6 +54,7 @@ fn whole(at: u64) -> Line {
         completed: Some(1990 + at),
         failed: Some(0),
         connections: Some(10),
+        censored_share: None,
         p50_us: Some(61.0),
         p99_us: Some(241.5),
         p999_us: Some(1201.0),

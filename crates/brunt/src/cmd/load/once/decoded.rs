@@ -53,7 +53,8 @@ mod tests {
 
     fn told(encoding: &str, body: &[u8]) -> (String, Option<String>) {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}\r\n\r\n").into_bytes();
-        let reply = Reply { status: Some(200), head, body: body.to_vec(), is_expected: true, keeps: true };
+        let reply =
+            Reply { status: Some(200), head, body: body.to_vec(), is_expected: true, keeps: true, lenient: Vec::new() };
         let (body, line) = super::body(&reply);
         (String::from_utf8_lossy(&body).into_owned(), line)
     }

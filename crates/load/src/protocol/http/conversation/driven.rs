@@ -63,6 +63,13 @@ impl<T: Transport, W: Trace> Conversation<HttpProtocol, T> for HttpConversation<
         self.step(taken)
     }
 
+    #[cold]
+    fn lost(&self, core: &mut Core<HttpProtocol>, failure: Failure) -> End {
+        // A part of a reply may be in a TLS record that is not complete.
+        let is_clear = core.protocol.hosts[self.host as usize].tls.is_none();
+        End::Lost(if failure == Failure::Reset && is_clear { self.unanswered(core) } else { failure })
+    }
+
     /// The end of the stream completes some replies, and truncates others.
     #[cold]
     fn end_of_stream(&mut self, core: &mut Core<HttpProtocol>, now: u64) -> Step<End> {
@@ -70,8 +77,7 @@ impl<T: Transport, W: Trace> Conversation<HttpProtocol, T> for HttpConversation<
             Some(Event::End(persistence)) => self.finish(core, now, persistence, &[]),
             _ => {
                 self.trace.failed(&conversation::CLOSED_EARLY);
-                let failure = if self.first_ns.is_some() { Failure::Truncated } else { Failure::Reset };
-                Taken::End(End::Lost(failure))
+                Taken::End(End::Lost(if self.first_ns.is_some() { Failure::Truncated } else { self.unanswered(core) }))
             }
         };
         self.step(taken)

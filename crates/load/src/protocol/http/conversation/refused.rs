@@ -31,7 +31,7 @@ impl<W: Trace> HttpConversation<'_, W> {
     /// Counts a refused reply.
     fn refused(&mut self, core: &mut Core<HttpProtocol>, now: u64, rule: &str, told: &str) -> Taken {
         core.scheduler.recorder.advance(now);
-        core.scheduler.recorder.replies().refused(rule);
+        core.scheduler.recorder.counters().replies.refused(rule);
         self.trace.failed(&told);
         Taken::End(End::Lost(Failure::Protocol))
     }
@@ -67,7 +67,7 @@ impl<W: Trace> HttpConversation<'_, W> {
             self.refuse(core, now, error);
             return false;
         }
-        core.scheduler.recorder.replies().lenient(self.replies.take_accepted());
+        core.scheduler.recorder.counters().replies.lenient(self.replies.take_accepted());
         true
     }
 }
