@@ -73,7 +73,7 @@ fn failed_requests_are_exit_1_unless_a_bound_accepts_them() {
         assert_code(&bound.args(more).output().unwrap(), &[code]);
     }
     // Half of them are answered, too few for a p99: a doubt that a bound on failures leaves.
-    let mut half = load(&failing, "-n 50 --warmup 0s -c 2 --quiet --no-meter --fail-if failed>60");
+    let mut half = load(&failing, "-R 100 -d 500ms --warmup 0s -c 2 --quiet --no-meter --fail-if failed>60");
     assert_code(&half.arg(target.http("/")).output().unwrap(), &[3]);
 }
 
