@@ -92,8 +92,9 @@ mod tests {
 
     #[test]
     fn looking_for_a_free_port_leaves_listeners_alone() {
-        let listener = listener();
-        let address = listener.local_addr().unwrap();
+        // A port of the block: another one may become that of a connection of any process in between.
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
+        let listener = TcpListener::bind(address).unwrap();
         assert!(!is_free(address), "a listener has it");
         listener.set_nonblocking(true).unwrap();
         assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "no connection arrived");
