@@ -56,7 +56,7 @@ fn talk(mut stream: TcpStream, nth: u32, drops: Drops) {
 }
 
 fn run(address: SocketAddr, flags: &str) -> Output {
-    let flags = format!("-c 8 -T 100ms --warmup 0s --no-meter --quiet --allow-untrusted {flags}");
+    let flags = format!("-c 8 --warmup 0s --no-meter --quiet --allow-untrusted {flags}");
     load(&format!("http://{address}/"), &flags).output().unwrap()
 }
 
@@ -70,7 +70,8 @@ fn requests_that_a_server_drops_are_above_every_limit_in_every_output() {
     for drops in [Drops::Silence, Drops::Reset] {
         let (address, home) = (server(20, drops), home());
         let directory = home.path().join("result");
-        let output = run(address, &format!("-n 2000 --fail-if p99>1h,p50>1h --json - --out {}", directory.display()));
+        let run = |flags: &str| run(address, &format!("-n 2000 -T 200ms {flags}"));
+        let output = run(&format!("--fail-if p99>1h,p50>1h --json - --out {}", directory.display()));
         assert_code(&output, &[99]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("p99>1h: it was more than") && !said.contains("p50>1h"), "{drops:?}: {said}");
@@ -78,15 +79,17 @@ fn requests_that_a_server_drops_are_above_every_limit_in_every_output() {
         assert_eq!(number(&result, "latency.response.count"), 2000.0);
         let censored = number(&result, "latency.response.censored");
         assert_eq!(censored, number(&result, "requests.failed"), "{result:#}");
-        assert!((90.0..=105.0).contains(&censored), "{result:#}");
-        let least_us = if drops == Drops::Silence { 99_900.0 } else { number(&result, "latency.service.max_us") - 0.1 };
+        // Those of the last connections may not come to their 20th, and a server that gets no processor answers late.
+        assert!((90.0..200.0).contains(&censored), "{result:#}");
+        let least_us =
+            if drops == Drops::Silence { 199_800.0 } else { number(&result, "latency.service.max_us") - 0.1 };
         assert!(number(&result, "latency.response.p99_us") >= least_us, "{result:#}");
-        let page = text(&run(address, "-n 2000"));
+        let page = text(&run(""));
         let response = page.lines().find(|line| line.trim_start().starts_with("response")).unwrap();
         // The mean, p99 and the longest; p99.9 needs more requests.
         assert_eq!(response.matches("> ").count(), 3, "{page}");
         assert!(page.contains("without a complete reply, longer than every answered one"), "{page}");
-        let short = text(&run(address, "-n 2000 --short"));
+        let short = text(&run("--short"));
         assert!(short.contains("p99 > ") && short.contains("p50 ") && !short.contains("p50 > "), "{short}");
         exports_say_it(&directory, censored as u64, least_us);
         listed(&directory);

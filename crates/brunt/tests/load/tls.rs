@@ -102,8 +102,9 @@ fn a_server_on_openssl_is_loaded_in_both_versions() {
             assert_eq!(failed, 0.0, "{version} {more}: {result:#}");
             (done, result)
         };
-        let (done, result) = run("-n 60 -c 3");
-        assert_eq!((done, number(&result, "handshakes.full")), (60.0, 3.0));
+        let (done, result) = run("-n 60 -c 3 --no-resumption");
+        // All requests may be done by the connections that are ready first.
+        assert!(done == 60.0 && (1.0..=3.0).contains(&number(&result, "handshakes.full")), "{result:#}");
         let protocols = result["handshakes"]["protocols"].to_string();
         assert!(protocols.contains(&format!("TLS {version} ")), "{protocols}");
         let (_, result) = run("-n 40 -c 1 --no-keepalive");
