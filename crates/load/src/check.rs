@@ -2,7 +2,7 @@
 
 use crate::options::{Options, Target};
 use crate::schedule::Arrival;
-use crate::{error::LoadError, http::Pipeline, local_addrs::LocalAddrs};
+use crate::{error::LoadError, http::Pipeline, http::Requests, local_addrs::LocalAddrs};
 use brunt_results::drift::MIN_STEADY;
 use brunt_runtime::net::Address;
 use std::net::{SocketAddr, UdpSocket};
@@ -45,6 +45,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         threads.len()
     );
     requests_fit(&options.target, options.rate)?;
+    redirects_fit(options)?;
     connection_stages(options)?;
     ensure!(
         options.replay.is_none() || options.rate.is_some() && options.arrival == Arrival::Constant,
@@ -111,6 +112,19 @@ pub fn slice(lead: Duration, window: Duration) -> Result<(), LoadError> {
         !window.is_zero() && window <= MAX_RUN && lead <= MAX_RUN,
         "a slice of {window:?} after a lead of {lead:?} cannot be made: give a window of more than 0s, and both up to a year"
     );
+    Ok(())
+}
+
+/// Where a redirect leads is sent next on its connection, in place of what was to come.
+fn redirects_fit(options: &Options) -> Result<(), LoadError> {
+    let Some(http) = options.target.http().filter(|_| options.direct.location) else { return Ok(()) };
+    let is_scripted = http.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)));
+    ensure!(!is_scripted, "a script decides itself what follows a reply: leave -L out");
+    ensure!(
+        http.pipeline() == Pipeline::NONE,
+        "the requests of a pipeline are sent before it is known where a redirect leads: leave -L or --pipeline out"
+    );
+    ensure!(options.replay.is_none(), "a log has the requests to which its redirects led: leave -L out with --replay");
     Ok(())
 }
 

@@ -4,6 +4,8 @@
 //! `Trace` keeps what a load counts and throws away.
 
 use crate::engine::{clock, clock::Clock, shared::Shared, thread, trace::Trace};
+use crate::http::redirect::{self, Following, Refusal};
+use crate::http::{Batch, Flow, Requests, Script, Source};
 use crate::options::Options;
 use crate::schedule::Arrival;
 use crate::{check, error::LoadError, protocol};
@@ -50,16 +52,71 @@ pub struct Reply {
     pub keeps: bool,
 }
 
-/// Sends the request and waits for its reply, at most the timeout of the options.
+impl Reply {
+    /// Value of the last field of this name, in interim and final heads.
+    pub fn field(&self, name: &str) -> Option<String> {
+        let head = String::from_utf8_lossy(&self.head);
+        let mut fields = head.lines().rev().filter_map(|line| line.split_once(':'));
+        fields.find(|field| field.0.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim().to_owned())
+    }
+}
+
+/// Sends the request and waits for its reply, at most the timeout of the options. Each redirect that is followed is another
+/// exchange, on a connection of its own.
 ///
 /// # Errors
 /// The options contradict each other, the script failed, or there is no runtime. A target that does not answer is a result.
-pub fn run(options: &Options) -> Result<Exchange, LoadError> {
+pub fn run(options: &Options) -> Result<Vec<Exchange>, LoadError> {
     check::options(options)?;
     let core = options.threads[0];
     let failed = |error| LoadError::Thread { thread: 0, core, error };
     let runtime = thread::set_up(core, options.backend).map_err(failed)?;
-    runtime.block_on(exchange(&of_one(options)))
+    let mut options = of_one(options);
+    let mut exchanges = Vec::new();
+    loop {
+        let mut exchange = runtime.block_on(exchange(&options))?;
+        let next = next(&options, &exchange, exchanges.len() as u64).transpose();
+        let next = next.unwrap_or_else(|refusal| {
+            exchange.error.get_or_insert(format!("{refusal} is not followed"));
+            None
+        });
+        exchanges.push(exchange);
+        let Some((next, http)) = next.zip(options.target.http_mut()) else { return Ok(exchanges) };
+        http.hosts[0].requests = Requests::Script(Script::new(move |_| Ok(Box::new(next.clone()))));
+    }
+}
+
+/// The request that follows a reply behind `followed` others, if it is a redirect and they are followed.
+fn next(options: &Options, exchange: &Exchange, followed: u64) -> Option<Result<Following, Refusal>> {
+    let most = options.redirects()?;
+    let [reply] = &exchange.replies[..] else { return None };
+    let status = reply.status.filter(|status| redirect::is_redirect(*status))?;
+    let location = reply.field("location").filter(|_| exchange.done.is_some())?;
+    let is_tls = options.target.http()?.hosts[0].tls.is_some();
+    Some(match followed < most {
+        true => redirect::follow(&exchange.request, is_tls, status, location.as_bytes()),
+        false => Err(Refusal::TooMany(most)),
+    })
+}
+
+/// Makes this request alone.
+impl Source for Following {
+    fn next(&mut self, out: &mut Vec<u8>) -> Result<Batch, String> {
+        out.extend_from_slice(&self.bytes);
+        Ok(self.batch)
+    }
+
+    fn wants_responses(&self) -> bool {
+        false
+    }
+
+    fn response(&mut self, _: u16, _: &[(&str, &[u8])], _: &[u8]) -> Flow {
+        Flow::Continue
+    }
+
+    fn delay(&mut self) -> Option<Duration> {
+        None
+    }
 }
 
 /// The first request of the load, on the first of its threads; of an open loop, at once.

@@ -10,6 +10,9 @@ use brunt_spec::{Arrival, Direct};
 use brunt_wire::http1::Limits;
 use std::{sync::Arc, time::Duration};
 
+/// Redirects in a row that are followed unless told otherwise; browsers follow twice as many.
+const MAX_REDIRECTS: u64 = 10;
+
 pub(crate) fn kind_of(backend: Backend) -> BackendKind {
     match backend {
         Backend::Uring => BackendKind::Uring,
@@ -178,6 +181,12 @@ impl Options {
             fields: max_fields.map_or(default.fields, |count| count.0 as usize),
             ..default
         }
+    }
+
+    /// Most redirects in a row that are followed, if they are.
+    pub(crate) fn redirects(&self) -> Option<u64> {
+        let Direct { location, max_redirs, .. } = self.direct;
+        location.then(|| max_redirs.map_or(MAX_REDIRECTS, |count| count.0))
     }
 
     /// A closed loop of one second over one connection, on one thread that is not pinned.

@@ -51,6 +51,7 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let cause = match &result.first_wrong_reply {
         Some(wrong) if wrong.got.starts_with(WrongReply::TLS) => FailureCause::Tls,
         Some(wrong) if wrong.got.starts_with(WrongReply::HTTP2) => FailureCause::Http2,
+        Some(wrong) if wrong.got.starts_with(WrongReply::REDIRECT) => FailureCause::Redirect,
         _ if errors.connect > 0 => FailureCause::Connect(connect.map(|first| first.cause).unwrap_or_default()),
         _ if completed == 0 && errors.total() == errors.timeout => FailureCause::NoReply,
         _ if 2 * errors.closed > errors.total() && closed_after.is_some() => FailureCause::Closed,

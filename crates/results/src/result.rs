@@ -318,6 +318,9 @@ pub struct Responses {
     /// Count of replies that were refused, by rule; absent as `lenient` is.
     #[serde(default)]
     pub refused_rules: Option<BTreeMap<String, u64>>,
+    /// Count of redirects that were followed, each a request with a reply of its own; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirects: Option<u64>,
 }
 
 impl Responses {

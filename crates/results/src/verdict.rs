@@ -43,6 +43,8 @@ pub enum FailureCause {
     Tls,
     /// The target speaks HTTP/2, the generator HTTP/1.
     Http2,
+    /// The target redirects to another host.
+    Redirect,
     /// Connections could not be opened.
     Connect(ConnectCause),
     /// The target accepted connections and sent no reply.
@@ -116,6 +118,7 @@ impl ValidityIssue {
                     "the target speaks HTTP/2, as gRPC servers do: use its port for HTTP/1.1, or --connect-to a proxy \
                      that translates"
                 }
+                FailureCause::Redirect => "load the URL to which the redirect leads",
                 FailureCause::Connect(ConnectCause::Refused) => {
                     "the target refused connections: see whether it still runs, and its log"
                 }

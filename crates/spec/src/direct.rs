@@ -19,6 +19,10 @@ pub struct Direct {
     pub max_header: Option<Size>,
     /// Most fields of a reply.
     pub max_fields: Option<Count>,
+    /// Redirects on the same host and port are followed.
+    pub location: bool,
+    /// Most redirects in a row that are followed.
+    pub max_redirs: Option<Count>,
 }
 
 words! {

@@ -89,4 +89,13 @@ pub(crate) const TABLE: &[Setting] = &[
     of(row!(direct.max_fields))
         .long("max-fields")
         .help("COUNT", "Maximum number of header fields of a reply; beyond it is refused [default: 1000]"),
+    of(row!(direct.location)).short('L').long("location").help(
+        "",
+        "Follow redirects on the same host and port: where one leads is the next request of its connection, with a time of \
+         its own, and one of -n and -R. Others are errors",
+    ),
+    of(row!(direct.max_redirs))
+        .long("max-redirs")
+        .help("COUNT", "Maximum number of redirects in a row with -L; another is an error [default: 10]")
+        .requires("location"),
 ];

@@ -177,6 +177,9 @@ fn requests(rows: &mut Rows, result: &RunResult) {
                 rows.row(name, &by_rule(rules, joint));
             }
         }
+        if let Some(count) = responses.redirects {
+            rows.row("redirects", &format!("{count} followed, each a request of its own"));
+        }
     }
     let Connections { opened, peak, connect_rate_per_s, served_percent, jain_index, kept_open, .. } =
         result.connections;

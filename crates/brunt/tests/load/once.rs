@@ -94,7 +94,7 @@ fn a_body_in_gzip_is_decoded_and_where_a_redirect_leads_is_named() {
     let moved = b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n".to_vec();
     for (reply, shown) in [
         ([encoded, gzip].concat(), "<\n(the body is gzip, decoded to 13 B)\nhello, world\n\n"),
-        (moved, "(302 is a redirect, which a load does not follow: load /login to measure where it leads)\n"),
+        (moved, "(302 is a redirect to /login: -L follows it on the same host and port, else load where it leads)\n"),
     ] {
         let listener = listener();
         let running = start(&format!("{}/a b#c", listener.local_addr().unwrap()), "");
@@ -336,5 +336,42 @@ fn a_load_connects_elsewhere_and_to_a_unix_socket() {
     for wrong in ["127.0.0.1", "host:port", "unix:", ":80"] {
         let output = load("http://a/", &format!("--connect-to {wrong}")).output().unwrap();
         assert_code(&output, &[2]);
+    }
+}
+
+/// The first server sends its client around; the last page is that of the place to which all redirects lead.
+#[test]
+fn redirects_are_followed_and_shown_one_by_one() {
+    for (flags, last, code, says) in [
+        ("-L", "/b", 0, "status 200, 2 B of body"),
+        ("-L --max-redirs 1", "/a", 1, "another redirect behind 1 in a row (--max-redirs allows more) is not followed"),
+        ("-L", "http://other/", 1, "a redirect to http://other/, on another host or port is not followed"),
+    ] {
+        let listener = listener();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let head = read_head(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
+                let location = match head.split(' ').nth(1).unwrap() {
+                    "/" => "/a",
+                    "/a" => last,
+                    _ => "",
+                };
+                let mut stream = stream;
+                let reply = match location {
+                    "" => "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned(),
+                    _ => format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"),
+                };
+                stream.write_all(reply.as_bytes()).unwrap();
+            }
+        });
+        let output = once(&format!("http://{address}/"), flags);
+        assert_code(&output, &[code]);
+        assert!(text(&output).contains(says), "{}", text(&output));
+        let shown = page(&output);
+        assert!(shown.contains("> GET / HTTP/1.1\n") && shown.contains("> GET /a HTTP/1.1\n"), "{shown}");
+        assert_eq!(shown.contains("> GET /b HTTP/1.1\n"), code == 0, "{shown}");
+        assert_eq!(shown.matches("lookup").count(), 1, "{shown}");
+        drop(server);
     }
 }

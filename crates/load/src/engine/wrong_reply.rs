@@ -1,7 +1,8 @@
 //! The first reply of a run that was not as expected, for the report. Later ones cost one load.
 
 use super::shared::Shared;
-use crate::{http::Expect, measure::recorder::Failure};
+use crate::http::{Expect, redirect::Refusal};
+use crate::measure::recorder::Failure;
 use brunt_results::WrongReply;
 use brunt_wire::http1::ParseError;
 use std::fmt::Display;
@@ -53,6 +54,16 @@ fn foreign(bytes: &[u8]) -> Option<&'static str> {
 pub fn note_protocol(shared: &Shared, expected: &str, bytes: &[u8]) {
     let tls = named(bytes).filter(|got| got.starts_with(WrongReply::TLS));
     note(shared, expected, tls.unwrap_or_else(|| shortened(bytes)));
+}
+
+/// Notes a redirect that is not followed.
+#[cold]
+pub fn note_redirect(shared: &Shared, status: u16, refusal: &Refusal) {
+    shared.first_failures.reply.get_or_init(|| WrongReply {
+        kind: "status".to_owned(),
+        expected: "one that can be followed".to_owned(),
+        got: format!("{refusal} ({status})"),
+    });
 }
 
 fn note(shared: &Shared, expected: &str, got: String) {

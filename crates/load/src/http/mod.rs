@@ -4,6 +4,7 @@ pub(crate) mod batch;
 mod expect;
 mod fields;
 mod filled;
+pub(crate) mod redirect;
 mod rendered;
 pub mod source;
 mod tunnel;

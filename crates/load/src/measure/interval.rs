@@ -148,6 +148,8 @@ pub struct Replies {
     lenient: u64,
     lenient_rules: BTreeMap<String, u64>,
     refused_rules: BTreeMap<String, u64>,
+    /// Replies that were followed to where they lead.
+    redirects: u64,
 }
 
 impl Replies {
@@ -183,7 +185,14 @@ impl Replies {
         count_rule(&mut self.refused_rules, rule, 1);
     }
 
+    /// A reply was a redirect that is followed.
+    #[cold]
+    pub fn redirect(&mut self) {
+        self.redirects += 1;
+    }
+
     pub fn add(&mut self, other: &Self) {
+        self.redirects += other.redirects;
         self.body_bytes += other.body_bytes;
         self.lenient += other.lenient;
         other.lenient_rules.iter().for_each(|(rule, count)| count_rule(&mut self.lenient_rules, rule, *count));
@@ -203,6 +212,7 @@ impl Replies {
             lenient: Some(self.lenient),
             lenient_rules: Some(self.lenient_rules.clone()),
             refused_rules: Some(self.refused_rules.clone()),
+            redirects: Some(self.redirects).filter(|count| *count > 0),
         }
     }
 }

@@ -78,7 +78,7 @@ async fn on_worker<W: Work>(
             work.on(Worker::new(shared, share, schedule, echo)).await
         }
         Target::Http(http) => {
-            let http = HttpProtocol::new(http, share, options.rate.is_some(), options.limits())?;
+            let http = HttpProtocol::new(http, share, options)?;
             work.on(Worker::new(shared, share, schedule, http)).await
         }
     })

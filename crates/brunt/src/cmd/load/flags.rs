@@ -168,7 +168,7 @@ mod tests {
          --connect-rate 0.5 --source 127.0.0.0/8 --seed 7 --no-keepalive --reuse 20",
         "http://h/ --replay /tmp/log --speed 2x -X PUT -H A:b,c -H D:e --body=-x --weight 3,1 --names home,cart --connect-to h:1 \
          --bearer t --pipeline 4 --vary 4000 --http1.0 --expect-status 2xx,404 --expect-length 3B --expect-body x \
-         --strict-http --max-header 64KiB --max-fields 50 -k --no-resumption --tls-version 1.3 --percentiles 50,p99.99",
+         --strict-http --max-header 64KiB --max-fields 50 -L --max-redirs 3 -k --no-resumption --tls-version 1.3 --percentiles 50,p99.99",
         "http://h/ --requests a.har --proxy http://h:2 --proxy-auth p --basic-auth f --cacert a --cert b --key c",
         "--requests 20k http://h/ -d 90s",
     ];

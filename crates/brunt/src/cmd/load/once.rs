@@ -22,17 +22,27 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let looked_up = Flags(&args.spec).proxy_url().or_else(|| args.spec.urls.first().cloned());
     let lookup = looked_up.map_or(Ok(Duration::ZERO), |url| address::lookup_time(&url))?;
     args.script.install(args, &mut options)?;
-    let exchange = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
+    let exchanges = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
     let differences = args.spec.urls.iter().filter_map(|url| address::difference(url));
     let differences: String =
         differences.map(|(typed, sent)| format!("{} is sent as {}\n\n", printable(&typed), printable(&sent))).collect();
-    stdout::print(&(differences + &page(&exchange, lookup, args.verbose)))?;
-    failure(&exchange).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
+    stdout::print(&(differences + &pages(&exchanges, lookup, args.verbose)))?;
+    exchanges.iter().find_map(failure).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
+}
+
+/// The pages of redirects and of the reply to which they lead. The name of their host is looked up once.
+fn pages(exchanges: &[Exchange], lookup: Duration, all: bool) -> String {
+    let lookups = std::iter::once(Some(lookup)).chain(std::iter::repeat(None));
+    let pages = exchanges.iter().zip(lookups).enumerate().map(|(number, (exchange, lookup))| {
+        let is_followed = number + 1 < exchanges.len();
+        page(exchange, lookup, all, is_followed)
+    });
+    pages.collect::<Vec<_>>().join("\n")
 }
 
 /// Formats the exchange, ending in a newline. `lookup` is the time it took to look up the host's name. `all` shows whole
-/// bodies.
-pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
+/// bodies. `is_followed`: it is a redirect, and where it leads follows.
+fn page(exchange: &Exchange, lookup: Option<Duration>, all: bool, is_followed: bool) -> String {
     let mut page = String::new();
     if exchange.replies.iter().any(|reply| !reply.head.is_empty()) {
         // Of several requests in one write, the first.
@@ -40,7 +50,7 @@ pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
         heads(&mut page, '>', &exchange.request[..end.map_or(exchange.request.len(), |at| at + 4)]);
         for reply in &exchange.replies {
             heads(&mut page, '<', &reply.head);
-            body(&mut page, reply, all);
+            body(&mut page, reply, all, is_followed);
         }
         page.push('\n');
     }
@@ -48,7 +58,9 @@ pub(super) fn page(exchange: &Exchange, lookup: Duration, all: bool) -> String {
         let at = at.map_or("-".to_owned(), |at| time(at.as_secs_f64() * 1e6));
         let _ = writeln!(page, "{}", format!("  {name:<11} {at:>9}  {what}").trim_end());
     };
-    step("lookup", Some(lookup), "");
+    if lookup.is_some() {
+        step("lookup", lookup, "");
+    }
     step("connected", exchange.connected, &exchange.address);
     if let Some((at, host)) = &exchange.tunnelled {
         step("tunnel", Some(*at), host);
@@ -74,9 +86,10 @@ fn heads(page: &mut String, mark: char, message: &[u8]) {
     }
 }
 
-fn body(page: &mut String, reply: &Reply, all: bool) {
+fn body(page: &mut String, reply: &Reply, all: bool, is_followed: bool) {
     let (whole, about) = decoded::body(reply);
-    for about in redirect(reply).into_iter().chain(about) {
+    let redirect = redirect(reply).filter(|_| !is_followed);
+    for about in redirect.into_iter().chain(about) {
         let _ = writeln!(page, "({})", printable(&about));
     }
     let shown = if all { &whole[..] } else { &whole[..whole.len().min(SHOWN)] };
@@ -91,8 +104,10 @@ fn body(page: &mut String, reply: &Reply, all: bool) {
 /// What a load does with a redirect.
 fn redirect(reply: &Reply) -> Option<String> {
     let status = reply.status.filter(|status| (300..400).contains(status) && *status != 304)?;
-    let place = decoded::field(&reply.head, "location")?;
-    Some(format!("{status} is a redirect, which a load does not follow: load {place} to measure where it leads"))
+    let place = reply.field("location")?;
+    Some(format!(
+        "{status} is a redirect to {place}: -L follows it on the same host and port, else load where it leads"
+    ))
 }
 
 /// Control characters escaped: they could change the terminal.
@@ -108,7 +123,7 @@ fn received(reply: &Reply) -> String {
 }
 
 /// Why the exchange is not what the load expects, if so; one line.
-pub(super) fn failure(exchange: &Exchange) -> Option<String> {
+fn failure(exchange: &Exchange) -> Option<String> {
     let wrong = exchange.replies.iter().find(|reply| !reply.is_expected);
     let unexpected = wrong.map(|reply| match reply.status {
         Some(status) => {
@@ -166,7 +181,7 @@ hi\\u{1b}[0m
   done          1.60 ms  status 200, 7 B of body
   lenient                bare LF (RFC 9112 2.2)
 ";
-        assert_eq!(page(&exchange(), Duration::ZERO, false), expected);
+        assert_eq!(page(&exchange(), Some(Duration::ZERO), false, false), expected);
         assert_eq!(failure(&exchange()), None);
     }
 
@@ -175,13 +190,13 @@ hi\\u{1b}[0m
         let mut exchange = exchange();
         exchange.replies[0].body = vec![b'x'; SHOWN + 24];
         (exchange.replies[0].is_expected, exchange.replies[0].keeps, exchange.done) = (false, false, None);
-        let shown = page(&exchange, Duration::ZERO, false);
+        let shown = page(&exchange, None, false, false);
         assert!(shown.contains("\n... 24 B more, which -v shows\n"), "{shown}");
         assert!(
             shown.contains("  done                -  status 200, 1.02 KiB of body, then the target closes"),
             "{shown}"
         );
-        assert!(page(&exchange, Duration::ZERO, true).contains(&"x".repeat(SHOWN + 24)));
+        assert!(page(&exchange, None, true, false).contains(&"x".repeat(SHOWN + 24)));
         assert!(failure(&exchange).unwrap().starts_with("status 200 with 1.02 KiB"));
         exchange.error = Some("no complete reply within 2s".to_owned());
         assert_eq!(failure(&exchange), exchange.error);

@@ -4,6 +4,7 @@
 //! replies come whole. Other replies are parsed event by event; their bodies are counted, and kept only if needed.
 
 mod driven;
+mod redirected;
 mod refused;
 
 use super::{End, HttpProtocol, Outgoing, Partial, Reply, ReplyFields, Taken};
@@ -38,6 +39,8 @@ pub(super) struct HttpConversation<'w, W> {
     /// Requests that are not rendered in place: those of a script, or of the pipeline of an open loop.
     buffer: Vec<u8>,
     partial: Option<Box<Partial>>,
+    /// Of the redirects that are followed.
+    chain: Option<Box<redirected::Chain>>,
     /// When the first byte came of a reply that is not whole yet.
     first_ns: Option<u64>,
     pub trace: W,
@@ -59,6 +62,7 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             replies: Connection::default(),
             buffer: Vec::new(),
             partial: None,
+            chain: None,
             first_ns: None,
             trace,
         }
@@ -82,6 +86,7 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
         self.replies = Connection::default();
         self.partial = None;
         self.first_ns = None;
+        self.reset_chain();
     }
 
     /// Takes assigned requests; returns whether there is one to send.
@@ -142,7 +147,10 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
     #[inline]
     fn prepare(&mut self, core: &mut Core<HttpProtocol>, now: u64) {
         self.begun_ns = now;
-        if let Err(reason) = core.protocol.next(self.host, &mut self.outgoing, &mut self.buffer, self.sent) {
+        let is_chained = self.chain.is_some() && self.next_of_chain(core);
+        if !is_chained
+            && let Err(reason) = core.protocol.next(self.host, &mut self.outgoing, &mut self.buffer, self.sent)
+        {
             // The run is over: nothing is sent and no reply awaited.
             self.worker.shared.break_off(reason);
             self.outgoing = Outgoing::default();
@@ -152,7 +160,10 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             core.protocol.shorten(self.host, &mut self.outgoing, &self.buffer, requests);
         }
         if W::KEEPS {
-            self.trace.request(core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone()));
+            self.trace.request(
+                redirected::sent(self.chain.as_deref())
+                    .unwrap_or_else(|| core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone())),
+            );
         }
         let batch = self.outgoing.batch;
         self.outstanding += requests;
@@ -193,7 +204,7 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
                 (partial.status, partial.length) = (head.status, 0);
                 partial.body.clear();
                 partial.fields.clear();
-                if protocol.wants_responses {
+                if protocol.keeps_fields {
                     let fields = head.fields.iter().map(|field| (field.name.to_owned(), field.value.to_owned()));
                     partial.fields.extend(fields);
                 }
@@ -242,7 +253,10 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
                 Err(taken) => return taken,
             }
         }
-        let checked = core.protocol.expect.check(reply.status, reply.length, reply.body);
+        let (checked, is_followed) = match core.protocol.redirects {
+            None => (core.protocol.expect.check(reply.status, reply.length, reply.body), false),
+            Some(most) => self.check_redirect(core, most, reply),
+        };
         if let Err(failure) = checked {
             let got = (reply.status, reply.length, reply.body);
             wrong_reply::note_unexpected(&self.worker.shared, &core.protocol.expect, failure, got);
@@ -252,6 +266,9 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
             counters.reply(status, length, checked.is_ok());
             if !accepted.is_empty() {
                 counters.replies.lenient(accepted);
+            }
+            if is_followed {
+                counters.replies.redirect();
             }
         };
         if !core.scheduler.record_reply(self.index, now, checked, first_ns, count) {

@@ -9,6 +9,7 @@ use crate::engine::worker::{Protocol, Worker};
 use crate::http::batch;
 use crate::http::{Batch, Expect, Filler, Flow, Host, Http, Rendered, Requests, Source};
 use crate::measure::recorder::Failure;
+use crate::options::Options;
 use crate::schedule::{Numbers, Share};
 use brunt_tls::Connector;
 use brunt_wire::http1::{Fields, Leniencies, Limits, Persistence, client::HeadCache};
@@ -23,6 +24,8 @@ pub struct HttpProtocol {
     pub depth: u32,
     /// Whether replies are passed to the source.
     pub wants_responses: bool,
+    /// Whether the fields of replies that arrive in pieces are kept until complete.
+    pub keeps_fields: bool,
     /// Whether bodies that arrive in pieces are kept until complete.
     pub keeps_bodies: bool,
     /// Whether requests have names that are known before the load.
@@ -30,6 +33,8 @@ pub struct HttpProtocol {
     open_loop: bool,
     /// Of replies.
     pub limits: Limits,
+    /// Most redirects in a row that are followed, if they are.
+    pub redirects: Option<u64>,
     /// How often in a row the target has kept a connection open that it was to close.
     pub kept_open: u32,
 }
@@ -101,6 +106,20 @@ pub enum ReplyFields<'a> {
     Kept(&'a [(String, Vec<u8>)]),
 }
 
+impl ReplyFields<'_> {
+    /// Value of the last field of this name, in any case.
+    fn get(&self, name: &str) -> Option<&[u8]> {
+        match self {
+            Self::Whole(fields) => {
+                fields.iter().filter(|field| field.name.eq_ignore_ascii_case(name)).last().map(|field| field.value)
+            }
+            Self::Kept(fields) => {
+                fields.iter().rfind(|field| field.0.eq_ignore_ascii_case(name)).map(|field| &field.1[..])
+            }
+        }
+    }
+}
+
 /// Why the conversation on a connection ends or pauses.
 enum End {
     Lost(Failure),
@@ -151,7 +170,7 @@ enum Taken {
 impl HttpProtocol {
     /// # Errors
     /// The script's, if it cannot make its source.
-    pub fn new(http: &Http, share: Share, open_loop: bool, limits: Limits) -> Result<Self, String> {
+    pub fn new(http: &Http, share: Share, options: &Options) -> Result<Self, String> {
         let state = |host: &Host| {
             let source = match &host.requests {
                 Requests::Rendered(all) => {
@@ -172,10 +191,12 @@ impl HttpProtocol {
             reuse: http.reuse.unwrap_or(u64::MAX),
             depth: http.depth(),
             wants_responses,
+            keeps_fields: wants_responses || options.direct.location,
             is_named: !http.names.is_empty(),
             keeps_bodies: wants_responses || http.expect.body.is_some(),
-            open_loop,
-            limits,
+            open_loop: options.rate.is_some(),
+            limits: options.limits(),
+            redirects: options.redirects(),
             kept_open: 0,
         })
     }

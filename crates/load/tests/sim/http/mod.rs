@@ -5,6 +5,7 @@ mod faults;
 mod first_byte;
 mod lenient;
 mod pipelines;
+mod redirects;
 mod replies;
 mod requests;
 mod script;

@@ -12,7 +12,7 @@ const MOST: u64 = 64 << 20;
 /// The body as it is to be read, and a line about its encoding if it has one.
 pub(super) fn body(reply: &Reply) -> (Cow<'_, [u8]>, Option<String>) {
     let plain = Cow::Borrowed(&reply.body[..]);
-    let encoding = field(&reply.head, "content-encoding").filter(|_| !reply.body.is_empty());
+    let encoding = reply.field("content-encoding").filter(|_| !reply.body.is_empty());
     let Some(encoding) = encoding.map(|name| name.to_ascii_lowercase()) else { return (plain, None) };
     let mut decoder: Box<dyn Read + '_> = match &*encoding {
         "identity" => return (plain, None),
@@ -34,14 +34,6 @@ pub(super) fn body(reply: &Reply) -> (Cow<'_, [u8]>, Option<String>) {
         Ok(_) => format!("the body is {encoding}, decoded to {size}"),
     };
     (Cow::Owned(decoded), Some(line))
-}
-
-/// The value of the last field of this name, in interim and final heads.
-pub(super) fn field(head: &[u8], name: &str) -> Option<String> {
-    let text = String::from_utf8_lossy(head);
-    let fields = text.lines().filter_map(|line| line.split_once(':'));
-    let mut values = fields.filter(|(known, _)| known.eq_ignore_ascii_case(name));
-    values.next_back().map(|(_, value)| value.trim().to_owned())
 }
 
 #[cfg(test)]

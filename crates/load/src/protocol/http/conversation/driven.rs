@@ -1,7 +1,7 @@
 //! The conversation as the loop of a connection drives it, and what a trace is told of its events.
 
 use super::super::{End, HttpProtocol, Taken};
-use super::HttpConversation;
+use super::{HttpConversation, redirected};
 use crate::engine::conversation::{self, Conversation, Step};
 use crate::engine::trace::Trace;
 use crate::engine::worker::Core;
@@ -44,7 +44,8 @@ impl<T: Transport, W: Trace> Conversation<HttpProtocol, T> for HttpConversation<
 
     #[inline(never)]
     fn write(&mut self, core: &mut Core<HttpProtocol>, stream: &mut T, cx: &mut Context<'_>) -> bool {
-        let bytes = core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone());
+        let bytes = redirected::sent(self.chain.as_deref())
+            .unwrap_or_else(|| core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone()));
         let recorder = &mut core.scheduler.recorder;
         conversation::write(bytes, &mut self.written, stream, recorder, &mut self.trace, cx)
     }

@@ -1,0 +1,87 @@
+//! Redirects that are followed: where one leads is the next request of its connection.
+
+use super::super::{HttpProtocol, Outgoing, Reply};
+use super::HttpConversation;
+use crate::engine::trace::Trace;
+use crate::engine::{worker::Core, wrong_reply};
+use crate::http::redirect::{Following, Refusal, follow, is_redirect};
+use crate::measure::recorder::Failure;
+
+/// Redirects in a row.
+pub(super) struct Chain {
+    next: Following,
+    /// Else `next` is due.
+    is_sent: bool,
+    /// How many were followed.
+    length: u64,
+    /// Of the first request, whose name the later ones share.
+    position: usize,
+}
+
+/// The request of a chain that was sent last.
+#[inline]
+pub(super) fn sent(chain: Option<&Chain>) -> Option<&[u8]> {
+    chain.filter(|chain| chain.is_sent).map(|chain| &chain.next.bytes[..])
+}
+
+impl<W: Trace> HttpConversation<'_, W> {
+    /// Sets the next request to that of the chain; false if it has none that is due.
+    #[cold]
+    pub fn next_of_chain(&mut self, core: &Core<HttpProtocol>) -> bool {
+        let Some(chain) = self.chain.as_mut().filter(|chain| !chain.is_sent) else {
+            self.chain = None;
+            return false;
+        };
+        chain.is_sent = true;
+        let last = self.sent + 1 >= core.protocol.reuse;
+        if last {
+            chain.next.close();
+        }
+        let range = 0..chain.next.bytes.len();
+        self.outgoing = Outgoing { batch: chain.next.batch, range, last, position: chain.position };
+        true
+    }
+
+    /// Drops a chain whose request was lost with its connection.
+    pub fn reset_chain(&mut self) {
+        if sent(self.chain.as_deref()).is_some() {
+            self.chain = None;
+        }
+    }
+
+    /// Checks a reply that may be one of at most `most` redirects in a row; returns too whether it is followed.
+    #[cold]
+    #[inline(never)]
+    pub fn check_redirect(
+        &mut self,
+        core: &Core<HttpProtocol>,
+        most: u64,
+        reply: &Reply<'_>,
+    ) -> (Result<(), Failure>, bool) {
+        let location = if is_redirect(reply.status) { reply.fields.get("location") } else { None };
+        let Some(location) = location else {
+            self.chain = None;
+            return (core.protocol.expect.check(reply.status, reply.length, reply.body), false);
+        };
+        let length = self.chain.as_ref().map_or(0, |chain| chain.length);
+        let next = if length < most {
+            let request = core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone());
+            let is_tls = core.protocol.hosts[self.host as usize].tls.is_some();
+            follow(sent(self.chain.as_deref()).unwrap_or(request), is_tls, reply.status, location)
+        } else {
+            Err(Refusal::TooMany(most))
+        };
+        let position = self.outgoing.position;
+        match next {
+            Ok(next) => {
+                self.chain = Some(Box::new(Chain { next, is_sent: false, length: length + 1, position }));
+                (Ok(()), true)
+            }
+            Err(refusal) => {
+                self.chain = None;
+                wrong_reply::note_redirect(&self.worker.shared, reply.status, &refusal);
+                (Err(Failure::Status), false)
+            }
+        }
+    }
+}
