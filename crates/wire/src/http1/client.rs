@@ -207,6 +207,8 @@ impl Connection {
     pub fn next<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         match self.phase {
             Phase::Head => self.head(input, limits),
+            // The final head follows by this path, so that its response has what was accepted of the interim one.
+            Phase::Interim if input.is_empty() => None,
             Phase::Interim => {
                 self.partial.clear();
                 self.phase = Phase::Head;

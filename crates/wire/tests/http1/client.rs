@@ -1,7 +1,7 @@
 //! Valid and invalid responses in a client, and the encoding of requests.
 
 use brunt_wire::http1::client::{Connection, Event, Request, SentRequest};
-use brunt_wire::http1::{Body, EncodeError, Limits, ParseError, Persistence, Version};
+use brunt_wire::http1::{Body, EncodeError, Leniency, Limits, ParseError, Persistence, Version};
 
 use crate::common::{OwnedEvent, STRICT, read};
 
@@ -216,4 +216,23 @@ fn invalid_requests_are_rejected_and_nothing_is_written() {
     assert_eq!(trace.encode_sized(&mut Vec::new(), 1).unwrap_err(), EncodeError::TraceWithBody);
     assert_eq!(trace.encode_chunked(&mut Vec::new()).unwrap_err(), EncodeError::TraceWithBody);
     assert!(trace.encode(&mut Vec::new(), None).is_ok());
+}
+
+/// Also if the final head comes later, and whole: the reply that follows an interim one is not read by the fast path then.
+#[test]
+fn what_was_accepted_of_an_interim_head_is_the_responses() {
+    let mut connection = Connection::default();
+    connection.sent(SentRequest::new("GET")).unwrap();
+    let mut input = &b"HTTP/1.1 103 Early\nA: b\n\n"[..];
+    assert!(matches!(connection.next(&mut input, &Limits::CLIENT), Some(Event::Interim(_))));
+    assert!(connection.next(&mut input, &Limits::CLIENT).is_none());
+    let mut input = &b"HTTP/1.1 204 No Content\r\n\r\n"[..];
+    assert!(connection.next_whole(&mut input, &Limits::CLIENT).is_none());
+    assert!(matches!(connection.next(&mut input, &Limits::CLIENT), Some(Event::Head(_))));
+    assert!(matches!(connection.next(&mut input, &Limits::CLIENT), Some(Event::End(_))));
+    assert_eq!(connection.take_accepted().iter().collect::<Vec<_>>(), [Leniency::BareLf]);
+    connection.sent(SentRequest::new("GET")).unwrap();
+    let mut input = &b"HTTP/1.1 204 No Content\r\n\r\n"[..];
+    assert!(connection.next_whole(&mut input, &Limits::CLIENT).is_some());
+    assert!(connection.take_accepted().is_empty());
 }
