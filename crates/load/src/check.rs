@@ -5,6 +5,7 @@ use crate::schedule::Arrival;
 use crate::{error::LoadError, http::Pipeline, http::Requests, local_addrs::LocalAddrs};
 use brunt_results::drift::MIN_STEADY;
 use brunt_runtime::net::Address;
+use brunt_spec::Direct;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -117,7 +118,12 @@ pub fn slice(lead: Duration, window: Duration) -> Result<(), LoadError> {
 
 /// Where a redirect leads is sent next on its connection, in place of what was to come.
 fn redirects_fit(options: &Options) -> Result<(), LoadError> {
-    let Some(http) = options.target.http().filter(|_| options.direct.location) else { return Ok(()) };
+    let Direct { location, max_redirs, .. } = options.direct;
+    ensure!(
+        location || max_redirs.is_none(),
+        "--max-redirs limits redirects that are followed: add -L, or leave it out"
+    );
+    let Some(http) = options.target.http().filter(|_| location) else { return Ok(()) };
     let is_scripted = http.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)));
     ensure!(!is_scripted, "a script decides itself what follows a reply: leave -L out");
     ensure!(

@@ -98,6 +98,22 @@ impl RunResult {
         self.steps.iter().any(|step| step.connections.is_some())
     }
 
+    /// Bytes of a reply, head and body if the tester counts both, else the body. Includes failed replies, because their bytes are
+    /// counted too. `None` where more than 1 % of the replies that brought bytes may answer requests of the warm-up: a window of
+    /// a number of requests does not count them, and begins with one in flight on each connection.
+    pub fn bytes_per_reply(&self) -> Option<f64> {
+        let responses = self.responses.as_ref()?;
+        let replies = self.requests.completed + self.errors.status + self.errors.mismatch;
+        let has_warmup = self.load.requests.is_some() && self.load.warmup_s > 0.0;
+        let others = if has_warmup { self.connections.peak } else { 0 };
+        let bytes = match self.bytes.received {
+            0 => responses.body_bytes?,
+            _ if 100 * others > replies => return None,
+            all => all,
+        };
+        (replies > 0).then(|| bytes as f64 / replies as f64)
+    }
+
     /// Requests and connections that failed, [`Self::abandoned_failures`] included.
     pub fn failures(&self) -> u64 {
         self.errors.total().max(self.requests.failed) + self.abandoned_failures()

@@ -78,24 +78,4 @@ pub(crate) const TABLE: &[Setting] = &[
         .help("LIST", "Accepted statuses, for example 200 or 2xx,404; any other is an error [default: 2xx,3xx]"),
     of(row!(expect_length)).long("expect-length").help("SIZE", "Required length of every response body"),
     of(row!(expect_body)).long("expect-body").help("TEXT", "Text required in every response body"),
-    of(row!(direct.strict_http)).long("strict-http").help(
-        "",
-        "Refuse replies that break a rule of HTTP/1 also where a client may accept them: bare LF, folded lines, a repeated \
-         Content-Length and others",
-    ),
-    of(row!(direct.max_header))
-        .long("max-header")
-        .help("SIZE", "Maximum size of the head of a reply; beyond it is refused [default: 256KiB]"),
-    of(row!(direct.max_fields))
-        .long("max-fields")
-        .help("COUNT", "Maximum number of header fields of a reply; beyond it is refused [default: 1000]"),
-    of(row!(direct.location)).short('L').long("location").help(
-        "",
-        "Follow redirects on the same host and port: where one leads is the next request of its connection, with a time of \
-         its own, and one of -n and -R. Others are errors",
-    ),
-    of(row!(direct.max_redirs))
-        .long("max-redirs")
-        .help("COUNT", "Maximum number of redirects in a row with -L; another is an error [default: 10]")
-        .requires("location"),
 ];

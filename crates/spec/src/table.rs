@@ -1,11 +1,14 @@
 //! All settings, and the command line that they make.
 
-use crate::setting::Setting;
-use crate::{LoadSpec, direct, http, load, tls};
+use crate::direct::DIRECT;
+use crate::setting::{Heading, Setting};
+use crate::{LoadSpec, http, load, tls};
 
 /// All settings that have a flag, in the order of help.
 pub fn table() -> impl Iterator<Item = &'static Setting> {
-    [load::BEFORE, direct::DIRECT, load::AFTER, http::TABLE, tls::TABLE, load::RESULT].into_iter().flatten()
+    let (of_http, others): (Vec<_>, Vec<_>) = DIRECT.iter().partition(|setting| setting.heading == Heading::Http);
+    let before = load::BEFORE.iter().chain(others).chain(load::AFTER).chain(http::TABLE);
+    before.chain(of_http).chain(tls::TABLE).chain(load::RESULT)
 }
 
 impl LoadSpec {

@@ -169,7 +169,7 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     let errors = result.failure_words();
     rows.row("errors", if errors.is_empty() { "none" } else { &errors });
     if let Some(responses) = &result.responses {
-        rows.row("replies", &replies(responses, result.bytes.received));
+        rows.row("replies", &replies(responses, result.bytes_per_reply()));
         for (name, joint, rules) in
             [("lenient", " with", &responses.lenient_rules), ("refused", ":", &responses.refused_rules)]
         {
@@ -199,16 +199,21 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     rows.row("payload", &format!("{sent} sent, {received} received"));
 }
 
-/// Statuses, and bytes of a reply; `received` is the byte count of all replies.
-fn replies(responses: &Responses, received: u64) -> String {
+/// Statuses, and bytes of a reply, of which `whole` are those of head and body.
+fn replies(responses: &Responses, whole: Option<f64>) -> String {
     let all: u64 = responses.statuses.values().sum();
     if all == 0 {
         return "none".to_owned();
     }
-    let each = |count: u64| bytes(count as f64 / all as f64);
+    let body = responses.body_bytes.map(|count| bytes(count as f64 / all as f64));
+    let each = match (whole.map(bytes), body) {
+        (Some(whole), Some(body)) => format!("; {whole} each, of it {body} of body"),
+        (Some(whole), None) => format!("; {whole} each"),
+        (None, Some(body)) => format!("; {body} of body each"),
+        (None, None) => String::new(),
+    };
     let statuses = responses.statuses.iter().map(|(status, count)| format!("{count} with status {status}"));
-    let bodies = responses.body_bytes.map_or(String::new(), |bodies| format!(", of it {} of body", each(bodies)));
-    format!("{}; {} each{bodies}", statuses.collect::<Vec<_>>().join(", "), each(received))
+    statuses.collect::<Vec<_>>().join(", ") + &each
 }
 
 /// Counts of replies by rule.
@@ -347,10 +352,12 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
     #[test]
     fn replies_have_every_status_and_handshakes_what_there_is() {
         let mut responses = Responses { body_bytes: Some(1200), ..Responses::default() };
-        assert_eq!(replies(&responses, 0), "none");
+        assert_eq!(replies(&responses, None), "none");
         responses.statuses = [("200".to_owned(), 90), ("503".to_owned(), 10)].into();
         let expected = "90 with status 200, 10 with status 503; 150 B each, of it 12 B of body";
-        assert_eq!(replies(&responses, 15_000), expected);
+        assert_eq!(replies(&responses, Some(150.0)), expected);
+        let unknown = "90 with status 200, 10 with status 503; 12 B of body each";
+        assert_eq!(replies(&responses, None), unknown);
         let rules = [("bare LF (RFC 9112 2.2)".to_owned(), 12), ("bare CR (RFC 9112 2.2)".to_owned(), 1)].into();
         let expected = "1 reply with bare CR (RFC 9112 2.2), 12 replies with bare LF (RFC 9112 2.2)";
         assert_eq!(by_rule(&rules, " with"), expected);

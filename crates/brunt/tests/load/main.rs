@@ -14,6 +14,7 @@ mod memory;
 mod once;
 mod pasted;
 mod proxy;
+mod remedies;
 mod replay;
 mod replies;
 mod requests;

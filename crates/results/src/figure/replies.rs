@@ -96,7 +96,7 @@ figures! { FIGURES:
         unit: Unit::Bytes,
         help: "Bytes of a reply, head and body if the tester counts both, else the body; failed replies included",
         path: "bytes.received",
-        of: bytes_per_response,
+        of: |result| result.bytes_per_reply(),
         column: column("bytes", "per resp", 6, Shown::Number(0)),
     }
     LENIENT_REPLIES {
@@ -156,17 +156,6 @@ fn of_http(result: &RunResult, figure: &Figure) -> Option<f64> {
 fn share_of_p50(result: &RunResult, figure: &Figure) -> Option<f64> {
     let p50 = of_http(result, &SERVICE_P50).filter(|p50| *p50 > 0.0)?;
     Some(of_http(result, figure)? / p50 * 100.0)
-}
-
-/// Includes failed replies, because their bytes are counted too.
-fn bytes_per_response(result: &RunResult) -> Option<f64> {
-    let responses = result.responses.as_ref()?;
-    let bytes = match result.bytes.received {
-        0 => responses.body_bytes?,
-        all => all,
-    };
-    let replies = result.requests.completed + result.errors.status;
-    (replies > 0).then(|| bytes as f64 / replies as f64)
 }
 
 #[cfg(test)]

@@ -207,7 +207,6 @@ impl Connection {
     pub fn next<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         match self.phase {
             Phase::Head => self.head(input, limits),
-            // The final head follows by this path, so that its response has what was accepted of the interim one.
             Phase::Interim if input.is_empty() => None,
             Phase::Interim => {
                 self.partial.clear();
@@ -290,7 +289,8 @@ impl Connection {
     fn begin(&mut self, (status, body, persistence): (u16, Body, Persistence), buffered: bool) {
         self.phase = match status {
             101 => Phase::Switching,
-            100..=199 if buffered => Phase::Interim,
+            // Not `Head`, so that the final head comes by this path: its response has what was accepted of interim ones.
+            100..=199 if buffered || !self.accepted.is_empty() => Phase::Interim,
             100..=199 => Phase::Head,
             _ => {
                 (self.body, self.persistence) = (Decoder::new(body), persistence);

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::plan::key::{Key, ValueType, optional};
-use brunt_spec::{DIRECT, Kind, Setting};
+use brunt_spec::{DIRECT, Heading, Kind, Setting};
 
 /// Their number.
 pub(super) const COUNT: usize = {
@@ -50,6 +50,12 @@ pub(super) fn named(name: &str) -> Option<&'static Setting> {
 }
 
 impl Settings {
+    /// The first of these settings that has a value and is one of HTTP.
+    pub(super) fn first_direct_of_http(&self) -> Option<&'static str> {
+        let of_http = all().filter(|setting| setting.heading == Heading::Http);
+        of_http.filter(|setting| setting.is_set(&self.load)).map(|setting| setting.name).next()
+    }
+
     /// The first of these settings that has a value.
     pub(super) fn first_direct(&self) -> Option<&'static str> {
         all().find(|setting| setting.is_set(&self.load)).map(|setting| setting.name)

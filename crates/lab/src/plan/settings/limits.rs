@@ -104,7 +104,8 @@ impl Settings {
                 ("request_file", self.request_file.is_some()),
                 ("replay", self.replay.is_some()),
             ];
-            return of_http.into_iter().find(|(_, given)| *given).map(|(name, _)| without_path(name));
+            let given = of_http.into_iter().find(|(_, given)| *given).map(|(name, _)| name);
+            return given.or_else(|| self.first_direct_of_http()).map(without_path);
         }
         let (names, paths) = (self.names.len(), self.paths().count());
         let file = [("request_file", self.request_file.is_some()), ("replay", self.replay.is_some())];
