@@ -79,22 +79,30 @@ fn headline(result: &RunResult) -> String {
     )
 }
 
+/// Requests of each connection, of which the first and the last take little of its time.
+const MANY_TURNS: u64 = 20;
+
 fn mode(result: &RunResult) -> String {
+    let load = &result.load;
     let achieved = rate(result.requests.rate);
     match result.requests.offered_rate {
         Some(offered) => {
-            let arrival = result.load.arrival.as_deref().unwrap_or("scheduled");
-            let due = result.requests.due_rate(result.load.measured_s).unwrap_or(offered);
-            let share = if due > 0.0 { result.requests.rate / due * 100.0 } else { 100.0 };
-            format!("open loop, {arrival} arrivals: {} offered, {achieved} answered ({share:.1} %)", rate(offered))
+            let arrival = load.arrival.as_deref().unwrap_or("scheduled");
+            let due = result.requests.due_rate(load.measured_s).unwrap_or(offered);
+            let share = match due > 0.0 {
+                true => format!("{:.1} %", result.requests.rate / due * 100.0),
+                false => "none was due in the window".to_owned(),
+            };
+            format!("open loop, {arrival} arrivals: {} offered, {achieved} answered ({share})", rate(offered))
         }
         None => {
-            // With a number of connections that changes, the law holds in each step.
+            // With a number of connections that changes, the law holds in each step. Of few requests, many connections get none.
             let is_known = !result.latency.response.is_bound("mean");
-            let has_law = result.requests.rate > 0.0 && result.steps.is_empty() && is_known;
+            let is_busy = result.requests.completed >= MANY_TURNS * load.connections;
+            let has_law = result.requests.rate > 0.0 && result.steps.is_empty() && is_known && is_busy;
             let mean = result.latency.response.mean_us.filter(|_| has_law);
             let law = mean.map_or(String::new(), |mean| {
-                let law = time(result.load.connections as f64 / result.requests.rate * 1e6);
+                let law = time(load.connections as f64 / result.requests.rate * 1e6);
                 let mean = time(mean);
                 format!(
                     "\n  latency at saturation follows from Little's law: connections / rate = {law}, mean = {mean}"
