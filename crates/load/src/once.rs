@@ -91,7 +91,7 @@ fn next(options: &Options, exchange: &Exchange, followed: u64) -> Option<Result<
     let most = options.redirects()?;
     let [reply] = &exchange.replies[..] else { return None };
     let status = reply.status.filter(|status| redirect::is_redirect(*status))?;
-    let location = reply.field("location").filter(|_| exchange.done.is_some())?;
+    let location = reply.field("location").filter(|location| exchange.done.is_some() && !location.is_empty())?;
     let is_tls = options.target.http()?.hosts[0].tls.is_some();
     Some(match followed < most {
         true => redirect::follow(&exchange.request, is_tls, status, location.as_bytes()),

@@ -334,9 +334,13 @@ pub struct Responses {
     /// Count of replies that were refused, by rule; absent as `lenient` is.
     #[serde(default)]
     pub refused_rules: Option<BTreeMap<String, u64>>,
-    /// Count of redirects that were followed, each a request with a reply of its own; absent if there are none.
+    /// Count of redirects that are to be followed; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirects: Option<u64>,
+    /// Count of requests that were sent to follow one, each with a reply of its own; those of the last redirects may come after the
+    /// end of the window, or of the number of requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<u64>,
 }
 
 impl Responses {

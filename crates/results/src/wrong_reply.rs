@@ -27,6 +27,6 @@ impl WrongReply {
     pub const TLS: &str = "a TLS record";
     /// The same of HTTP/2, which gRPC servers speak too.
     pub const HTTP2: &str = "an HTTP/2 frame";
-    /// The same of a redirect that is to be followed and leads to another host or port.
+    /// The same of a redirect that is to be followed and leads to another scheme, host or port.
     pub const REDIRECT: &str = "a redirect to ";
 }

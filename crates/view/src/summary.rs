@@ -185,8 +185,9 @@ fn requests(rows: &mut Rows, result: &RunResult) {
                 rows.row(name, &by_rule(rules, joint));
             }
         }
-        if let Some(count) = responses.redirects {
-            rows.row("redirects", &format!("{count} followed, each a request of its own"));
+        if let Some((all, followed)) = responses.redirects.zip(responses.followed) {
+            let late = if followed < all { ", the others would have been after the end" } else { "" };
+            rows.row("redirects", &format!("{all}, {followed} of them followed, each by a request of its own{late}"));
         }
     }
     let Connections { opened, peak, connect_rate_per_s, served_percent, jain_index, kept_open, .. } =

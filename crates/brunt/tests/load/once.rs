@@ -345,7 +345,7 @@ fn redirects_are_followed_and_shown_one_by_one() {
     for (flags, last, code, says) in [
         ("-L", "/b", 0, "status 200, 2 B of body"),
         ("-L --max-redirs 1", "/a", 1, "another redirect behind 1 in a row (--max-redirs allows more) is not followed"),
-        ("-L", "http://other/", 1, "a redirect to http://other/, on another host or port is not followed"),
+        ("-L", "http://other/", 1, "a redirect to http://other/, on another scheme, host or port is not followed"),
     ] {
         let listener = listener();
         let address = listener.local_addr().unwrap();

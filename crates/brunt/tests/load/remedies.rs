@@ -79,7 +79,7 @@ fn the_url_to_which_a_redirect_leads_is_loaded() {
         );
     });
     let (old, new) = (format!("http://{moves}/{}", target.port()), target.http("/new"));
-    let remedy = format!("a redirect to {new}, on another host or port (301)");
+    let remedy = format!("a redirect to {new}, on another scheme, host or port (301)");
     followed((&old, "-n 4 -c 1 -L"), &remedy, (&new, "-n 4 -c 1 -L"));
 }
 

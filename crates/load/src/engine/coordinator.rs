@@ -374,6 +374,7 @@ impl<'s> Coordinator<'s> {
         let first = shared.first_failures.told();
         (result.first_wrong_reply, result.first_connect_error) = (first.reply, first.connect);
         let (opened, peak) = shared.connecting.counts();
+        let completed = result.requests.completed;
         // Connections that are open for a part of the window get fewer replies.
         let is_even = shared.options.connection_stages.is_empty();
         result.connections = Connections {
@@ -382,7 +383,8 @@ impl<'s> Coordinator<'s> {
             connect_rate_per_s: self.connect_rate,
             served_percent: self.served.percent().filter(|_| is_even),
             jain_index: self.served.jain().filter(|_| is_even),
-            closed_after: result.connections.closed_after,
+            // Of a target that closes after so many, no connection has brought more.
+            closed_after: result.connections.closed_after.filter(|replies| completed <= replies * opened),
             kept_open: result.connections.kept_open,
         };
         let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());

@@ -15,7 +15,7 @@ pub struct Following {
 /// Why a redirect is not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It leads to this URL, on a host or port to which the connection is not.
+    /// It leads to this URL, of a scheme, host or port that is not that of the connection.
     Elsewhere(String),
     /// Its `Location` is no URL.
     Unreadable(String),
@@ -26,7 +26,7 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Elsewhere(url) => write!(f, "{}{url}, on another host or port", WrongReply::REDIRECT),
+            Self::Elsewhere(url) => write!(f, "{}{url}, on another scheme, host or port", WrongReply::REDIRECT),
             Self::Unreadable(location) => {
                 write!(f, "a redirect whose Location is no URL: '{}'", location.escape_debug())
             }
@@ -69,7 +69,7 @@ pub fn follow(request: &[u8], is_tls: bool, status: u16, location: &[u8]) -> Res
     let mut bytes = format!("{method} {}{query} {version}\r\n", url.path()).into_bytes();
     let stays = |field: &&&str| {
         let closes = is_named(field, "connection") && value(field).eq_ignore_ascii_case("close");
-        !closes && !(becomes_get && is_of_body(field))
+        !(closes || becomes_get && is_of_body(field))
     };
     for field in fields.iter().filter(stays) {
         bytes.extend_from_slice(field.as_bytes());

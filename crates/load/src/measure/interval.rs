@@ -148,8 +148,9 @@ pub struct Replies {
     lenient: u64,
     lenient_rules: BTreeMap<String, u64>,
     refused_rules: BTreeMap<String, u64>,
-    /// Replies that were followed to where they lead.
+    /// Redirects that are to be followed, and the requests that have followed one.
     redirects: u64,
+    followed: u64,
 }
 
 impl Replies {
@@ -185,14 +186,21 @@ impl Replies {
         count_rule(&mut self.refused_rules, rule, 1);
     }
 
-    /// A reply was a redirect that is followed.
+    /// A reply was a redirect that is to be followed.
     #[cold]
     pub fn redirect(&mut self) {
         self.redirects += 1;
     }
 
+    /// A request was sent that follows one.
+    #[cold]
+    pub fn follow(&mut self) {
+        self.followed += 1;
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.redirects += other.redirects;
+        self.followed += other.followed;
         self.body_bytes += other.body_bytes;
         self.lenient += other.lenient;
         other.lenient_rules.iter().for_each(|(rule, count)| count_rule(&mut self.lenient_rules, rule, *count));
@@ -213,6 +221,7 @@ impl Replies {
             lenient_rules: Some(self.lenient_rules.clone()),
             refused_rules: Some(self.refused_rules.clone()),
             redirects: Some(self.redirects).filter(|count| *count > 0),
+            followed: Some(self.followed).filter(|_| self.redirects > 0),
         }
     }
 }

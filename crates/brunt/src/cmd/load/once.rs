@@ -26,23 +26,20 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let differences = args.spec.urls.iter().filter_map(|url| address::difference(url));
     let differences: String =
         differences.map(|(typed, sent)| format!("{} is sent as {}\n\n", printable(&typed), printable(&sent))).collect();
-    stdout::print(&(differences + &pages(&exchanges, lookup, args.verbose)))?;
+    stdout::print(&(differences + &pages(&exchanges, lookup, args.verbose, args.spec.direct.location)))?;
     exchanges.iter().find_map(failure).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
 }
 
 /// The pages of redirects and of the reply to which they lead. The name of their host is looked up once.
-fn pages(exchanges: &[Exchange], lookup: Duration, all: bool) -> String {
+fn pages(exchanges: &[Exchange], lookup: Duration, all: bool, follows: bool) -> String {
     let lookups = std::iter::once(Some(lookup)).chain(std::iter::repeat(None));
-    let pages = exchanges.iter().zip(lookups).enumerate().map(|(number, (exchange, lookup))| {
-        let is_followed = number + 1 < exchanges.len();
-        page(exchange, lookup, all, is_followed)
-    });
+    let pages = exchanges.iter().zip(lookups).map(|(exchange, lookup)| page(exchange, lookup, all, follows));
     pages.collect::<Vec<_>>().join("\n")
 }
 
 /// Formats the exchange, ending in a newline. `lookup` is the time it took to look up the host's name. `all` shows whole
-/// bodies. `is_followed`: it is a redirect, and where it leads follows.
-fn page(exchange: &Exchange, lookup: Option<Duration>, all: bool, is_followed: bool) -> String {
+/// bodies. `follows`: redirects are followed, or are errors.
+fn page(exchange: &Exchange, lookup: Option<Duration>, all: bool, follows: bool) -> String {
     let mut page = String::new();
     if exchange.replies.iter().any(|reply| !reply.head.is_empty()) {
         // Of several requests in one write, the first.
@@ -50,7 +47,7 @@ fn page(exchange: &Exchange, lookup: Option<Duration>, all: bool, is_followed: b
         heads(&mut page, '>', &exchange.request[..end.map_or(exchange.request.len(), |at| at + 4)]);
         for reply in &exchange.replies {
             heads(&mut page, '<', &reply.head);
-            body(&mut page, reply, all, is_followed);
+            body(&mut page, reply, all, follows);
         }
         page.push('\n');
     }
@@ -86,9 +83,9 @@ fn heads(page: &mut String, mark: char, message: &[u8]) {
     }
 }
 
-fn body(page: &mut String, reply: &Reply, all: bool, is_followed: bool) {
+fn body(page: &mut String, reply: &Reply, all: bool, follows: bool) {
     let (whole, about) = decoded::body(reply);
-    let redirect = redirect(reply).filter(|_| !is_followed);
+    let redirect = redirect(reply).filter(|_| !follows);
     for about in redirect.into_iter().chain(about) {
         let _ = writeln!(page, "({})", printable(&about));
     }
@@ -104,7 +101,7 @@ fn body(page: &mut String, reply: &Reply, all: bool, is_followed: bool) {
 /// What a load does with a redirect.
 fn redirect(reply: &Reply) -> Option<String> {
     let status = reply.status.filter(|status| (300..400).contains(status) && *status != 304)?;
-    let place = reply.field("location")?;
+    let place = reply.field("location").filter(|place| !place.is_empty())?;
     Some(format!(
         "{status} is a redirect to {place}: -L follows it on the same host and port, else load where it leads"
     ))

@@ -3,6 +3,7 @@
 use crate::web::*;
 use crate::worlds::{MS, Run};
 use brunt_load::{Options, http::Pipeline, http::Template};
+use std::cell::Cell;
 
 #[test]
 fn without_keepalive_each_request_has_a_connection() {
@@ -81,4 +82,23 @@ fn connections_are_reopened_only_when_needed() {
     assert_good(&report.result, 50);
     // The first four were opened before the load.
     assert_eq!((report.result.connections.opened, seen.connections.get()), (50, 50));
+}
+
+/// Where every request of some number is the one that is lost, the others go on: that is no number of replies a connection.
+#[test]
+fn a_number_of_replies_after_which_some_connections_close_is_not_that_of_all() {
+    let mut known = 0;
+    for every in 3..20 {
+        let count = Cell::new(0);
+        let (result, _) = on_web(&some(400, get()), move |_| {
+            count.set(count.get() + 1);
+            if count.get() % every == 0 { say("").close() } else { say(ok("")) }
+        });
+        assert!(result.errors.closed > 0, "{:?}", result.errors);
+        known += u32::from(result.connections.closed_after.is_some());
+    }
+    assert_eq!(known, 0);
+    let (result, _) =
+        on_web(&some(400, get()), |request| if request.number == 7 { say("").close() } else { say(ok("")) });
+    assert_eq!(result.connections.closed_after, Some(7));
 }

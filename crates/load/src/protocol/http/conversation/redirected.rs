@@ -27,12 +27,13 @@ pub(super) fn sent(chain: Option<&Chain>) -> Option<&[u8]> {
 impl<W: Trace> HttpConversation<'_, W> {
     /// Sets the next request to that of the chain; false if it has none that is due.
     #[cold]
-    pub fn next_of_chain(&mut self, core: &Core<HttpProtocol>) -> bool {
+    pub fn next_of_chain(&mut self, core: &mut Core<HttpProtocol>) -> bool {
         let Some(chain) = self.chain.as_mut().filter(|chain| !chain.is_sent) else {
             self.chain = None;
             return false;
         };
         chain.is_sent = true;
+        core.scheduler.recorder.counters().replies.follow();
         let last = self.sent + 1 >= core.protocol.reuse;
         if last {
             chain.next.close();
@@ -59,7 +60,7 @@ impl<W: Trace> HttpConversation<'_, W> {
         reply: &Reply<'_>,
     ) -> (Result<(), Failure>, bool) {
         let location = if is_redirect(reply.status) { reply.fields.get("location") } else { None };
-        let Some(location) = location else {
+        let Some(location) = location.filter(|location| !location.is_empty()) else {
             self.chain = None;
             return (core.protocol.expect.check(reply.status, reply.length, reply.body), false);
         };
