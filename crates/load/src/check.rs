@@ -194,14 +194,15 @@ fn enough_ports(options: &Options, ports: u64) -> Result<(), LoadError> {
     let sources = options.sources.as_ref().map_or(1, LocalAddrs::count);
     let per_source = ports * targets.len() as u64;
     let loopback = targets.iter().all(|to| to.ip().is_loopback() && to.is_ipv4());
-    ensure!(
-        connections <= per_source.saturating_mul(sources),
+    if connections <= per_source.saturating_mul(sources) {
+        return Ok(());
+    }
+    Err(LoadError::Sources(format!(
         "{connections} connections need {} source addresses of {ports} ports each, and there {} {sources}: give --source more of them{}, widen net.ipv4.ip_local_port_range, or lower -c",
         connections.div_ceil(per_source),
         if sources == 1 { "is" } else { "are" },
         if loopback { ", such as 127.0.0.0/8" } else { "" }
-    );
-    Ok(())
+    )))
 }
 
 /// The range from which the kernel takes local ports.

@@ -12,6 +12,9 @@ use thiserror::Error;
 pub enum LoadError {
     #[error("{0}")]
     Options(String),
+    /// There are too few local addresses and ports for the connections.
+    #[error("{0}")]
+    Sources(String),
     #[error("nothing listens on {0} (connection refused): start the target first or check the port")]
     Refused(Address),
     #[error("{}", unreachable(.0, .1))]

@@ -1,7 +1,7 @@
 //! Bounds on figures, as in `--fail-if 'p99>5ms'`, and service level objectives made of them, as in
 //! `--slo 'p99<6ms,errors<0.1%'`.
 
-use crate::figure::{self, Better, Figure, Unit};
+use crate::figure::{self, Better, Figure, Unit, supports_quantile};
 use crate::latency::{self, share_beyond};
 use crate::result::RunResult;
 use crate::units::{Count, Rate, Size, Span, UnitError};
@@ -122,6 +122,9 @@ impl Threshold {
         let Some(value) = self.value(result) else {
             return Some(format!("{self}: no value was recorded"));
         };
+        if let Some((needed, count)) = self.too_few(result) {
+            return Some(format!("{self}: {} needs {needed} requests, {count} were recorded", self.figure));
+        }
         // A request without a complete reply is above every limit.
         let is_least = self.is_least(result);
         let compared = if is_least { f64::INFINITY } else { value };
@@ -137,10 +140,22 @@ impl Threshold {
 
     /// Whether the value is a response time that is a lower bound.
     fn is_least(&self, result: &RunResult) -> bool {
-        let part =
-            |name: &String| result.names.iter().find(|part| part.name == *name).map(|part| &part.figures.response);
-        let times = self.name.as_ref().map_or(Some(&result.latency.response), part);
-        self.is_time() && times.is_some_and(|times| times.is_bound(&self.figure))
+        self.is_time() && self.times(result).is_some_and(|times| times.is_bound(&self.figure))
+    }
+
+    /// How many response times the percentile needs, and how many there are, if these are too few: pages do not show it.
+    fn too_few(&self, result: &RunResult) -> Option<(u64, u64)> {
+        let beyond = self.percentile().filter(|_| self.is_time())?.share_beyond();
+        let count = self.times(result)?.count;
+        let needed = (BEYOND_QUANTILE / beyond).round() as u64;
+        (!supports_quantile(count as f64, beyond)).then_some((needed, count))
+    }
+
+    /// The response times of the part that it is about.
+    fn times<'a>(&self, result: &'a RunResult) -> Option<&'a LatencySummary> {
+        let part = |name: &String| result.names.iter().find(|part| part.name == *name);
+        let Some(name) = &self.name else { return Some(&result.latency.response) };
+        part(name).map(|part| &part.figures.response)
     }
 
     fn value(&self, result: &RunResult) -> Option<f64> {
@@ -296,14 +311,27 @@ mod tests {
     #[test]
     fn a_bound_on_a_name_is_on_its_figures_alone() {
         let mut result = result(Some(9000.0), 0);
-        let response = LatencySummary { count: 10, p99_us: Some(4000.0), ..Default::default() };
-        let figures = PartFigures { completed: 9, failed: 1, response, ..Default::default() };
+        let response = LatencySummary { count: 1000, p99_us: Some(4000.0), ..Default::default() };
+        let figures = PartFigures { completed: 900, failed: 100, response, ..Default::default() };
         result.names = vec![Named { name: "cart".to_owned(), figures }];
         let crossed = |text: &str| text.parse::<Threshold>().unwrap().crossed(&result);
         assert_eq!((crossed("cart:p99>5ms"), crossed("p99>5ms").is_some()), (None, true));
         assert_eq!(crossed("cart:errors>5%").unwrap(), "cart:errors>5%: it was 10.000 %");
         assert_eq!(crossed("home:p99>5ms").unwrap(), "home:p99>5ms: no value was recorded");
         assert!(!"cart:errors>5%".parse::<Threshold>().unwrap().limits_failures());
+    }
+
+    /// As pages show a dash.
+    #[test]
+    fn a_percentile_of_too_few_requests_is_undecided() {
+        let mut result = result(Some(9000.0), 0);
+        result.latency.response = LatencySummary { count: 999, p50_us: Some(70.0), ..result.latency.response };
+        let crossed = |text: &str| text.parse::<Threshold>().unwrap().crossed(&result);
+        let why = |text: &str| Some(format!("{text}: p99 needs 1000 requests, 999 were recorded"));
+        for text in ["p99>1s", "p99<1s"] {
+            assert_eq!((crossed(text), text.parse::<Threshold>().unwrap().missed(&result)), (why(text), why(text)));
+        }
+        assert_eq!(crossed("p50>1ms"), None);
     }
 
     #[test]

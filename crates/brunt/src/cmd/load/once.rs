@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let looked_up = Flags(&args.spec).proxy_url().or_else(|| args.spec.urls.first().cloned());
     let lookup = looked_up.map_or(Ok(Duration::ZERO), |url| address::lookup_time(&url))?;
     args.script.install(args, &mut options)?;
-    let exchanges = brunt_load::once::run(&options).map_err(|error| Error::Failed(error.to_string()))?;
+    let exchanges = brunt_load::once::run(&options).map_err(options::error_of)?;
     let differences = args.spec.urls.iter().filter_map(|url| address::difference(url));
     let differences: String =
         differences.map(|(typed, sent)| format!("{} is sent as {}\n\n", printable(&typed), printable(&sent))).collect();

@@ -3,7 +3,7 @@
 use super::beside::Beside;
 use super::resolve::resolve;
 use super::{Args, names, usage};
-use brunt_load::Options;
+use brunt_load::{LoadError, Options};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Count, Error};
 use brunt_runtime::net::Address;
@@ -28,6 +28,14 @@ pub(super) fn options_of(args: &Args, spec: &LoadSpec, allowed: Option<&str>) ->
     }
     let options = Options { counts: args.counting.options()?, percentiles: args.stored_percentiles(), ..options };
     Ok((options, notes))
+}
+
+/// Options that contradict each other are wrong usage, also where only the engine knows.
+pub(super) fn error_of(error: LoadError) -> Error {
+    match error {
+        LoadError::Options(why) => Error::Usage(why),
+        other => Error::Failed(other.to_string()),
+    }
 }
 
 /// Load threads of each generator process; several processes if the connections exceed the limit of open files.

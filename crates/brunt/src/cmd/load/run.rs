@@ -143,7 +143,7 @@ impl Args {
             _ => brunt_load::processes::run(&self.spec, &options, &layout, &mut observer),
         };
         drop(view);
-        let mut report = ran.map_err(|error| Error::Failed(error.to_string()))?;
+        let mut report = ran.map_err(options::error_of)?;
         let server_exit = observer.server_exit().filter(|_| report.result.failures() > 0);
         self.print_notes(observer.lost_counts().as_slice());
         let (neighbours, sinks) = (observer.neighbours(), observer.take_sinks());
