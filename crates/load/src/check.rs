@@ -2,7 +2,7 @@
 
 use crate::options::{Options, Target};
 use crate::schedule::Arrival;
-use crate::{error::LoadError, http::Pipeline, http::Requests, local_addrs::LocalAddrs};
+use crate::{error::LoadError, http::Pipeline, local_addrs::LocalAddrs};
 use brunt_results::drift::MIN_STEADY;
 use brunt_runtime::net::Address;
 use brunt_spec::Direct;
@@ -124,8 +124,7 @@ fn redirects_fit(options: &Options) -> Result<(), LoadError> {
         "--max-redirs limits redirects that are followed: add -L, or leave it out"
     );
     let Some(http) = options.target.http().filter(|_| location) else { return Ok(()) };
-    let is_scripted = http.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)));
-    ensure!(!is_scripted, "a script decides itself what follows a reply: leave -L out");
+    ensure!(!http.is_scripted(), "a script decides itself what follows a reply: leave -L out");
     ensure!(
         http.pipeline() == Pipeline::NONE,
         "the requests of a pipeline are sent before it is known where a redirect leads: leave -L or --pipeline out"

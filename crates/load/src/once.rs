@@ -4,7 +4,7 @@
 //! `Trace` keeps what a load counts and throws away.
 
 use crate::engine::{clock, clock::Clock, shared::Shared, thread, trace::Trace};
-use crate::http::redirect::{self, Following, Refusal};
+use crate::http::redirect::{Following, Refusal, Rule, leads_to};
 use crate::http::{Batch, Flow, Requests, Script, Source};
 use crate::options::Options;
 use crate::schedule::Arrival;
@@ -90,13 +90,10 @@ pub fn run(options: &Options) -> Result<Vec<Exchange>, LoadError> {
 fn next(options: &Options, exchange: &Exchange, followed: u64) -> Option<Result<Following, Refusal>> {
     let most = options.redirects()?;
     let [reply] = &exchange.replies[..] else { return None };
-    let status = reply.status.filter(|status| redirect::is_redirect(*status))?;
-    let location = reply.field("location").filter(|location| exchange.done.is_some() && !location.is_empty())?;
+    let (status, named) = (reply.status.filter(|_| exchange.done.is_some())?, reply.field("location"));
+    let location = leads_to(status, named.as_deref().map(str::as_bytes))?;
     let is_tls = options.target.http()?.hosts[0].tls.is_some();
-    Some(match followed < most {
-        true => redirect::follow(&exchange.request, is_tls, status, location.as_bytes()),
-        false => Err(Refusal::TooMany(most)),
-    })
+    Some(Rule { most, is_tls }.follow(followed, &exchange.request, status, location))
 }
 
 /// Makes this request alone.

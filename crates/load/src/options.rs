@@ -2,7 +2,7 @@
 
 use crate::measure::counter::Counting;
 use crate::schedule::{Profile, Schedule, Share, Stage, Step, half_up};
-use crate::{http::Http, http::Requests, http::Tunnel, local_addrs::LocalAddrs};
+use crate::{http::Http, http::Tunnel, local_addrs::LocalAddrs};
 use brunt_results::Percentile;
 use brunt_runtime::{BackendKind, net::Address};
 pub use brunt_spec::Backend;
@@ -63,8 +63,7 @@ impl Target {
 
     /// Whether several processes can make the load: a script is not in its description.
     pub(crate) fn is_distributable(&self) -> bool {
-        let is_scripted = |http: &Http| http.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)));
-        !self.http().is_some_and(is_scripted)
+        !self.http().is_some_and(Http::is_scripted)
     }
 
     /// Names of parts of the load, by their number.

@@ -22,6 +22,11 @@ pub const STEAL_PERCENT: f64 = 2.0;
 /// Longest acceptable wait of a runnable thread for a core, in percent of the window.
 pub const RUN_QUEUE_PERCENT: f64 = 5.0;
 
+/// How many values the quantile `1 - beyond` needs: [`BEYOND_QUANTILE`] lie beyond it.
+pub fn values_needed(beyond: f64) -> u64 {
+    (BEYOND_QUANTILE / beyond).round() as u64
+}
+
 /// The verdict on a result; `steal_percent` is that of the host over the window, where known.
 pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
     Verdict::of(issues(result, steal_percent))
@@ -128,7 +133,7 @@ fn samples(result: &RunResult) -> Option<ValidityIssue> {
 
 /// Whether there are too few requests for the p99.
 pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
-    let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
+    let needed = values_needed(1.0 - 0.99);
     // External testers may report service times only; brunt never has more of them than response times.
     let count = result.latency.response.count.max(result.latency.service.count);
     let requests = &result.requests;

@@ -3,6 +3,7 @@
 //! An unavailable figure is `None` (`null`) with the reason in `env.json`; it is never zero and never an estimate.
 
 mod bytes;
+mod derived;
 mod host;
 mod parts;
 
@@ -85,57 +86,6 @@ impl RunResult {
             tester: tester.to_owned(),
             ..Self::default()
         }
-    }
-
-    /// Abandoned requests that have failed: those of an open loop, and of a target that answered none.
-    pub fn abandoned_failures(&self) -> u64 {
-        let requests = &self.requests;
-        if requests.offered_rate.is_some() || requests.completed == 0 { requests.abandoned } else { 0 }
-    }
-
-    /// Whether the number of connections changed in the window by itself.
-    pub fn has_changing_connections(&self) -> bool {
-        self.steps.iter().any(|step| step.connections.is_some())
-    }
-
-    /// Bytes of a reply, head and body if the tester counts both, else the body. Includes failed replies, because their bytes are
-    /// counted too. `None` where more than 1 % of the replies that brought bytes may answer requests of the warm-up: a window of
-    /// a number of requests does not count them, and begins with one in flight on each connection.
-    pub fn bytes_per_reply(&self) -> Option<f64> {
-        let responses = self.responses.as_ref()?;
-        let replies = self.requests.completed + self.errors.status + self.errors.mismatch;
-        let has_warmup = self.load.requests.is_some() && self.load.warmup_s > 0.0;
-        let others = if has_warmup { self.connections.peak } else { 0 };
-        let bytes = match self.bytes.received {
-            0 => responses.body_bytes?,
-            _ if 100 * others > replies => return None,
-            all => all,
-        };
-        (replies > 0).then(|| bytes as f64 / replies as f64)
-    }
-
-    /// Requests and connections that failed, [`Self::abandoned_failures`] included.
-    pub fn failures(&self) -> u64 {
-        self.errors.total().max(self.requests.failed) + self.abandoned_failures()
-    }
-
-    /// Whether requests have failed: without other failures, what a target that answers leaves unanswered is a missed rate.
-    pub fn has_failed(&self) -> bool {
-        let failures = self.failures();
-        failures > 0 && (failures > self.abandoned_failures() || self.requests.completed == 0)
-    }
-
-    /// CPU time of a completed request in microseconds, of a process that uses so many percent of a core.
-    pub fn us_per_request(&self, cpu_percent: Option<f64>) -> Option<f64> {
-        let completed = Some(self.requests.completed).filter(|completed| *completed > 0)?;
-        Some(cpu_percent? / 100.0 * self.load.measured_s * 1e6 / completed as f64)
-    }
-
-    /// The failures by kind, as `3 timeout, 1 unanswered`; empty if there are none.
-    pub fn failure_words(&self) -> String {
-        let unanswered = Some(self.abandoned_failures()).filter(|count| *count > 0);
-        let words = [Some(self.errors.words()), unanswered.map(|count| format!("{count} unanswered"))];
-        words.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 

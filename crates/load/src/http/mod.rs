@@ -96,6 +96,11 @@ impl Http {
         }
     }
 
+    /// Whether a script makes the requests.
+    pub(crate) fn is_scripted(&self) -> bool {
+        self.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)))
+    }
+
     fn rendered(&self) -> impl Iterator<Item = (&Address, &Rendered)> {
         self.hosts.iter().filter_map(|host| match &host.requests {
             Requests::Rendered(rendered) => Some((&host.address, &**rendered)),

@@ -36,9 +36,27 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Whether a reply with this status and a `Location` is a redirect.
-pub fn is_redirect(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
+/// Where a reply leads that has this status and this `Location`, if it is a redirect.
+pub fn leads_to(status: u16, location: Option<&[u8]>) -> Option<&[u8]> {
+    location.filter(|location| matches!(status, 301 | 302 | 303 | 307 | 308) && !location.is_empty())
+}
+
+/// How redirects are followed on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// Most of them in a row.
+    pub most: u64,
+    pub is_tls: bool,
+}
+
+impl Rule {
+    /// As [`follow`], behind `followed` others.
+    pub fn follow(self, followed: u64, request: &[u8], status: u16, location: &[u8]) -> Result<Following, Refusal> {
+        match followed < self.most {
+            true => follow(request, self.is_tls, status, location),
+            false => Err(Refusal::TooMany(self.most)),
+        }
+    }
 }
 
 /// The request that follows `request`, whose reply had this status and `Location`. As clients do, a 303 makes it a GET without a
@@ -46,7 +64,7 @@ pub fn is_redirect(status: u16) -> bool {
 ///
 /// # Errors
 /// The redirect leads elsewhere, or nowhere.
-pub fn follow(request: &[u8], is_tls: bool, status: u16, location: &[u8]) -> Result<Following, Refusal> {
+fn follow(request: &[u8], is_tls: bool, status: u16, location: &[u8]) -> Result<Following, Refusal> {
     let unreadable = || Refusal::Unreadable(String::from_utf8_lossy(location).into_owned());
     let Parts { method, target, version, fields, body } = Parts::of(request).ok_or_else(unreadable)?;
     let host = fields.iter().find(|field| is_named(field, "host")).map_or("", |field| value(field));

@@ -52,8 +52,8 @@ pub(super) fn named(name: &str) -> Option<&'static Setting> {
 impl Settings {
     /// The first of these settings that has a value and is one of HTTP.
     pub(super) fn first_direct_of_http(&self) -> Option<&'static str> {
-        let of_http = all().filter(|setting| setting.heading == Heading::Http);
-        of_http.filter(|setting| setting.is_set(&self.load)).map(|setting| setting.name).next()
+        let mut of_http = all().filter(|setting| setting.heading == Heading::Http);
+        of_http.find(|setting| setting.is_set(&self.load)).map(|setting| setting.name)
     }
 
     /// The first of these settings that has a value.

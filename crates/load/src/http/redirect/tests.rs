@@ -65,7 +65,9 @@ fn methods_and_bodies_follow_the_status() {
     ] {
         assert_eq!(becomes(method, status), (then.0.to_owned(), then.1), "{method} {status}");
     }
-    assert_eq!([300, 301, 304, 305, 308].map(is_redirect), [false, true, false, false, true]);
+    let leads = |status| leads_to(status, Some(b"/to")).is_some();
+    assert_eq!([300, 301, 304, 305, 308].map(leads), [false, true, false, false, true]);
+    assert_eq!((leads_to(301, None), leads_to(301, Some(b""))), (None, None));
 }
 
 proptest! {

@@ -53,7 +53,7 @@ fn coding(fields: Fields<'_>, accepted: &mut Leniencies) -> Result<Option<Body>,
     match chunked {
         0 | 1 if last_is_chunked => Ok(Some(Body::Chunked)),
         0 | 1 => Ok(any.then_some(Body::UntilClose)),
-        // RFC 9112, 7.1: applied more than once, which nobody means.
+        // RFC 9112, 7.1: chunked is applied once at most.
         _ => Err(ParseError::CodingInvalid),
     }
 }

@@ -4,7 +4,7 @@ use super::super::{HttpProtocol, Outgoing, Reply};
 use super::HttpConversation;
 use crate::engine::trace::Trace;
 use crate::engine::{worker::Core, wrong_reply};
-use crate::http::redirect::{Following, Refusal, follow, is_redirect};
+use crate::http::redirect::{Following, Rule, leads_to};
 use crate::measure::recorder::Failure;
 
 /// Redirects in a row.
@@ -59,21 +59,16 @@ impl<W: Trace> HttpConversation<'_, W> {
         most: u64,
         reply: &Reply<'_>,
     ) -> (Result<(), Failure>, bool) {
-        let location = if is_redirect(reply.status) { reply.fields.get("location") } else { None };
-        let Some(location) = location.filter(|location| !location.is_empty()) else {
+        let Some(location) = leads_to(reply.status, reply.fields.get("location")) else {
             self.chain = None;
             return (core.protocol.expect.check(reply.status, reply.length, reply.body), false);
         };
         let length = self.chain.as_ref().map_or(0, |chain| chain.length);
-        let next = if length < most {
-            let request = core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone());
-            let is_tls = core.protocol.hosts[self.host as usize].tls.is_some();
-            follow(sent(self.chain.as_deref()).unwrap_or(request), is_tls, reply.status, location)
-        } else {
-            Err(Refusal::TooMany(most))
-        };
+        let request = sent(self.chain.as_deref())
+            .unwrap_or_else(|| core.protocol.bytes(self.host, &self.buffer, self.outgoing.range.clone()));
+        let rule = Rule { most, is_tls: core.protocol.hosts[self.host as usize].tls.is_some() };
         let position = self.outgoing.position;
-        match next {
+        match rule.follow(length, request, reply.status, location) {
             Ok(next) => {
                 self.chain = Some(Box::new(Chain { next, is_sent: false, length: length + 1, position }));
                 (Ok(()), true)
