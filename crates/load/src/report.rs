@@ -37,7 +37,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
         load: load(options, measured_s),
         requests: result::Requests {
             completed: counters.completed,
-            failed: counters.failed,
+            failed: counters.of_window.failed,
             unanswered: counters.unanswered,
             abandoned: counters.abandoned,
             rate: if measured_s > 0.0 { counters.completed as f64 / measured_s } else { 0.0 },
@@ -46,7 +46,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             waited: open.then_some(counters.waited),
         },
         latency: totals.latency.summary(&options.percentiles, target.http().is_some()),
-        errors: counters.errors.clone(),
+        errors: counters.of_window.errors.clone(),
         bytes: counters.bytes.clone(),
         connections: result::Connections {
             closed_after: counters.closed_after.filter(|[fewest, most]| fewest == most).map(|[replies, _]| replies),
@@ -68,7 +68,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
     let response = &mut result.latency.response;
     if counters.completed == 0
         && response.count == response.censored
-        && counters.errors.status + counters.errors.mismatch > 0
+        && result.errors.status + result.errors.mismatch > 0
     {
         *response = LatencySummary { count: response.count, censored: response.censored, ..LatencySummary::default() };
     }

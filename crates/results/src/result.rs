@@ -122,11 +122,12 @@ pub struct Load {
 pub struct Requests {
     /// Answered correctly inside the window.
     pub completed: u64,
-    /// Failed inside the window, timeouts included.
+    /// Refused replies that came inside the window, and requests intended in it that got no complete reply, timeouts
+    /// included, even if the time ran out after it.
     pub failed: u64,
-    /// Without an answer when the window closed.
+    /// Neither completed nor failed when the window closed, and not lost after it: answered late, or abandoned.
     pub unanswered: u64,
-    /// Intended inside the window and without an answer when the run ended, at most a second after the window.
+    /// Intended inside the window and without an outcome when the run ended, at most a second after the window.
     #[serde(default)]
     pub abandoned: u64,
     /// `completed` per second of the window.

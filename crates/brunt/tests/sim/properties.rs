@@ -76,32 +76,42 @@ impl<'r> Outcome<'r> {
         self.connections_are_used_alike();
     }
 
-    /// What was sent, or was due, has ended or was in flight at the end of the window.
+    /// What was sent, or was due, is answered, failed, or was in flight at the end of the window.
     fn nothing_is_lost(&self) {
-        let ended = self.completed + self.failed + self.run.report.result.requests.unanswered;
+        let (options, requests) = (&self.case.options, &self.run.report.result.requests);
         let offered = || self.run.report.seconds.iter().map(|second| second.offered.unwrap()).sum();
-        let options = &self.case.options;
         let begun = if options.rate.is_some() { offered() } else { self.sent };
-        // A request of the warm-up may end in a window of a number of requests, which are others.
-        let is_limited = options.requests.is_some() && !options.warmup.is_zero();
-        let most = if is_limited { options.connections as u64 * self.case.depth } else { 0 };
+        // After a warm-up, those that were in flight at the end and then lost are not told from those that the warm-up lost
+        // in the window, which a window of a number of requests does not count at all.
+        let in_flight = options.connections as u64 * self.case.depth;
+        let (failed, most) = match options.warmup.is_zero() {
+            true => (requests.failed, 0),
+            false => (self.failed, in_flight * if options.requests.is_some() { 2 } else { 1 }),
+        };
+        let ended = self.completed + failed + requests.unanswered;
         assert!((ended..=ended + most).contains(&begun), "{self:?}");
     }
 
     fn seconds_add_up(&self) {
         let requests = &self.run.report.result.requests;
         let window = self.run.report.seconds.iter().filter(|second| !second.warmup);
-        let sums = window.fold((0, 0), |(completed, failed), s| (completed + s.completed, failed + s.failed));
-        assert_eq!(sums, (requests.completed, requests.failed), "{self:?}");
+        let completed: u64 = window.map(|second| second.completed).sum();
+        assert_eq!(completed, requests.completed, "{self:?}");
     }
 
-    /// Each reply is in the histograms once. Requests of the warm-up that end in the window are not.
+    /// Each reply is in the histograms once. Requests of the warm-up that end in the window are not. Every request that was due
+    /// in the window is answered, refused, lost or abandoned.
     fn each_request_counts_once(&self) {
         let (result, responses) = (&self.run.report.result, &self.run.responses);
         let (requests, latency, errors) = (&result.requests, &result.latency, &result.errors);
-        // Requests of the window without a complete reply, and refused replies to those that it left unanswered.
+        // Requests of the window without a complete reply, those among them that were lost before its end, and refused replies
+        // to those that it left unanswered.
         let lost = requests.failed - errors.status - errors.mismatch;
         let refused_late = latency.error.count.saturating_sub(requests.failed);
+        assert_eq!(latency.response.censored, lost + requests.abandoned, "{self:?}");
+        if let Some(due) = requests.due {
+            assert_eq!(latency.response.count + latency.error.count - lost, due, "{self:?}");
+        }
         assert!(requests.abandoned <= requests.unanswered, "{self:?}");
         assert_eq!(
             latency.first_byte.as_ref().map_or(latency.service.count, |first| first.count),
@@ -110,15 +120,15 @@ impl<'r> Outcome<'r> {
         let in_flight = self.case.options.connections as u64 * self.case.depth;
         let (replies, all) = (latency.service.count, latency.response.count);
         if self.case.options.warmup.is_zero() {
+            let lost_in_time = self.failed - errors.status - errors.mismatch;
             assert_eq!(
                 (replies, latency.error.count - refused_late),
                 (requests.completed, requests.failed),
                 "{self:?}"
             );
             assert!(refused_late <= requests.unanswered - requests.abandoned, "{self:?}");
-            assert_eq!(responses.len(), requests.completed + lost, "{self:?}");
+            assert_eq!(responses.len(), requests.completed + lost_in_time, "{self:?}");
             assert_eq!(all + refused_late, requests.completed + lost + requests.unanswered, "{self:?}");
-            assert_eq!(latency.response.censored, lost + requests.abandoned, "{self:?}");
             let begun = if self.case.options.rate.is_some() { self.sent } else { replies };
             assert_eq!(latency.lag.count, begun, "{self:?}");
         }

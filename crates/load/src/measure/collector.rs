@@ -176,7 +176,7 @@ impl ThreadUsage {
 #[derive(Default)]
 pub struct Totals {
     pub latency: Distributions,
-    /// Counts of the window, except `errors.connect`, which is that of the whole run.
+    /// Counts of the window, except `of_window.errors.connect`, which is that of the whole run.
     pub counters: Counters,
     pub threads: Vec<ThreadUsage>,
     /// Values above the range of the histograms.
@@ -263,7 +263,7 @@ impl Collector {
 
     fn close(&mut self, mut slice: Slice) -> Option<(Second, Histogram<u64>)> {
         if slice.phase != Phase::Window {
-            self.totals.counters.errors.connect += slice.counters.errors.connect;
+            self.totals.counters.of_window.errors.connect += slice.counters.errors.connect;
         }
         if slice.phase == Phase::Connect {
             return None;
@@ -311,7 +311,7 @@ impl Collector {
             response: latency.response_summary(&[]),
             lag_p99_us: (!lag.is_empty()).then(|| lag.value_at_quantile(0.99) as f64 / 1e3),
             waited: counters.waited,
-            errors: counters.errors.clone(),
+            errors: counters.of_window.errors.clone(),
             busiest_thread_percent: threads.iter().filter_map(ThreadUsage::busy_percent).reduce(f64::max),
         }
     }
@@ -340,6 +340,9 @@ impl Collector {
         }
         let Totals { counters, .. } = &mut self.totals;
         counters.abandoned = drain.counters.abandoned;
+        // Those that were lost after the window are no longer among those that it left.
+        counters.unanswered = counters.unanswered.saturating_sub(drain.counters.of_window.failed);
+        counters.of_window.add(&drain.counters.of_window);
         // Of the ends of connections after the last reply.
         counters.kept_open += drain.counters.kept_open;
         self.totals.latency.add(&late);

@@ -34,6 +34,8 @@ pub struct Counters {
     pub abandoned: u64,
     /// Errors by kind, those of connections without a request included.
     pub errors: Errors,
+    /// What the result counts of `failed` and `errors`.
+    pub of_window: Failures,
     pub bytes: Bytes,
     /// Fewest and most replies on a connection that the target then closed with requests unanswered.
     pub closed_after: Option<[u64; 2]>,
@@ -41,6 +43,23 @@ pub struct Counters {
     pub kept_open: u64,
     /// Counts of replies, for protocols whose replies have a status.
     pub replies: Replies,
+}
+
+/// Failures of the window. A refused reply is one of the window in which it comes, as every other reply. A request without a
+/// complete reply is one of the window in which it was intended, as its lower bound in the response times is, even if it is
+/// lost in the drain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    pub failed: u64,
+    /// Those of connections without a request included.
+    pub errors: Errors,
+}
+
+impl Failures {
+    pub fn add(&mut self, other: &Self) {
+        self.failed += other.failed;
+        self.errors.add(&other.errors);
+    }
 }
 
 impl Counters {
@@ -52,6 +71,7 @@ impl Counters {
         self.unanswered += other.unanswered;
         self.abandoned += other.abandoned;
         self.errors.add(&other.errors);
+        self.of_window.add(&other.of_window);
         other.closed_after.iter().flatten().for_each(|replies| self.closed_after(*replies));
         self.kept_open += other.kept_open;
         self.bytes.add(&other.bytes);

@@ -8,6 +8,7 @@
 //!   a reply it is also abandoned.
 //! - A request that ends without a complete reply, by a timeout, a reset or the end of the drain, is *censored*: what it has
 //!   waited is a lower bound of its response time. Leaving it out, or taking the wait for the time, would flatter the target.
+//!   It is a failure of the phase in which it was intended, even if it ends in the drain.
 //! - A complete reply that is a failure is in the error histogram alone: a fast refusal must not improve a percentile.
 //!
 //! Reads no clock: times are arguments and must not go back. An interval ends at its exact nanosecond, even if the first
@@ -240,7 +241,7 @@ impl Recorder {
             if self.is_of_window(intended_ns) {
                 self.current.error.record(now_ns - intended_ns);
             }
-            return self.fail_late(now_ns, failure);
+            return self.count_late(failure);
         }
         count(&mut self.current.counters);
         self.fail(now_ns, failure, intended_ns, None);
@@ -274,15 +275,20 @@ impl Recorder {
     #[inline(never)]
     pub fn failed(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
         if !self.counts(now_ns, intended_ns) {
-            self.fail_late(now_ns, failure);
-            return self.abandon(now_ns, intended_ns);
+            self.count_late(failure);
+            return self.lose_late(now_ns, failure, intended_ns, due_ns);
         }
         self.fail(now_ns, failure, intended_ns, due_ns);
     }
 
     fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
-        self.count_failure(now_ns, failure);
+        self.count_failure(failure);
         self.ended(now_ns, intended_ns, true);
+        let is_of_warmup = failure.is_unanswered() && intended_ns < self.open_ns;
+        let counts = self.current.phase == Phase::Window && !is_of_warmup;
+        if counts {
+            self.count_of_window(failure);
+        }
         let waited_ns = (intended_ns >= self.from_ns).then(|| due_ns.unwrap_or(now_ns) - intended_ns);
         if let Some(waited_ns) = waited_ns {
             self.current.error.record(waited_ns);
@@ -290,27 +296,37 @@ impl Recorder {
                 self.current.censored.get_or_insert_default().record(waited_ns);
             }
         }
-        if self.current.phase == Phase::Window && !self.breakdown.is_empty() {
+        if counts && !self.breakdown.is_empty() {
             self.breakdown.failed(intended_ns, failure, waited_ns.filter(|_| failure.is_unanswered()));
         }
     }
 
     /// Counts the failure of a request that is none of the window, unless the window is not over.
-    fn fail_late(&mut self, now_ns: u64, failure: Failure) {
+    fn count_late(&mut self, failure: Failure) {
         if self.is_draining() {
-            self.count_failure(now_ns, failure);
+            self.count_failure(failure);
         }
     }
 
-    fn count_failure(&mut self, now_ns: u64, failure: Failure) {
+    fn count_failure(&mut self, failure: Failure) {
         self.current.counters.failed += 1;
-        self.connection_error(now_ns, failure);
+        *failure.count_in(&mut self.current.counters.errors) += 1;
     }
 
-    /// Counts an error, also of a connection that could not be opened or was lost while idle.
+    fn count_of_window(&mut self, failure: Failure) {
+        let of_window = &mut self.current.counters.of_window;
+        of_window.failed += 1;
+        *failure.count_in(&mut of_window.errors) += 1;
+    }
+
+    /// Counts an error of a connection that could not be opened or was lost while idle.
     pub fn connection_error(&mut self, now_ns: u64, failure: Failure) {
         self.advance(now_ns);
-        *failure.count_in(&mut self.current.counters.errors) += 1;
+        let Counters { errors, of_window, .. } = &mut self.current.counters;
+        *failure.count_in(errors) += 1;
+        if self.current.phase == Phase::Window {
+            *failure.count_in(&mut of_window.errors) += 1;
+        }
     }
 
     /// Ends the drain: requests still unanswered, given by intended time and name, have waited at least until now. None is sent
@@ -356,7 +372,19 @@ impl Recorder {
         }
     }
 
-    /// A request gets no complete reply, after the window.
+    /// A request has been lost after the window.
+    fn lose_late(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
+        self.late(now_ns, intended_ns, true);
+        if self.is_of_window(intended_ns) {
+            let waited_ns = due_ns.unwrap_or(now_ns) - intended_ns;
+            self.count_of_window(failure);
+            self.current.error.record(waited_ns);
+            self.current.censored.get_or_insert_default().record(waited_ns);
+            self.breakdown.failed(intended_ns, failure, Some(waited_ns));
+        }
+    }
+
+    /// A request has no outcome when the run ends.
     fn abandon(&mut self, now_ns: u64, intended_ns: u64) {
         self.late(now_ns, intended_ns, true);
         if self.is_of_window(intended_ns) {

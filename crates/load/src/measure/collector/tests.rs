@@ -71,9 +71,12 @@ fn log_and_result_are_the_window_and_its_unanswered_requests() {
     for thread in 0..2 {
         for (number, phase) in [(1, Phase::Warmup), (2, Phase::Window), (3, Phase::Window), (4, Phase::Drain)] {
             let mut interval = interval(number, phase, u64::from(number - 1), u64::from(number));
-            interval.counters.failed = 1;
-            interval.counters.errors.timeout = 1;
+            // One of the drain is lost late.
+            interval.counters.of_window.failed = 1;
+            interval.counters.of_window.errors.timeout = 1;
             interval.counters.errors.connect = 1;
+            interval.counters.of_window.errors.connect = u64::from(phase == Phase::Window);
+            interval.counters.unanswered = 2 * u64::from(number == 3);
             for histogram in [&mut interval.response, &mut interval.service, &mut interval.lag, &mut interval.error] {
                 histogram.record(u64::from(number) * MS);
             }
@@ -89,9 +92,11 @@ fn log_and_result_are_the_window_and_its_unanswered_requests() {
     let so_far = totals.seconds[2].so_far.as_ref().unwrap();
     assert_eq!((so_far.response.count, so_far.errors.timeout, so_far.errors.connect), (4, 4, 6));
     assert_eq!((so_far.busiest_thread_percent, &totals.seconds[1].so_far), (Some(40.0), &None));
-    // Failures of the window, failures to connect of the whole run (the drain records none, it only has them here).
-    assert_eq!((totals.counters.failed, totals.counters.errors.timeout, totals.counters.errors.connect), (4, 4, 6));
-    assert_eq!((totals.counters.unanswered, totals.counters.abandoned), (2, 2));
+    // Failures of the window and the drain, failures to connect of the whole run until the drain.
+    let of_window = &totals.counters.of_window;
+    assert_eq!((of_window.failed, of_window.errors.timeout, of_window.errors.connect), (6, 6, 6));
+    // In flight at the end of the window or never sent, without those that were lost after it.
+    assert_eq!((totals.counters.unanswered, totals.counters.abandoned), (4 + 2 - 2, 2));
     // Window 2, 2, 3, 3; drain 4, 4; unsent since 2.5 s and 2.75 s until 3 s.
     let censored = totals.latency.censored.as_ref().unwrap();
     assert_eq!((totals.latency.response.len(), censored.len(), censored.max() / MS), (6, 2, 500));

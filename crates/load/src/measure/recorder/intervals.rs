@@ -20,13 +20,14 @@ impl Recorder {
             if end_ns == close_ns {
                 self.current.counters.unanswered += self.outstanding - self.of_warmup.min(self.outstanding);
             }
+            let phase = self.current.phase;
             self.end_interval(end_ns);
             (self.current.phase, self.next_ns, self.from_ns) = if end_ns == close_ns {
                 (Phase::Drain, u64::MAX, self.open_ns)
             } else if end_ns < self.open_ns {
                 (Phase::Warmup, self.open_ns.min(end_ns + SECOND_NS), 0)
             } else {
-                if self.is_limited() && self.current.phase != Phase::Window {
+                if self.is_limited() && phase == Phase::Warmup {
                     self.of_warmup = self.outstanding;
                 }
                 (Phase::Window, end_ns + SECOND_NS, self.open_ns)
