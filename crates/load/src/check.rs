@@ -47,6 +47,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     );
     requests_fit(&options.target, options.rate)?;
     redirects_fit(options)?;
+    options.direct.check().map_err(LoadError::Options)?;
     connection_stages(options)?;
     ensure!(
         options.replay.is_none() || options.rate.is_some() && options.arrival == Arrival::Constant,

@@ -16,6 +16,9 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How the error of a request begins that was not answered in time.
+pub const LATE: &str = "no complete reply";
+
 /// What happened. Times count from the attempt to connect; a step that was not reached has none.
 #[derive(Debug, Default)]
 pub struct Exchange {
@@ -143,7 +146,7 @@ async fn exchange(options: &Options) -> Result<Exchange, LoadError> {
     if let Some(reason) = shared.take_broken() {
         return Err(LoadError::Script(reason));
     }
-    let late = || format!("no complete reply within {:?}", options.timeout);
+    let late = || format!("{LATE} within {:?}", options.timeout);
     let error = match ended {
         Ok(Err(reason)) => return Err(LoadError::Script(reason)),
         Ok(Ok(Ok(true))) => {

@@ -32,7 +32,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
     let counters = &totals.counters;
     let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
     let (cores, thread_cpu_percent) = by_core(&options.threads, &percents);
-    let open = options.rate.is_some();
+    let (open, has_window) = (options.rate.is_some(), measured_s > 0.0);
     let mut result = RunResult {
         load: load(options, measured_s),
         requests: result::Requests {
@@ -40,7 +40,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             failed: counters.of_window.failed,
             unanswered: counters.unanswered,
             abandoned: counters.abandoned,
-            rate: if measured_s > 0.0 { counters.completed as f64 / measured_s } else { 0.0 },
+            rate: if has_window { counters.completed as f64 / measured_s } else { 0.0 },
             offered_rate: options.rate,
             due: totals.seconds.iter().filter(|second| !second.warmup).map(|second| second.offered).sum(),
             waited: open.then_some(counters.waited),
@@ -55,10 +55,10 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
         },
         responses: target.http().map(|_| totals.counters.replies.responses()),
         generator: result::Generator {
-            cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),
-            spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),
+            cpu_percent: has_window.then(|| percents.iter().map(|(cpu, _)| cpu).sum()),
+            spin_percent: has_window.then(|| percents.iter().map(|(_, spin)| spin).sum()),
             cores,
-            thread_cpu_percent,
+            thread_cpu_percent: if has_window { thread_cpu_percent } else { Vec::new() },
             // The rest comes from a meter outside the load threads.
             ..result::Generator::default()
         },

@@ -6,10 +6,10 @@
 use crate::counters::{Counters, Event, Reading};
 use crate::packet_threads::PacketTime;
 use crate::threads::{self, ThreadTimes};
-use crate::{absent, proc};
+use crate::{absent, cpu_accounting, proc};
 use brunt_results::{result::Generator, series::Second};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[derive(Debug)]
 pub struct GeneratorMeter {
@@ -67,11 +67,15 @@ impl GeneratorMeter {
     }
 
     /// Fills in the figures of the window, in which `completed` requests completed. Returns the reasons for absent ones by name
-    /// (`generator.rss_bytes`).
-    pub fn close(&self, completed: u64, generator: &mut Generator) -> BTreeMap<String, String> {
+    /// (`generator.rss_bytes`). `window` is the length of that of the load, of which this one is a reading.
+    pub fn close(&self, completed: u64, window: Duration, generator: &mut Generator) -> BTreeMap<String, String> {
         let (Some(first), Some(last)) = (&self.first, &self.last) else {
             return all_absent_in(generator, "the measured window never opened");
         };
+        generator.rss_bytes = sum(&last.stats, |stat| stat.rss_bytes).filter(|_| first.stats.is_some());
+        if let Some(too_short) = cpu_accounting::too_short(window) {
+            return all_absent_in(generator, &too_short);
+        }
         let instructions = match completed {
             0 => Err("no request completed".to_owned()),
             _ => last.counted.since(&first.counted, Event::InstructionsUser).map(|count| count / completed as f64),
@@ -87,7 +91,6 @@ impl GeneratorMeter {
         let increase = |of| Some(sum(&last.stats, of)?.saturating_sub(sum(&first.stats, of)?));
         generator.minor_faults = increase(|stat| stat.minor_faults);
         generator.major_faults = increase(|stat| stat.major_faults);
-        generator.rss_bytes = sum(&last.stats, |stat| stat.rss_bytes).filter(|_| first.stats.is_some());
         let why = |figure: &str| match figure {
             "instructions_user_per_request" => instructions.as_ref().err().map(String::as_str),
             "run_queue_wait_percent" if is_alone => {
@@ -155,7 +158,7 @@ mod tests {
         drop(go_on);
         thread.join().unwrap();
         let mut generator = Generator::default();
-        let absent = meter.close(1, &mut generator);
+        let absent = meter.close(1, Duration::MAX, &mut generator);
         assert_eq!(
             generator.run_queue_wait_percent.is_some(),
             !absent.contains_key("generator.run_queue_wait_percent")

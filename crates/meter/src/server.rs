@@ -11,7 +11,8 @@ use crate::network::{self, Network};
 use crate::process::{Snapshot, Switches, Tree, Usage, Window};
 use crate::sampling_budget::Sampler;
 use brunt_results::{result::Server, series::Second};
-use std::{collections::BTreeMap, time::Instant};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 #[derive(Debug)]
 pub struct ServerMeter {
@@ -142,8 +143,8 @@ impl ServerMeter {
     }
 
     /// The figures of the window, in which `completed` requests completed, and the reasons for absent ones by name
-    /// (`server.cycles_per_request`).
-    pub fn close(&mut self, completed: u64) -> (Server, BTreeMap<String, String>) {
+    /// (`server.cycles_per_request`). `window` is the length of that of the load, of which this one is known to be a reading.
+    pub fn close(&mut self, completed: u64, window: Duration) -> (Server, BTreeMap<String, String>) {
         self.stop();
         let mut server = Server { pid: Some(self.pid), ..Server::default() };
         let stopped = match self.stopped.take() {
@@ -157,8 +158,15 @@ impl ServerMeter {
         };
         server.rss_start_bytes = Some(self.rss_start_bytes);
         server.rss_anon_start_bytes = self.rss_anon_start_bytes;
-        stopped.fill(completed, &mut server);
-        let absent = absent::reasons("server", &server, |figure| stopped.why(figure, completed));
+        let too_short = cpu_accounting::too_short(window);
+        stopped.fill_moments(&mut server);
+        if too_short.is_none() {
+            stopped.fill(completed, &mut server);
+        }
+        let absent = absent::reasons("server", &server, |figure| match stopped.why_moment(figure) {
+            Some(why) => Some(why),
+            None => too_short.clone().or_else(|| stopped.why(figure, completed)),
+        });
         (server, absent)
     }
 }
@@ -201,6 +209,18 @@ impl Open {
 }
 
 impl Stopped {
+    /// What there was at the end of the window.
+    fn fill_moments(&self, server: &mut Server) {
+        let usage = &self.usage;
+        server.rss_bytes = Some(usage.rss_bytes);
+        server.rss_peak_bytes = usage.rss_peak_bytes;
+        server.rss_anon_bytes = usage.rss_anon_bytes;
+        server.threads = Some(usage.threads);
+        server.cores = usage.cores.clone();
+        server.socket_bytes = self.network.1.as_ref().ok().map(network::Sample::buffer_bytes);
+    }
+
+    /// What was used or counted within the window.
     fn fill(&self, completed: u64, server: &mut Server) {
         let usage = &self.usage;
         let is_accounted = cpu_accounting::too_short(usage.cpu.wall).is_none();
@@ -210,16 +230,10 @@ impl Stopped {
             server.busiest_thread_percent = usage.busiest_thread_percent;
             server.run_queue_wait_percent = usage.run_queue_wait_percent;
         }
-        server.rss_bytes = Some(usage.rss_bytes);
-        server.rss_peak_bytes = usage.rss_peak_bytes;
-        server.rss_anon_bytes = usage.rss_anon_bytes;
-        server.threads = Some(usage.threads);
-        server.cores = usage.cores.clone();
         server.minor_faults = Some(usage.faults.minor);
         server.major_faults = Some(usage.faults.major);
         server.voluntary_switches = usage.switches.map(|switches| switches.voluntary);
         server.involuntary_switches = usage.switches.map(|switches| switches.involuntary);
-        server.socket_bytes = self.network.1.as_ref().ok().map(network::Sample::buffer_bytes);
         if let Ok(traffic) = self.traffic() {
             server.network_received_bytes = Some(traffic.received_bytes);
             server.network_sent_bytes = Some(traffic.sent_bytes);
@@ -235,6 +249,16 @@ impl Stopped {
         }
     }
 
+    fn why_moment(&self, figure: &str) -> Option<String> {
+        let why = match figure {
+            "cores" => "the cores that the server may use are unknown",
+            "socket_bytes" => return self.network.1.as_ref().err().cloned(),
+            "rss_anon_start_bytes" | "rss_anon_bytes" | "rss_peak_bytes" => "a process ended while it was read",
+            _ => return None,
+        };
+        Some(why.to_owned())
+    }
+
     fn why(&self, figure: &str, completed: u64) -> Option<String> {
         let too_short = || cpu_accounting::too_short(self.usage.cpu.wall);
         let why = match figure {
@@ -247,16 +271,13 @@ impl Stopped {
             "run_queue_wait_percent" => {
                 "more threads worked than it has cores, or the kernel does not account for waiting"
             }
-            "cores" => "the cores that the server may use are unknown",
             "voluntary_switches" | "involuntary_switches" => {
                 "threads of the server ended, and the kernel discards their switches, or there are too many threads"
             }
-            "socket_bytes" => return self.network.1.as_ref().err().cloned(),
             "network_received_bytes" | "network_sent_bytes" | "retransmitted_segments" => return self.traffic().err(),
             "instructions_user_per_request" => return self.count(Event::InstructionsUser).err(),
             "instructions_kernel_per_request" => return self.count(Event::InstructionsKernel).err(),
             "cycles_per_request" => return self.count(Event::Cycles).err(),
-            "rss_anon_start_bytes" | "rss_anon_bytes" | "rss_peak_bytes" => "a process ended while it was read",
             _ => return None,
         };
         Some(why.to_owned())
@@ -289,12 +310,18 @@ mod tests {
         let check =
             |(server, absent): (Server, BTreeMap<String, String>)| crate::absent::check("server", &server, &absent);
         meter.stop();
-        check(meter.close(1000));
+        check(meter.close(1000, Duration::MAX));
         meter.open();
-        check(meter.close(0));
-        let (nothing, absent) = ServerMeter::attach(std::process::id()).unwrap().close(5);
+        check(meter.close(0, Duration::MAX));
+        let (nothing, absent) = ServerMeter::attach(std::process::id()).unwrap().close(5, Duration::MAX);
         assert_eq!(nothing.cpu_user_percent, None);
         check((nothing, absent));
+        // A load that lasts for less than its meters take to read.
+        meter.open();
+        let (short, absent) = meter.close(5, Duration::from_millis(2));
+        assert_eq!((short.minor_faults, short.voluntary_switches, short.cpu_us_per_request), (None, None, None));
+        assert!(short.rss_bytes.is_some() && absent["server.minor_faults"].contains("2.0 ms"), "{absent:?}");
+        check((short, absent));
         check((Server::default(), all_absent("because")));
         assert!(ServerMeter::attach(1 << 30).unwrap_err().contains("1073741824"));
         assert!(ServerMeter::attach_all(&[]).is_err());

@@ -3,7 +3,7 @@
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
 use crate::{result::RunResult, wrong_reply::WrongReply};
 
-/// Largest acceptable lag, as a share of the response time, both at the 99th percentile.
+/// Largest acceptable lag, as a share of the response time, both at the same percentile: the highest that has enough values.
 pub const LAG_SHARE: f64 = 0.05;
 /// Lag that is always acceptable, in microseconds: the precision of clocks and timers.
 pub const LAG_FLOOR_US: f64 = 100.0;
@@ -53,13 +53,18 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let (errors, completed, failed) = (&result.errors, result.requests.completed, result.failures());
     let connect = result.first_connect_error.as_ref();
     let closed_after = result.connections.closed_after.filter(|_| errors.closed > 0);
+    let is_most = |count: u64| 2 * count > errors.total();
     let cause = match &result.first_wrong_reply {
         Some(wrong) if wrong.got.starts_with(WrongReply::TLS) => FailureCause::Tls,
         Some(wrong) if wrong.got.starts_with(WrongReply::HTTP2) => FailureCause::Http2,
         Some(wrong) if wrong.got.starts_with(WrongReply::REDIRECT) => FailureCause::Redirect,
         _ if errors.connect > 0 => FailureCause::Connect(connect.map(|first| first.cause).unwrap_or_default()),
         _ if completed == 0 && errors.total() == errors.timeout => FailureCause::NoReply,
-        _ if 2 * errors.closed > errors.total() && closed_after.is_some() => FailureCause::Closed,
+        _ if completed == 0 && is_http(result) && errors.total() == errors.reset => FailureCause::HungUp,
+        _ if is_most(errors.closed) && closed_after.is_some() => FailureCause::Closed,
+        _ if is_most(errors.status) => FailureCause::Status,
+        _ if is_most(errors.mismatch) => FailureCause::Mismatch,
+        _ if is_most(errors.timeout) => FailureCause::Timeout,
         _ => FailureCause::Other,
     };
     let kinds = result.failure_words();
@@ -72,12 +77,22 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
     result.has_failed().then_some(ValidityIssue::Errors { failed, completed, kinds, cause, first })
 }
 
+/// Whether the target was loaded over HTTP without TLS.
+fn is_http(result: &RunResult) -> bool {
+    result.load.protocol.as_deref() == Some("http") && !result.load.url.starts_with("https:")
+}
+
 /// Whether the generator sent late through its own fault.
 pub fn lag(result: &RunResult) -> Option<ValidityIssue> {
-    let lag_p99_us = result.latency.lag.p99_us?;
-    let response_p99_us = result.latency.response.p99_us?;
-    (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us))
-        .then_some(ValidityIssue::Lag { lag_p99_us, response_p99_us })
+    let (lag, response) = (&result.latency.lag, &result.latency.response);
+    let supported = |(_, beyond): &(&str, f64)| values_needed(*beyond) <= lag.count.min(response.count);
+    let (percentile, _) = [("p99", 0.01), ("p90", 0.1), ("p50", 0.5)].into_iter().find(supported)?;
+    let (lag_us, response_us) = (lag.figure(percentile)??, response.figure(percentile)??);
+    (lag_us > LAG_FLOOR_US.max(LAG_SHARE * response_us)).then_some(ValidityIssue::Lag {
+        percentile,
+        lag_us,
+        response_us,
+    })
 }
 
 /// Whether the generator was saturated and the server was not.
@@ -189,6 +204,27 @@ mod tests {
         let verdict = judge(&result, Some(0.0));
         assert_eq!(verdict.kind, kind, "{:?}", verdict.why);
         assert_eq!(verdict.why.len(), verdict.remedy.len());
+    }
+
+    #[test]
+    fn the_lag_of_few_requests_is_judged_by_a_percentile_that_they_support() {
+        // One of 500 was sent 5 ms late, as a pause of the machine makes it.
+        let late = |count| {
+            let mut result = good();
+            let lag =
+                LatencySummary { count, p50_us: Some(10.0), p90_us: Some(50.0), p99_us: Some(5e3), ..<_>::default() };
+            let response = LatencySummary { count, p50_us: Some(99.0), p90_us: Some(99.0), ..lag.clone() };
+            (result.latency.lag, result.latency.response) = (lag, response);
+            result
+        };
+        assert!(lag(&late(1000)).is_some());
+        assert_eq!([1, 19, 20, 500, 999].map(|count| lag(&late(count))), [const { None }; 5]);
+        for (count, percentile) in [(20, "p50"), (99, "p50"), (100, "p90"), (999, "p90")] {
+            let mut result = late(count);
+            (result.latency.lag.p50_us, result.latency.lag.p90_us) = (Some(101.0), Some(102.0));
+            let why = lag(&result).unwrap().evidence();
+            assert!(why.contains(&format!("lag {percentile} 10")), "{why}");
+        }
     }
 
     #[test]

@@ -122,7 +122,9 @@ impl Provisional {
         result.requests.waited = Some(so_far.waited);
         result.errors = so_far.errors.clone();
         result.latency.response = so_far.response.clone();
-        result.latency.lag.p99_us = so_far.lag_p99_us;
+        // There is no lag without a reply or a loss, of which each has one.
+        result.latency.lag =
+            LatencySummary { count: so_far.response.count, p99_us: so_far.lag_p99_us, ..LatencySummary::default() };
         result.generator.cpu_percent = self.generator.get();
         result.generator.thread_cpu_percent = so_far.busiest_thread_percent.into_iter().collect();
         (result.server.cpu_user_percent, result.server.cpu_system_percent) =

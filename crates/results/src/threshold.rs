@@ -1,6 +1,6 @@
 //! Bounds on figures, as in `--fail-if 'p99>5ms'`.
 
-use crate::figure::{self, Figure, Unit, supports_quantile};
+use crate::figure::{self, Better, Figure, Unit, supports_quantile};
 use crate::judge::values_needed;
 use crate::latency;
 use crate::result::RunResult;
@@ -113,6 +113,17 @@ impl Threshold {
         self.entry().is_some_and(|one| one.counts_failures)
     }
 
+    /// The bound that fails a run whose figure is bad, if this one fails a run whose figure is good.
+    pub fn turned(&self) -> Option<String> {
+        let better = self.entry().map_or(Better::Lower, |one| one.better);
+        let (sign, other) = match (better, self.is_above) {
+            (Better::Lower, false) => ('<', ">"),
+            (Better::Higher, true) => ('>', "<"),
+            _ => return None,
+        };
+        Some(self.text.replacen(sign, other, 1))
+    }
+
     /// What it is about; `None` for a percentile that is not in the table of figures.
     pub(crate) fn entry(&self) -> Option<&'static Figure> {
         bounded(&self.figure)
@@ -130,11 +141,12 @@ impl Threshold {
         let compared = if is_least { f64::INFINITY } else { value };
         let is_so = if self.is_above { compared > self.bound } else { compared < self.bound };
         let more = if is_least { "more than " } else { "" };
+        let why = if is_least { ", the least that requests without a complete reply took" } else { "" };
         (is_so != wanted).then(|| match self.entry().map_or(Unit::Us, |one| one.unit) {
             Unit::Percent => format!("{self}: it was {value:.3} %"),
             Unit::Ratio => format!("{self}: it was {value:.3}"),
-            Unit::Us if value >= 999.95 => format!("{self}: it was {more}{:.3} ms", value / 1e3),
-            unit => format!("{self}: it was {more}{value:.1} {}", unit.word()).trim_end().to_owned(),
+            Unit::Us if value >= 999.95 => format!("{self}: it was {more}{:.3} ms{why}", value / 1e3),
+            unit => format!("{self}: it was {more}{}{why}", format!("{value:.1} {}", unit.word()).trim_end()),
         })
     }
 
@@ -257,7 +269,10 @@ pub(crate) mod tests {
         let crossed = |text: &str, result: &RunResult| text.parse::<Threshold>().unwrap().crossed(result);
         assert_eq!(crossed("p99>1s", &result), None);
         result.latency.response.censored = 20;
-        assert_eq!(crossed("p99>1s", &result).unwrap(), "p99>1s: it was more than 9.000 ms");
+        assert_eq!(
+            crossed("p99>1s", &result).unwrap(),
+            "p99>1s: it was more than 9.000 ms, the least that requests without a complete reply took"
+        );
         assert_eq!(crossed("p99<1s", &result), None);
         assert!("p99<1s,errors<50%".parse::<Slo>().unwrap().violations(&result)[0].contains("more than 9.000 ms"));
         result.latency.response.p50_us = Some(10.0);

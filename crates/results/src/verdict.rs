@@ -14,8 +14,8 @@ pub enum ValidityIssue {
     ServerExited { pid: u32, after_s: f64 },
     /// Requests or connections failed; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
     Errors { failed: u64, completed: u64, kinds: String, cause: FailureCause, first: Vec<String> },
-    /// The generator sent late through its own fault.
-    Lag { lag_p99_us: f64, response_p99_us: f64 },
+    /// The generator sent late through its own fault, by this percentile.
+    Lag { percentile: &'static str, lag_us: f64, response_us: f64 },
     /// A thread of the generator was saturated, not counting spinning, and no thread of the server was; 100 is one core.
     GeneratorCpu { generator_percent: f64, server_percent: Option<f64> },
     /// The generator is hardly faster against a null target: requests per second.
@@ -49,9 +49,54 @@ pub enum FailureCause {
     Connect(ConnectCause),
     /// The target accepted connections and sent no reply.
     NoReply,
+    /// The target ended each connection of http:// without a byte.
+    HungUp,
     /// The target closed connections between two replies.
     Closed,
+    /// Most failures are replies with a status that is not accepted.
+    Status,
+    /// Most failures are replies whose body is not the required one.
+    Mismatch,
+    /// Most failures are requests without a reply in time, and others were answered.
+    Timeout,
     Other,
+}
+
+impl FailureCause {
+    /// What to do about it, as one sentence.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Tls => "the target speaks TLS: use https://",
+            Self::Http2 => {
+                "the target speaks HTTP/2, as gRPC servers do: use its port for HTTP/1.1, or --connect-to a proxy \
+                 that translates"
+            }
+            Self::Redirect => "load the URL to which the redirect leads",
+            Self::Connect(ConnectCause::Refused) => {
+                "the target refused connections: see whether it still runs, and its log"
+            }
+            Self::Connect(ConnectCause::Exhausted) => {
+                "the generator had no file or port left: fewer connections (-c), or more ports with --source"
+            }
+            Self::Connect(ConnectCause::Other) => {
+                "connections could not be opened: see whether the target still runs, and its log"
+            }
+            Self::NoReply => {
+                "nothing was answered in time: where --once is answered, the load is too high: lower -R or -c, or raise \
+                 --timeout; else check the port and the protocol of the URL"
+            }
+            Self::Closed => "give --reuse that number, so that each connection ends before, and leave --pipeline out",
+            Self::HungUp => {
+                "every connection was ended without a reply: where the port speaks TLS, use https://; else look at its log"
+            }
+            Self::Status => "see what --once shows of such a reply; where it is right, --expect-status accepts it",
+            Self::Mismatch => {
+                "see what --once shows of such a reply; where it is right, correct --expect-length or --expect-body"
+            }
+            Self::Timeout => "lower -R or -c, or raise --timeout",
+            Self::Other => "look at the target's log, and at what --once shows of a reply",
+        }
+    }
 }
 
 impl ValidityIssue {
@@ -74,8 +119,10 @@ impl ValidityIssue {
                 let first: String = first.iter().map(|one| format!("; {one}")).collect();
                 format!("{failed} of {} requests failed ({kinds}){first}", failed + completed)
             }
-            Self::Lag { lag_p99_us, response_p99_us } => {
-                format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us")
+            Self::Lag { percentile, lag_us, response_us } => {
+                format!(
+                    "the generator sent late: lag {percentile} {lag_us:.0} us, response {percentile} {response_us:.0} us"
+                )
             }
             Self::GeneratorCpu { generator_percent, server_percent } => {
                 let server = server_percent.map_or("and the server could not be metered".to_owned(), |server| {
@@ -112,31 +159,7 @@ impl ValidityIssue {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::ServerExited { .. } => "look at its log for the reason",
-            Self::Errors { cause, .. } => match cause {
-                FailureCause::Tls => "the target speaks TLS: use https://",
-                FailureCause::Http2 => {
-                    "the target speaks HTTP/2, as gRPC servers do: use its port for HTTP/1.1, or --connect-to a proxy \
-                     that translates"
-                }
-                FailureCause::Redirect => "load the URL to which the redirect leads",
-                FailureCause::Connect(ConnectCause::Refused) => {
-                    "the target refused connections: see whether it still runs, and its log"
-                }
-                FailureCause::Connect(ConnectCause::Exhausted) => {
-                    "the generator had no file or port left: fewer connections (-c), or more ports with --source"
-                }
-                FailureCause::Connect(ConnectCause::Other) => {
-                    "connections could not be opened: see whether the target still runs, and its log"
-                }
-                FailureCause::NoReply => {
-                    "nothing was answered in time: where --once is answered, the load is too high: lower -R or -c, or raise \
-                     --timeout; else check the port and the protocol of the URL"
-                }
-                FailureCause::Closed => {
-                    "give --reuse that number, so that each connection ends before, and leave --pipeline out"
-                }
-                FailureCause::Other => "look at the target's log; with a timeout, lower the rate or raise --timeout",
-            },
+            Self::Errors { cause, .. } => cause.remedy(),
             Self::Lag { .. } => "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
             Self::GeneratorCpu { .. } => {
                 "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request"

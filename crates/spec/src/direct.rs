@@ -6,6 +6,7 @@ use crate::setting::{Heading, Setting};
 use crate::value::words;
 use brunt_results::{Count, Size};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Direct {
@@ -23,6 +24,25 @@ pub struct Direct {
     pub location: bool,
     /// Most redirects in a row that are followed.
     pub max_redirs: Option<Count>,
+}
+
+/// Size of the head of a reply.
+const MAX_HEADER: RangeInclusive<u64> = 64..=16 << 20;
+/// Fields of a reply.
+const MAX_FIELDS: RangeInclusive<u64> = 1..=100_000;
+
+impl Direct {
+    /// # Errors
+    /// A limit of replies is out of range.
+    pub fn check(&self) -> Result<(), String> {
+        if let Some(size) = self.max_header.filter(|size| !MAX_HEADER.contains(&size.0)) {
+            return Err(format!("--max-header {size}: must be from 64B to 16MiB"));
+        }
+        match self.max_fields.filter(|count| !MAX_FIELDS.contains(&count.0)) {
+            Some(count) => Err(format!("--max-fields {count}: must be from 1 to 100000")),
+            None => Ok(()),
+        }
+    }
 }
 
 words! {

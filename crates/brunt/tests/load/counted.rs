@@ -1,7 +1,7 @@
 //! `-n N` as typed: the server gets N requests, and the result has N.
 
 use crate::shared::recorder::Recorder;
-use crate::shared::target::{json, load, number};
+use crate::shared::target::{Target, json, load, number};
 use brunt_testkit::{assert_code, home, text};
 use std::process::Command;
 
@@ -60,4 +60,38 @@ fn a_rate_is_never_exceeded_by_the_last_request() {
     let rate = number(&result, "requests.rate");
     assert!(rate <= 40.0, "{rate}");
     assert!(number(&result, "load.measured_s") >= 0.5, "{}", text(&output));
+}
+
+#[test]
+fn a_time_that_ends_before_the_requests_do_is_noted() {
+    let target = Target::start_web();
+    let url = target.http("/");
+    let noted = |flags: &str| {
+        let output = load(&url, &format!("{flags} --warmup 0s --no-meter --allow-untrusted")).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).contains("-d ended the load after ")
+    };
+    assert!(noted("-n 1000000000 -d 50ms") && !noted("-n 20"));
+}
+
+/// Nothing is said of what a window used that is too short to read its accounts.
+#[test]
+fn a_window_of_few_requests_has_no_figures_of_resources() {
+    let target = Target::start_web();
+    let output = load(&target.http("/"), "-n 20 -c 1 --allow-untrusted --json -").output().unwrap();
+    let result = json(&output);
+    // A machine that stops for a while makes it long.
+    if number(&result, "load.measured_s") > 0.02 {
+        return;
+    }
+    for (part, figures) in [
+        ("server", &["cpu_us_per_request", "voluntary_switches", "minor_faults", "network_received_bytes"][..]),
+        ("host", &["cpu_percent", "cores", "loopback_bytes", "retransmitted_segments", "pressure_cpu_percent"]),
+        ("generator", &["run_queue_wait_percent", "voluntary_switches", "minor_faults"]),
+    ] {
+        let present = figures.iter().filter(|figure| !result[part][**figure].is_null()).collect::<Vec<_>>();
+        assert!(present.is_empty(), "{part}: {present:?} {result:#}");
+    }
+    assert!(number(&result, "server.rss_bytes") > 0.0 && number(&result, "generator.cpu_percent") > 0.0);
+    let page = text(&load(&target.http("/"), "-n 20 -c 1 --allow-untrusted").output().unwrap());
+    assert!(page.matches("the kernel accounts every").count() <= 1, "{page}");
 }

@@ -145,6 +145,8 @@ fn ctrl_c_in_the_warm_up_ends_at_once() {
     assert!(began.elapsed() < PATIENCE, "{}", text(&output));
     assert_code(&output, &[1, 3]);
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{}", text(&output));
+    // No window, no share of it.
+    assert!(text(&output).contains("  generator   CPU -\n"), "{}", text(&output));
 }
 
 #[test]

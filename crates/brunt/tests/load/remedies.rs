@@ -1,10 +1,11 @@
 //! Remedies that say what to do: each is followed, and its condition is gone.
 
+use crate::shared::server::Server;
 use crate::shared::target::{Target, json, load, number};
 use brunt_testkit::{listener, read_head};
 use serde_json::Value;
 use std::io::{BufReader, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -57,6 +58,49 @@ fn a_target_that_is_slower_than_the_timeout_is_given_more() {
     });
     let url = format!("http://{slow}/");
     followed((&url, "-n 4 -c 2 -T 50ms"), "or raise --timeout", (&url, "-n 4 -c 2 -T 1m"));
+}
+
+#[test]
+fn a_target_that_answers_part_of_the_requests_too_late_is_given_more_time() {
+    let slow = server(|path, stream| {
+        if path == "/slow" {
+            thread::sleep(Duration::from_millis(150));
+        }
+        say(stream, OK);
+    });
+    let url = format!("http://{slow}/");
+    let flags = |timeout| format!("http://{slow}/slow -n 8 -c 2 -T {timeout}");
+    followed((&url, &flags("50ms")), "lower -R or -c, or raise --timeout", (&url, &flags("1m")));
+}
+
+#[test]
+fn replies_that_are_right_are_accepted() {
+    let missing = server(|_, stream| say(stream, "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone"));
+    let url = format!("http://{missing}/");
+    followed((&url, "-n 4 -c 1"), "--expect-status accepts it", (&url, "-n 4 -c 1 --expect-status 404"));
+    for (wrong, right) in [("--expect-body some", "--expect-body none"), ("--expect-length 5", "--expect-length 4")] {
+        let flags = |more| format!("-n 4 -c 1 --expect-status 404 {more}");
+        followed((&url, &flags(wrong)), "correct --expect-length or --expect-body", (&url, &flags(right)));
+    }
+}
+
+#[test]
+fn a_port_that_ends_connections_without_a_byte_is_loaded_over_tls() {
+    // As some TLS servers do with what is no handshake.
+    let hangs_up = server(|_, stream| _ = stream.shutdown(Shutdown::Both));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.args(["serve", "http", "--service", "hello", "--listen", "127.0.0.1:0", "--tls"]);
+    let secure = Server::start(command);
+    let url = format!("http://{hangs_up}/");
+    let right = "-n 4 -c 1 --insecure";
+    followed(
+        (&url, "-n 4 -c 1"),
+        "where the port speaks TLS, use https://",
+        (&format!("https://{}/", secure.address()), right),
+    );
+    let once = load(&url, "--once").output().unwrap();
+    let said = String::from_utf8_lossy(&once.stderr).into_owned();
+    assert!(once.status.code() == Some(1) && said.contains("where the port speaks TLS, use https://"), "{said}");
 }
 
 #[test]

@@ -272,7 +272,7 @@ impl SlicedStart<'_> {
         tick: &mut dyn FnMut(&str),
     ) -> io::Result<TrialStatus> {
         let replies = slices.iter().filter(|slice| slice.target == group.target.name).map(|slice| slice.replies).sum();
-        let metered = target.meter.take().map(|meter| meter.map(|mut meter| meter.close(replies)));
+        let metered = target.meter.take().map(|meter| meter.map(|mut meter| meter.close(replies, Duration::MAX)));
         let mut failure = target.failure.take();
         if let Some(running) = target.running.take() {
             failure = failure.or(target.context.stop_target(running).err());

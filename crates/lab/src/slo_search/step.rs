@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(of(&result(1000.0, 7000.0)), SloOutcome::Breaks);
         assert_eq!(of(&result(800.0, 5000.0)), SloOutcome::Breaks);
         let mut late = result(1000.0, 7000.0);
-        late.latency.lag.p99_us = Some(500.0);
+        late.latency.lag = LatencySummary { count: 3000, p99_us: Some(500.0), ..LatencySummary::default() };
         assert_eq!(of(&late), SloOutcome::GeneratorLimited);
         assert!(evaluate(&late, &slo).broken.iter().any(|why| why.contains("sent late")));
         late.generator.run_queue_wait_percent = Some(40.0);

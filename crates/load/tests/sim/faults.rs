@@ -6,7 +6,9 @@ use brunt_load::{Direct, LoadError, Options, Silent, run_in_world};
 use brunt_results::{LatencySummary, RunResult, Threshold, verdict::Kind};
 use brunt_runtime::net::{Address, Any, Listener, TcpStream};
 use brunt_runtime::{spawn, time};
+use std::cell::Cell;
 use std::future::pending;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Attempts of a connection that fails at once, in a second: it is opened again after 1, 2, 4 ... 256 ms, so the tenth attempt is
@@ -86,6 +88,30 @@ fn requests_that_a_target_drops_are_longer_than_all_that_it_answers() {
         assert!(response.p99_us.unwrap() >= least_us && response.p90_us.unwrap() < 1100.0, "{response:?}");
         let crossed = |bound: &str| bound.parse::<Threshold>().unwrap().crossed(&result).is_some();
         assert!(crossed("p99>1h") && crossed("mean>1h") && !crossed("p90>2ms"));
+    }
+}
+
+#[test]
+fn each_request_that_a_target_drops_is_a_failure_of_the_window_in_which_it_was_due() {
+    for (rate, warmup) in [(Some(500.0), 1000 * MS), (Some(500.0), Duration::ZERO), (Some(480.0), 500 * MS)] {
+        let (options, number) = (options(), Rc::new(Cell::new(0)));
+        // The drain is longer than the timeout, and there is always an idle connection.
+        let options = Options { timeout: 200 * MS, connections: 30, duration: 2 * SECOND, rate, warmup, ..options };
+        let drops = serve(move |mut stream: Stream| {
+            let number = number.clone();
+            async move {
+                while let Some(message) = read(&mut stream).await {
+                    if number.replace(number.get() + 1) % 20 > 0 {
+                        write(&mut stream, &message).await;
+                    }
+                }
+            }
+        });
+        let result = run(&exact(1), &options, drops).report.result;
+        let due = result.requests.due.unwrap();
+        assert_eq!((result.failures(), result.requests.failed, result.errors.timeout), (due / 20, due / 20, due / 20));
+        assert_eq!((result.latency.response.count, result.latency.response.censored), (due, due / 20));
+        assert_eq!((result.requests.abandoned, result.latency.error.count), (0, due / 20));
     }
 }
 

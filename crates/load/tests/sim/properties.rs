@@ -84,10 +84,7 @@ fn holds(options: &Options, report: &Report, seen: &Seen) {
         false => (failed, options.connections as u64 * if options.requests.is_some() { 2 } else { 1 }),
     };
     let ended = completed + failed_at_all + requests.unanswered;
-    assert!(
-        (ended..=ended + most).contains(&begun),
-        "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}"
-    );
+    assert!((ended..=ended + most).contains(&begun), "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}");
     assert!(errors.total() >= requests.failed, "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}");
     // Each reply is one of the target's, and the target has seen no request that was not sent.
     assert!(completed <= seen.answered.get(), "{completed} of {seen:?}");

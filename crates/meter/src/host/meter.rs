@@ -3,12 +3,13 @@
 
 use super::slabs::{self, Slabs};
 use super::{CPUS, HostCpu, RESOURCES, mean_mhz, pressure_us};
-use crate::absent;
 use crate::proc_net::{self, Traffic};
 use crate::sampling_budget::SamplingBudget;
+use crate::{absent, cpu_accounting};
 use brunt_results::result::{Core, Host};
 use brunt_results::series::Second;
-use std::{collections::BTreeMap, fs, path::Path, time::Instant};
+use std::time::{Duration, Instant};
+use std::{collections::BTreeMap, fs, path::Path};
 
 #[derive(Debug)]
 pub struct HostMeter {
@@ -58,6 +59,27 @@ impl Sample {
 
     fn wall_s(&self, earlier: &Self) -> f64 {
         self.at.duration_since(earlier.at).as_secs_f64().max(1e-9)
+    }
+
+    /// What was used or counted since `earlier`.
+    fn used(&self, earlier: &Self) -> Host {
+        let traffic = self.traffic.zip(earlier.traffic).map(|(now, earlier)| now.since(&earlier));
+        let [pressure_cpu_percent, pressure_memory_percent, pressure_io_percent] = self.pressure_percent(earlier);
+        Host {
+            cpu_percent: self.percent(earlier, HostCpu::busy_share_since),
+            steal_percent: self.steal_percent(earlier),
+            cores: self.each_core(earlier),
+            pressure_cpu_percent,
+            pressure_memory_percent,
+            pressure_io_percent,
+            loopback_bytes: traffic.map(|traffic| traffic.loopback),
+            interface_received_bytes: traffic.map(|traffic| traffic.received),
+            interface_sent_bytes: traffic.map(|traffic| traffic.sent),
+            retransmitted_segments: self.counted(earlier, |sample| sample.retransmits),
+            listen_drops: self.counted(earlier, |sample| sample.drops),
+            zero_windows: self.counted(earlier, |sample| sample.zero_windows),
+            ..Host::default()
+        }
     }
 
     /// A share of all processors in percent; 100 is one core.
@@ -136,31 +158,20 @@ impl HostMeter {
         self.slabs_at_end = Some(Slabs::now());
     }
 
-    /// The figures of the window, and the reasons for absent ones by name (`host.frequency_mhz`).
-    pub fn close(mut self) -> (Host, BTreeMap<String, String>) {
+    /// The figures of the window, and the reasons for absent ones by name (`host.frequency_mhz`). `window` is the length of that of
+    /// the load, of which this one is a reading.
+    pub fn close(mut self, window: Duration) -> (Host, BTreeMap<String, String>) {
         let Some(first) = self.first.take() else {
             return (Host::default(), all_absent("the measured window never opened"));
         };
         let last = self.last.take().unwrap_or_else(Sample::now);
         let (start, end) = (self.slabs_at_start, self.slabs_at_end.unwrap_or_else(Slabs::now));
         let bytes = |part: &slabs::Part| part.as_ref().ok().copied();
-        let traffic = last.traffic.zip(first.traffic).map(|(last, first)| last.since(&first));
-        let [pressure_cpu_percent, pressure_memory_percent, pressure_io_percent] = last.pressure_percent(&first);
+        let too_short = cpu_accounting::too_short(window);
+        let used = if too_short.is_none() { last.used(&first) } else { Host::default() };
         let mean = self.frequencies.iter().sum::<f64>() / self.frequencies.len() as f64;
         let host = Host {
-            cpu_percent: last.percent(&first, HostCpu::busy_share_since),
-            steal_percent: last.steal_percent(&first),
-            cores: last.each_core(&first),
-            pressure_cpu_percent,
-            pressure_memory_percent,
-            pressure_io_percent,
             frequency_mhz: Some(mean).filter(|mean| mean.is_finite()),
-            loopback_bytes: traffic.map(|traffic| traffic.loopback),
-            interface_received_bytes: traffic.map(|traffic| traffic.received),
-            interface_sent_bytes: traffic.map(|traffic| traffic.sent),
-            retransmitted_segments: last.counted(&first, |sample| sample.retransmits),
-            listen_drops: last.counted(&first, |sample| sample.drops),
-            zero_windows: last.counted(&first, |sample| sample.zero_windows),
             tcp_sockets: last.tcp.map(|(sockets, _)| sockets),
             tcp_memory_bytes: last.tcp.map(|(_, bytes)| bytes),
             slab_start_bytes: start.all,
@@ -171,10 +182,12 @@ impl HostMeter {
             slab_io_uring_bytes: bytes(&end.io_uring),
             slab_epoll_start_bytes: bytes(&start.epoll),
             slab_epoll_bytes: bytes(&end.epoll),
+            ..used
         };
-        let absent = absent::reasons("host", &host, |figure| match figure.starts_with("slab_") {
-            true => [&start, &end].into_iter().find_map(|slabs| slabs.why(figure)),
-            false => why(figure).map(str::to_owned),
+        let absent = absent::reasons("host", &host, |figure| match figure {
+            figure if figure.starts_with("slab_") => [&start, &end].into_iter().find_map(|slabs| slabs.why(figure)),
+            "frequency_mhz" | "tcp_sockets" | "tcp_memory_bytes" => why(figure).map(str::to_owned),
+            _ => too_short.clone().or_else(|| why(figure).map(str::to_owned)),
         });
         (host, absent)
     }
@@ -208,7 +221,7 @@ mod tests {
     use crate::absent::check;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
-    use std::{thread, time::Duration};
+    use std::thread;
 
     fn transfer(bytes: usize) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -238,13 +251,18 @@ mod tests {
         let mut second = Second::default();
         meter.sample(&mut second);
         meter.stop();
-        let (host, absent) = meter.close();
+        let (host, absent) = meter.close(Duration::MAX);
         check("host", &host, &absent);
         assert!(host.loopback_bytes.unwrap() >= 16 << 20, "{host:?}");
         assert!(host.cpu_percent.unwrap() > 0.0 && host.cores.is_some(), "{host:?}");
         assert!(second.host_cpu_percent.is_some() && second.host_loopback_bytes_per_s.unwrap() > 0.0, "{second:?}");
         check("host", &Host::default(), &all_absent("because"));
-        let (never, absent) = HostMeter::attach().close();
+        let (never, absent) = HostMeter::attach().close(Duration::MAX);
         check("host", &never, &absent);
+        let mut meter = HostMeter::attach();
+        meter.open();
+        let (short, absent) = meter.close(Duration::from_millis(2));
+        assert!(short.loopback_bytes.is_none() && absent["host.loopback_bytes"].contains("2.0 ms"), "{absent:?}");
+        check("host", &short, &absent);
     }
 }

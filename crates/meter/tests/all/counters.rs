@@ -11,7 +11,7 @@ fn own_threads_are_counted_or_the_reason_is_given() {
     let mut own = GeneratorMeter::attach(&[tid]);
     let check = |own: &GeneratorMeter, completed: u64| {
         let mut generator = Generator::default();
-        let absent = own.close(completed, &mut generator);
+        let absent = own.close(completed, Duration::MAX, &mut generator);
         match (generator.instructions_user_per_request, absent.get("generator.instructions_user_per_request")) {
             (Some(count), None) => assert!(count > 1e6, "{count}"),
             (None, Some(why)) => assert!(why.len() > 15, "{why}"),

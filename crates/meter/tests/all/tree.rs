@@ -3,6 +3,7 @@
 use crate::shared::Actor;
 use brunt_meter::process::{Tree, Window};
 use brunt_testkit::until;
+use std::time::Duration;
 
 #[test]
 fn page_faults_and_switches_agree_with_getrusage() {
@@ -57,7 +58,7 @@ fn a_killed_root_is_reported() {
         meter.sample(&mut second);
         second.server_rss_bytes.is_none()
     });
-    let (server, absent) = meter.close(10);
+    let (server, absent) = meter.close(10, Duration::MAX);
     assert_eq!((server.cpu_user_percent, server.cpu_us_per_request), (None, None));
     assert!(absent["server.cpu_us_per_request"].contains("ended"), "{absent:?}");
     assert!(Tree::new(&[1 << 30]).is_err());

@@ -29,7 +29,7 @@ fn figures(mut work: impl FnMut(&TcpListener, &mut ServerMeter)) -> Option<(Serv
         let before = accepted();
         work(&listener, &mut meter);
         let others = accepted() - before - CONNECTIONS;
-        let (server, absent) = meter.close(1);
+        let (server, absent) = meter.close(1, Duration::MAX);
         match absent.get("server.network_received_bytes") {
             Some(why) if why.contains("came and went") => {
                 assert!(others > 0, "only the {CONNECTIONS} connections of this test were made: {why}");

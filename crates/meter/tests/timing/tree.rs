@@ -164,7 +164,7 @@ fn cost_per_request_is_cpu_time_divided() {
     let work = |actor: &mut Actor| _ = actor.run("burn 200");
     let ((), truth) = Bracket::around(&mut actor, "cpu", open, work, |()| meter.borrow_mut().stop());
     actor.run("burn 50");
-    let (server, _) = meter.into_inner().close(1000);
+    let (server, _) = meter.into_inner().close(1000, Duration::MAX);
     let cost = Duration::from_secs_f64(server.cpu_us_per_request.unwrap() / 1e6);
     truth.assert_holds("cost", cost * 1000, 10 * MS / 1000);
 }

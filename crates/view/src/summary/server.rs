@@ -33,7 +33,9 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
     rows.row("cost", &cost(server));
     // Usually all counters share one reason; print it once.
     let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
-    let reasons: Vec<&String> = counters.iter().filter_map(|figure| reason(figure)).collect();
+    let is_said = |why: &&String| server.cpu_user_percent.is_none() && reason("cpu_user_percent") == Some(why);
+    let reasons: Vec<&String> =
+        counters.iter().filter_map(|figure| reason(figure)).filter(|why| !is_said(why)).collect();
     for (_, why) in reasons.iter().enumerate().filter(|(index, why)| !reasons[..*index].contains(why)) {
         rows.row("", &format!("no counters: {why}"));
     }

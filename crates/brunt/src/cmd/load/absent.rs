@@ -9,7 +9,10 @@ pub(super) fn of(result: &RunResult) -> impl Iterator<Item = (String, String)> +
         true => "connections were open for different parts of the window",
         false => "no connection got a good reply in the window",
     };
+    let never = "the measured window never opened";
     let figures = [
+        ("generator.cpu_percent", result.generator.cpu_percent.is_none(), never),
+        ("generator.spin_percent", result.generator.spin_percent.is_none(), never),
         (
             "connections.connect_rate_per_s",
             connections.connect_rate_per_s.is_none(),

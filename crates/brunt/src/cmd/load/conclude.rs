@@ -64,8 +64,12 @@ pub(super) fn verdict(
     Verdict::of(issues)
 }
 
-/// A note on the percentiles that are missing, of as few requests as were asked for.
-pub(super) fn too_few(result: &RunResult) -> Option<String> {
-    let issue = judge::few_samples(result).filter(|_| result.load.requests.is_some())?;
-    Some(issue.evidence())
+/// Notes on a number of requests: that the time ended before they had, and which percentiles it is too small for.
+pub(super) fn on_number(result: &RunResult) -> Vec<String> {
+    let Some(wanted) = result.load.requests else { return Vec::new() };
+    let ended = result.requests.completed + result.requests.failed;
+    let is_short = ended < wanted && !result.interrupted;
+    let short = is_short.then(|| format!("-d ended the load after {ended} of {wanted} requests: give a longer one"));
+    let few = judge::few_samples(result).map(|issue| issue.evidence());
+    short.into_iter().chain(few).collect()
 }

@@ -237,17 +237,6 @@ impl Flags<'_> {
     }
 }
 
-/// Checks the limits of replies.
-pub(super) fn check_limits(spec: &LoadSpec) -> Result<(), Error> {
-    if let Some(size) = spec.direct.max_header.filter(|size| !(64..=16 << 20).contains(&size.0)) {
-        return usage(format!("--max-header {size}: must be from 64B to 16MiB"));
-    }
-    match spec.direct.max_fields.filter(|count| !(1..=100_000).contains(&count.0)) {
-        Some(count) => usage(format!("--max-fields {count}: must be from 1 to 100000")),
-        None => Ok(()),
-    }
-}
-
 /// The body as typed, or the contents of its file.
 fn body(text: &str) -> Result<Vec<u8>, Error> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };

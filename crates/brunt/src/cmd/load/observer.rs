@@ -10,7 +10,7 @@ use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, start::L
 use brunt_view::{course::Course, metrics::Sinks, progress::Progress};
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
 
 /// Other processes that a verdict names, at most.
@@ -125,16 +125,17 @@ impl LoadObserver {
     pub(super) fn end(mut self, result: &mut RunResult) -> (BTreeMap<String, String>, Option<io::Error>) {
         self.progress.end();
         let completed = result.requests.completed;
+        let window = Duration::from_secs_f64(result.load.measured_s);
         let mut absent = match &self.generator {
-            Some(generator) => generator.close(completed, &mut result.generator),
+            Some(generator) => generator.close(completed, window, &mut result.generator),
             None => brunt_meter::generator::all_absent("no load thread ran"),
         };
         if let Some(meter) = &mut self.server {
-            let (server, missing) = meter.close(completed);
+            let (server, missing) = meter.close(completed, window);
             result.server = server;
             absent.extend(missing);
         }
-        let (host, missing) = self.host.close();
+        let (host, missing) = self.host.close(window);
         result.host = host;
         absent.extend(missing);
         result.interrupted |= self.stop.load(Ordering::Relaxed);

@@ -5,9 +5,10 @@ mod decoded;
 use super::{Args, http::Flags, options};
 use crate::cmd::stdout;
 use brunt_inputs::address;
-use brunt_load::once::{Exchange, Reply};
+use brunt_load::once::{Exchange, LATE, Reply};
 use brunt_results::secrets::is_secret;
-use brunt_results::{Error, ExitCode};
+use brunt_results::verdict::FailureCause;
+use brunt_results::{Error, ExitCode, WrongReply};
 use brunt_view::format::{bytes, time};
 use std::fmt::Write;
 use std::time::Duration;
@@ -128,7 +129,23 @@ fn failure(exchange: &Exchange) -> Option<String> {
         }
         None => "the reply is not what was sent".to_owned(),
     });
-    exchange.error.clone().or(unexpected)
+    let with_remedy = |error: &String| match cause(exchange, error) {
+        Some(cause) => format!("{error}; {}", cause.remedy()),
+        None => error.clone(),
+    };
+    exchange.error.as_ref().map(with_remedy).or(unexpected)
+}
+
+/// What is known of why a request over HTTP got no reply, as the load judges it.
+fn cause(exchange: &Exchange, error: &str) -> Option<FailureCause> {
+    let is_plain_http = exchange.handshake.is_none() && exchange.request.windows(6).any(|bytes| bytes == b" HTTP/");
+    match exchange.first_byte {
+        _ if !is_plain_http || !exchange.replies.is_empty() => None,
+        Some(_) if error.starts_with(WrongReply::TLS) => Some(FailureCause::Tls),
+        Some(_) if error.starts_with(WrongReply::HTTP2) => Some(FailureCause::Http2),
+        None if !error.starts_with(LATE) => Some(FailureCause::HungUp),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

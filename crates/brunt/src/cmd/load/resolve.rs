@@ -6,7 +6,7 @@
 
 use super::beside::Beside;
 use super::stages::{self, Stages};
-use super::{flags, http, replay, requests, target, usage};
+use super::{flags, replay, requests, target, usage};
 use brunt_inputs::{address, replay::Replay};
 use brunt_load::{Arrival, Options, Stage};
 use brunt_results::stages::{ConnectionRange, Range, RateRange};
@@ -51,7 +51,7 @@ pub(super) fn resolve(spec: &LoadSpec, beside: Beside<'_>) -> Result<(Options, V
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
     let seed = spec.seed.unwrap_or_else(clock);
     let (recorded_times, recorded) = replay.map(|replay| (replay.times, replay.requests)).unzip();
-    http::check_limits(spec)?;
+    spec.direct.check().map_err(Error::Usage)?;
     let (target, notes) =
         target::of(spec, &urls, recorded, &target::Context { is_open: rate.is_some(), seed, script: beside.script })?;
     let url = if urls.is_empty() {

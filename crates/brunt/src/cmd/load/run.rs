@@ -111,12 +111,24 @@ impl Args {
         Ok(Some(served))
     }
 
+    /// A note on each bound that fails a run for a good figure, as one is written that must hold.
+    fn turned_bounds(&self) -> impl Iterator<Item = String> {
+        let turned = self.fail_if.iter().flatten().filter_map(|bound| Some((bound, bound.turned()?)));
+        turned.map(|(bound, other)| {
+            format!(
+                "--fail-if '{bound}' fails a run whose {} is good; one that is bad fails by '{other}'",
+                bound.figure
+            )
+        })
+    }
+
     /// Runs the load and writes the requested files; prints only progress.
     pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
         let (mut options, mut notes) = options::options_of(self, &self.spec, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
         notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
+        notes.extend(self.turned_bounds());
         self.print_notes(&notes);
         let layout = options::layout(self, &options)?;
         let sinks = self.metrics.open(&options, self.quiet)?;
@@ -155,7 +167,7 @@ impl Args {
         // A rate or a number of connections that changes is no drift.
         let drift = drift::check(&report.seconds).filter(|_| !options.is_changing());
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
-        self.print_notes(conclude::too_few(&result).as_slice());
+        self.print_notes(&conclude::on_number(&result));
 
         output.write(&env, &report.hlog, &result)?;
         self.print_notes(sinks.end(metrics::LAST).as_slice());

@@ -155,7 +155,10 @@ fn bar(row: &Row, metric: Metric, over: Option<&str>, targets: &[String]) -> Bar
     let figure = figure.filter(is_finite);
     let from = from.filter(|from| from.is_finite());
     let mut label = match (figure, from) {
-        (Some(p99), Some(p50)) => format!("{} .. {}", format::time(Some(p50)), format::time(Some(p99.median))),
+        (Some(p99), Some(p50)) => {
+            let least = if figures.is_bound(metric.0) { "> " } else { "" };
+            format!("{} .. {least}{}", format::time(Some(p50)), format::time(Some(p99.median)))
+        }
         (Some(figure), None) => metric.value(figure.median),
         (None, _) if row.done == 0 => "failed".to_owned(),
         (None, _) => "not measured".to_owned(),

@@ -123,10 +123,11 @@ impl ExternalMeter {
         let answered = parsed.completed;
         let opened = parsed.opened;
         let (mut result, absent) = external.result(spec, parsed);
+        let window = Duration::try_from_secs_f64(result.load.measured_s).unwrap_or(Duration::MAX);
         env.absent.extend(absent);
         match self.server {
             Ok(mut meter) => {
-                let (server, absent) = meter.close(answered);
+                let (server, absent) = meter.close(answered, window);
                 result.server = server;
                 env.absent.extend(absent);
             }
@@ -145,7 +146,7 @@ impl ExternalMeter {
         }
         let why = format!("the ceiling of {} is not measured", external.capabilities.name);
         env.absent.extend(of_generator(["ceiling_rate"], &why));
-        let (host, absent) = self.host.close();
+        let (host, absent) = self.host.close(window);
         result.host = host;
         env.absent.extend(absent);
         env.steal_percent = result.host.steal_percent;
