@@ -74,7 +74,7 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
         format!("the target closes each connection after {replies} {noun}")
     });
     let first = result.first_wrong_reply.iter().map(ToString::to_string).chain(connect).chain(closed).collect();
-    result.has_failed().then_some(ValidityIssue::Errors { failed, completed, kinds, cause, first })
+    result.has_failed().then_some(ValidityIssue::Errors { failed, all: result.attempts(), kinds, cause, first })
 }
 
 /// Whether the target was loaded over HTTP without TLS.

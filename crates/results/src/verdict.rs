@@ -12,8 +12,8 @@ use std::{cmp::Reverse, str::FromStr};
 pub enum ValidityIssue {
     /// The server's process exited, `after_s` seconds after the load began.
     ServerExited { pid: u32, after_s: f64 },
-    /// Requests or connections failed; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
-    Errors { failed: u64, completed: u64, kinds: String, cause: FailureCause, first: Vec<String> },
+    /// Requests or connections failed, of `all`; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
+    Errors { failed: u64, all: u64, kinds: String, cause: FailureCause, first: Vec<String> },
     /// The generator sent late through its own fault, by this percentile.
     Lag { percentile: &'static str, lag_us: f64, response_us: f64 },
     /// A thread of the generator was saturated, not counting spinning, and no thread of the server was; 100 is one core.
@@ -115,9 +115,9 @@ impl ValidityIssue {
     pub fn evidence(&self) -> String {
         match self {
             Self::ServerExited { pid, after_s } => format!("server pid {pid} exited after {after_s:.1} s"),
-            Self::Errors { failed, completed, kinds, first, .. } => {
+            Self::Errors { failed, all, kinds, first, .. } => {
                 let first: String = first.iter().map(|one| format!("; {one}")).collect();
-                format!("{failed} of {} requests failed ({kinds}){first}", failed + completed)
+                format!("{failed} of {all} requests failed ({kinds}){first}")
             }
             Self::Lag { percentile, lag_us, response_us } => {
                 format!(

@@ -148,7 +148,7 @@ fn mostly_failed(result: &RunResult) -> Option<String> {
     let failed = result.failures();
     match requests.completed {
         completed if result.has_failed() && failed > completed => {
-            Some(format!("{failed} of {} requests failed ({})", failed + completed, result.failure_words()))
+            Some(format!("{failed} of {} requests failed ({})", result.attempts(), result.failure_words()))
         }
         0 if requests.unanswered > 0 => Some(format!("none of {} requests was answered", requests.unanswered)),
         _ => None,

@@ -94,7 +94,7 @@ pub(super) fn of_rate(
 
 fn step(request: &Request, dir: PathBuf, rate: f64, result: &RunResult, evaluation: Evaluation) -> Step {
     let Evaluation { outcome, broken, remedy } = evaluation;
-    let (failed, completed) = (result.failures() as f64, result.requests.completed as f64);
+    let (failed, all) = (result.failures() as f64, result.attempts() as f64);
     let response = &result.latency.response;
     let bound = request.slo.conditions().iter().find(|condition| condition.is_time());
     Step {
@@ -107,7 +107,7 @@ fn step(request: &Request, dir: PathBuf, rate: f64, result: &RunResult, evaluati
         p50_us: response.p50_us,
         p99_us: response.p99_us,
         slo_us: bound.and_then(|bound| response.figure(&bound.figure).flatten()),
-        errors: if failed > 0.0 { failed / (failed + completed) } else { 0.0 },
+        errors: if failed > 0.0 { failed / all } else { 0.0 },
         verdict: result.verdict.kind,
         broken,
         remedy,

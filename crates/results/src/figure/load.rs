@@ -67,8 +67,8 @@ figures! { FIGURES:
         better: Better::Lower,
         help: "Share of the requests that failed",
         path: "requests.failed",
-        of: |result| share(result.requests.completed, result.failures()),
-        part: Ok(|part| share(part.completed, part.failed)),
+        of: |result| share(result.failures(), result.attempts()),
+        part: Ok(|part| share(part.failed, part.completed + part.failed)),
         bound: Some("share of the requests, as in errors>0.1%"),
         counts_failures: true,
         indexed: Some(Indexed { column: "errors_percent", of: Some(failed_percent) }),
@@ -76,11 +76,10 @@ figures! { FIGURES:
 }
 
 /// Of whole numbers of requests, in percent.
-fn share(completed: u64, failed: u64) -> Option<f64> {
-    let (completed, failed) = (completed as f64, failed as f64);
-    Some(100.0 * failed / (completed + failed)).filter(|share| share.is_finite())
+fn share(failed: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| 100.0 * failed as f64 / all as f64)
 }
 
 fn failed_percent(result: &RunResult) -> Option<f64> {
-    share(result.requests.completed, result.requests.failed)
+    share(result.requests.failed, result.requests.completed + result.requests.failed)
 }

@@ -35,6 +35,15 @@ impl RunResult {
         self.errors.total().max(self.requests.failed) + self.abandoned_failures()
     }
 
+    /// What [`Self::failures`] is a part of: the requests that were due, or those that were answered or failed, and the failures of
+    /// connections.
+    pub fn attempts(&self) -> u64 {
+        let failures = self.failures();
+        let of_connections = self.errors.total().saturating_sub(self.requests.failed);
+        let due = self.requests.due.map(|due| (due + of_connections).max(failures));
+        due.unwrap_or(self.requests.completed + failures)
+    }
+
     /// Whether requests have failed: without other failures, what a target that answers leaves unanswered is a missed rate.
     pub fn has_failed(&self) -> bool {
         let failures = self.failures();
@@ -52,5 +61,29 @@ impl RunResult {
         let unanswered = Some(self.abandoned_failures()).filter(|count| *count > 0);
         let words = [Some(self.errors.words()), unanswered.map(|count| format!("{count} unanswered"))];
         words.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_an_open_loop_are_a_part_of_what_was_due() {
+        // A target with a backlog: the replies of the window are those of the warm-up.
+        let mut result = RunResult::new("brunt");
+        (result.requests.completed, result.requests.failed, result.requests.abandoned) = (3, 36, 4964);
+        (result.requests.offered_rate, result.requests.due) = (Some(5000.0), Some(5000));
+        result.errors.timeout = 36;
+        assert_eq!((result.failures(), result.attempts()), (5000, 5000));
+        // Connections that could not be opened are failures beside the requests.
+        result.errors.connect = 7;
+        assert_eq!((result.failures(), result.attempts()), (5007, 5007));
+        // Refused replies to the warm-up.
+        result.requests.failed = 40;
+        (result.errors.connect, result.errors.status) = (0, 4);
+        assert_eq!((result.failures(), result.attempts()), (5004, 5004));
+        (result.requests.offered_rate, result.requests.due) = (None, None);
+        assert_eq!((result.failures(), result.attempts()), (40, 43));
     }
 }
