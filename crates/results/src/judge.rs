@@ -1,5 +1,6 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
+pub use crate::result::RATE_TOLERANCE;
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
 use crate::{result::RunResult, wrong_reply::WrongReply};
 
@@ -13,8 +14,6 @@ pub const FULL_PERCENT: f64 = 95.0;
 pub const CEILING_SHARE: f64 = 0.9;
 /// Above this share the ceiling is ignored: it was measured while the machine was slow.
 pub const CEILING_INVALID: f64 = 1.1;
-/// Largest shortfall of the achieved rate, as a share of the offered rate, besides counting noise.
-pub const RATE_TOLERANCE: f64 = 0.02;
 /// Values that must lie beyond a quantile q for it to be trusted: n (1 - q) >= 10.
 pub const BEYOND_QUANTILE: f64 = 10.0;
 /// Largest acceptable steal time, in percent of the CPU time of all processors.
@@ -55,7 +54,7 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let closed_after = result.connections.closed_after.filter(|_| errors.closed > 0);
     let is_most = |count: u64| 2 * count > errors.total();
     let cause = match &result.first_wrong_reply {
-        Some(wrong) if wrong.got.starts_with(WrongReply::TLS) => FailureCause::Tls,
+        Some(wrong) if wrong.is_of_tls() => FailureCause::Tls,
         Some(wrong) if wrong.got.starts_with(WrongReply::HTTP2) => FailureCause::Http2,
         Some(wrong) if wrong.got.starts_with(WrongReply::REDIRECT) => FailureCause::Redirect,
         _ if errors.connect > 0 => FailureCause::Connect(connect.map(|first| first.cause).unwrap_or_default()),
@@ -74,7 +73,14 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
         format!("the target closes each connection after {replies} {noun}")
     });
     let first = result.first_wrong_reply.iter().map(ToString::to_string).chain(connect).chain(closed).collect();
-    result.has_failed().then_some(ValidityIssue::Errors { failed, all: result.attempts(), kinds, cause, first })
+    result.has_failed().then_some(ValidityIssue::Errors {
+        failed,
+        all: result.attempts(),
+        connections: result.failed_connections(),
+        kinds,
+        cause,
+        first,
+    })
 }
 
 /// Whether the target was loaded over HTTP without TLS.
@@ -129,21 +135,16 @@ fn missed_rate(result: &RunResult) -> Option<ValidityIssue> {
 
 /// Whether the offered rate was not reached.
 pub fn rate(result: &RunResult) -> Option<ValidityIssue> {
-    let offered = result.requests.due_rate(result.load.measured_s)?;
-    let achieved = result.requests.rate;
-    // Counting noise: three standard deviations of a Poisson count.
-    let noise = 3.0 * (offered * result.load.measured_s).sqrt() / result.load.measured_s.max(1e-9);
-    let share = |waited: u64| (waited as f64 / result.requests.completed.max(1) as f64).min(1.0);
-    (achieved < offered * (1.0 - RATE_TOLERANCE) - noise).then_some(ValidityIssue::RateMissed {
-        offered,
-        achieved,
-        waited: result.requests.waited.map(share),
-    })
+    let offered = result.missed_rate()?;
+    let of = result.requests.due.unwrap_or(result.requests.completed).max(1);
+    let share = |waited: u64| (waited as f64 / of as f64).min(1.0);
+    let waited = result.requests.waited.map(share);
+    Some(ValidityIssue::RateMissed { offered, achieved: result.requests.rate, waited })
 }
 
-/// As [`few_samples`], unless their number is what was asked for.
+/// As [`few_samples`], unless their number is what was asked for and was not cut short.
 fn samples(result: &RunResult) -> Option<ValidityIssue> {
-    few_samples(result).filter(|_| result.load.requests.is_none())
+    few_samples(result).filter(|_| result.load.requests.is_none() || result.interrupted)
 }
 
 /// Whether there are too few requests for the p99.
@@ -155,7 +156,9 @@ pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
     // More requests would not help.
     let all_failed = requests.completed == 0 && result.failures() > 0;
     // Connections that were held idle: no request was due.
-    let none_was_due = requests.offered_rate.is_some_and(|rate| rate * result.load.measured_s < 1.0)
+    let was_open = result.load.measured_s > 0.0;
+    let none_was_due = was_open
+        && requests.offered_rate.is_some_and(|rate| rate * result.load.measured_s < 1.0)
         && requests.completed + requests.unanswered == 0;
     (count < needed && !all_failed && !none_was_due).then_some(ValidityIssue::TooFewSamples {
         count,

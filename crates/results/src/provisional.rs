@@ -116,9 +116,10 @@ impl Provisional {
         let mut result = RunResult::new("brunt");
         result.load.measured_s = self.length_s;
         result.requests.completed = self.completed.unwrap_or(0);
-        result.requests.failed = self.failed;
+        // Only those of a load know which failures are the window's.
+        result.requests.failed = so_far.failed.unwrap_or(self.failed);
         result.requests.rate = per_second(self.completed).unwrap_or(f64::NAN);
-        result.requests.offered_rate = per_second(self.offered);
+        (result.requests.offered_rate, result.requests.due) = (per_second(self.offered), self.offered);
         result.requests.waited = Some(so_far.waited);
         result.errors = so_far.errors.clone();
         result.latency.response = so_far.response.clone();

@@ -8,6 +8,7 @@ mod host;
 mod parts;
 
 pub use bytes::Bytes;
+pub use derived::RATE_TOLERANCE;
 pub use host::{Core, Host};
 pub use parts::{Named, PartFigures, Step};
 

@@ -14,10 +14,12 @@ pub struct SoFar {
     /// Response times.
     pub response: LatencySummary,
     pub lag_p99_us: Option<f64>,
-    /// Requests that found every connection busy.
+    /// Requests that found every connection busy, those that still wait for one included.
     pub waited: u64,
     /// Errors by kind; `connect` counts those of the whole run.
     pub errors: Errors,
+    /// Requests among them.
+    pub failed: Option<u64>,
     /// CPU of the busiest load thread without what it spent on waiting, in percent of a core.
     pub busiest_thread_percent: Option<f64>,
 }

@@ -12,8 +12,8 @@ use std::{cmp::Reverse, str::FromStr};
 pub enum ValidityIssue {
     /// The server's process exited, `after_s` seconds after the load began.
     ServerExited { pid: u32, after_s: f64 },
-    /// Requests or connections failed, of `all`; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
-    Errors { failed: u64, all: u64, kinds: String, cause: FailureCause, first: Vec<String> },
+    /// Requests or connections failed, of `all`; `connections` without a request; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
+    Errors { failed: u64, all: u64, connections: u64, kinds: String, cause: FailureCause, first: Vec<String> },
     /// The generator sent late through its own fault, by this percentile.
     Lag { percentile: &'static str, lag_us: f64, response_us: f64 },
     /// A thread of the generator was saturated, not counting spinning, and no thread of the server was; 100 is one core.
@@ -79,7 +79,7 @@ impl FailureCause {
                 "the generator had no file or port left: fewer connections (-c), or more ports with --source"
             }
             Self::Connect(ConnectCause::Other) => {
-                "connections could not be opened: see whether the target still runs, and its log"
+                "connections could not be opened: see whether the target still runs, and its log; one that takes few at a time needs a lower -c"
             }
             Self::NoReply => {
                 "nothing was answered in time: where --once is answered, the load is too high: lower -R or -c, or raise \
@@ -115,9 +115,17 @@ impl ValidityIssue {
     pub fn evidence(&self) -> String {
         match self {
             Self::ServerExited { pid, after_s } => format!("server pid {pid} exited after {after_s:.1} s"),
-            Self::Errors { failed, all, kinds, first, .. } => {
+            Self::Errors { failed, all, connections, kinds, first, .. } => {
                 let first: String = first.iter().map(|one| format!("; {one}")).collect();
-                format!("{failed} of {all} requests failed ({kinds}){first}")
+                let (requests, all) = (failed.saturating_sub(*connections), all.saturating_sub(*connections));
+                let what = match (requests, connections) {
+                    (_, 0) => format!("{failed} of {all} requests"),
+                    (0, 1) => format!("1 connection, and none of {all} requests"),
+                    (0, _) => format!("{connections} connections, and none of {all} requests"),
+                    (_, 1) => format!("{requests} of {all} requests, and 1 connection,"),
+                    (..) => format!("{requests} of {all} requests, and {connections} connections,"),
+                };
+                format!("{what} failed ({kinds}){first}")
             }
             Self::Lag { percentile, lag_us, response_us } => {
                 format!(

@@ -22,7 +22,16 @@ impl fmt::Display for WrongReply {
     }
 }
 
+/// What web servers say to plain HTTP on a port for TLS: nginx, Go, Apache.
+const PLAIN_ON_TLS: [&str; 3] =
+    ["plain HTTP request was sent", "HTTP request to an HTTPS server", "speaking plain HTTP to an SSL"];
+
 impl WrongReply {
+    /// Whether it is that of a server with TLS to a client without it.
+    pub fn is_of_tls(&self) -> bool {
+        self.got.starts_with(Self::TLS) || PLAIN_ON_TLS.iter().any(|words| self.got.contains(words))
+    }
+
     /// Beginning of `got` of a reply that is TLS, as a server with TLS sends to a client without it.
     pub const TLS: &str = "a TLS record";
     /// The same of HTTP/2, which gRPC servers speak too.

@@ -88,7 +88,7 @@ fn mode(result: &RunResult) -> String {
     match result.requests.offered_rate {
         Some(offered) => {
             let arrival = load.arrival.as_deref().unwrap_or("scheduled");
-            let due = result.requests.due_rate(load.measured_s).unwrap_or(offered);
+            let due = result.expected_rate().unwrap_or(offered);
             let share = match due > 0.0 {
                 true => format!("{:.1} %", result.requests.rate / due * 100.0),
                 false => "none was due in the window".to_owned(),

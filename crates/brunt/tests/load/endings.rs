@@ -191,9 +191,15 @@ fn the_end_of_the_target_is_the_error_and_the_load_goes_on() {
     // Whether some are without an answer at the end depends on when that is.
     let lost =
         ["reset", "closed", "connect"].map(|kind| number(&result, &format!("errors.{kind}"))).iter().sum::<f64>();
-    let unanswered = number(&result, "requests.unanswered");
-    let failed = format!("{} of ", lost + unanswered);
-    assert!(why[1].replace(',', "").starts_with(&failed) && why[1].contains(" requests failed ("), "{failed}: {why:?}");
+    let unanswered = number(&result, "requests.abandoned");
+    let failed = number(&result, "requests.failed");
+    let said = format!(
+        "{} of {} requests, and {} connection",
+        failed + unanswered,
+        number(&result, "requests.due"),
+        lost - failed
+    );
+    assert!(why[1].replace(", and", " and").replace(',', "").starts_with(&said.replace(',', "")), "{said}: {why:?}");
     assert_eq!(why[1].contains(" unanswered)"), unanswered > 0.0, "{why:?}");
     assert!(why.iter().all(|why| !why.contains("offered")), "{why:?}");
     assert!(lost > 0.0 && number(&result, "requests.completed") > 0.0, "{result:#}");

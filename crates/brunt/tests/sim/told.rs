@@ -133,7 +133,7 @@ sim, 4 connections, open loop 1000/s
 fn a_doubt_is_told_of_after_three_seconds_and_once() {
     let options = Options { duration: 6 * SECOND, rate: Some(1000.0), connections: 2, ..options(echo()) };
     let told = told(&options, Serve::echo("sleep=9977us", 1));
-    let doubt = "verdict so far, after 3 s: rate-missed: 199 requests/s were answered of 1000 offered; 100.0 % found every \
+    let doubt = "verdict so far, after 3 s: rate-missed: 199 requests/s were answered of 1000 offered; 99.9 % found every \
                  connection busy; the target is the limit at this rate: lower -R, or raise -c if the target can serve more at \
                  a time";
     assert_eq!(told.doubts, [doubt]);

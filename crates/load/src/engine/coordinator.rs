@@ -264,11 +264,16 @@ impl<'s> Coordinator<'s> {
         let Self { shared, .. } = *self;
         observer.started(&self.tids);
         let duration = shared.options.duration.as_nanos() as u64;
+        // Without a warm-up, before the load: what is opened takes milliseconds, in which the first requests would end.
+        let mut opened = shared.options.warmup.is_zero() && !self.interrupted;
+        if opened {
+            observer.window_opened();
+        }
         let (start, started_at) = self.begin(duration);
         let mut collector = Collector::new(self.tids.len(), start, started_at, schedules);
         let zero_ns = shared.clock.zero_ns();
         let mut lines = shared.options.counts.map(|counting| Lines::new(&counting, self.tids.len(), start, zero_ns));
-        let (mut opened, mut closed, mut ends_early) = (false, false, false);
+        let (mut closed, mut ends_early) = (false, false);
         loop {
             let now = shared.clock.now();
             // Threads look for the start in each second, so they have to know it before the one that ends there.
@@ -365,6 +370,10 @@ impl<'s> Coordinator<'s> {
             collector.keep(second);
         }
         let totals = collector.finish(unsent, open, close);
+        let start = shared.start.load(Relaxed);
+        let rest = unsent.iter().flat_map(|schedule| schedule.rest(close.saturating_sub(start)));
+        let steps = shared.options.steps();
+        rest.for_each(|(due, count)| self.parts.never_sent(&steps, [start + due, open, close], count));
         let measured = Duration::from_nanos(close.saturating_sub(open));
         let mut result = report::result(&shared.options, measured, &totals);
         result.load.warmup_s =
@@ -383,8 +392,11 @@ impl<'s> Coordinator<'s> {
             connect_rate_per_s: self.connect_rate,
             served_percent: self.served.percent().filter(|_| is_even),
             jain_index: self.served.jain().filter(|_| is_even),
-            // Of a target that closes after so many, no connection has brought more.
-            closed_after: result.connections.closed_after.filter(|replies| completed <= replies * opened),
+            // Of a target that closes after so many, no connection has brought more, and some were closed again.
+            closed_after: result
+                .connections
+                .closed_after
+                .filter(|replies| completed <= replies * opened && result.errors.closed > peak),
             kept_open: result.connections.kept_open,
         };
         let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());

@@ -67,6 +67,17 @@ impl Parts {
         Self { names, steps }
     }
 
+    /// Requests that were due at the first of these times and not sent by the last, the end of the window, which began at the
+    /// second.
+    pub fn never_sent(&mut self, steps: &[Step], [due_ns, open_ns, close_ns]: [u64; 3], count: u64) {
+        let Some(since_open) = due_ns.checked_sub(open_ns) else { return };
+        let step = steps.partition_point(|step| step.end.as_nanos() as u64 <= since_open);
+        if let Some(part) = self.steps.get_mut(step) {
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            part.censored.get_or_insert_default().record_n(close_ns - due_ns, count);
+        }
+    }
+
     pub fn add(&mut self, other: Self) {
         self.names.resize_with(self.names.len().max(other.names.len()), Part::default);
         self.names.iter_mut().zip(other.names).for_each(|(all, part)| all.add(part));

@@ -194,6 +194,8 @@ pub struct Collector {
     /// Clones of the threads' schedules, to count what was due in each second, sent or not.
     offered: Vec<Schedule>,
     drain: Option<Slice>,
+    /// Requests that were due in the window until now.
+    due: u64,
     hlog: Hlog,
     totals: Totals,
 }
@@ -208,6 +210,7 @@ impl Collector {
             incomplete: BTreeMap::new(),
             offered: schedules,
             drain: None,
+            due: 0,
             hlog: Hlog::new(start),
             totals: Totals { threads: vec![ThreadUsage::default(); threads], ..Totals::default() },
         }
@@ -279,6 +282,9 @@ impl Collector {
         }
         let until = slice.end_ns - self.start_ns;
         let offered = self.offered.iter_mut().map(|schedule| schedule.skip_to(until)).sum();
+        if slice.phase == Phase::Window {
+            self.due += offered;
+        }
         let us = |histogram: &Histogram<u64>, q| {
             (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3)
         };
@@ -310,8 +316,10 @@ impl Collector {
         SoFar {
             response: latency.response_summary(&[]),
             lag_p99_us: (!lag.is_empty()).then(|| lag.value_at_quantile(0.99) as f64 / 1e3),
-            waited: counters.waited,
+            // Those that were due and have not been sent wait too.
+            waited: counters.waited + self.due.saturating_sub(counters.sent),
             errors: counters.of_window.errors.clone(),
+            failed: Some(counters.of_window.failed),
             busiest_thread_percent: threads.iter().filter_map(ThreadUsage::busy_percent).reduce(f64::max),
         }
     }
@@ -335,6 +343,8 @@ impl Collector {
             self.totals.counters.unanswered += count;
             if intended >= open {
                 drain.counters.abandoned += count;
+                // It found every connection busy from then on.
+                self.totals.counters.waited += count;
                 late.censored.get_or_insert_with(new_histogram).saturating_record_n(close - intended, count);
             }
         }

@@ -116,6 +116,11 @@ impl Recorder {
         self.current.phase == Phase::Drain
     }
 
+    /// That of the interval in which the next event is counted.
+    pub fn phase(&self) -> Phase {
+        self.current.phase
+    }
+
     pub fn boundary(&self) -> u64 {
         match self.current.phase {
             Phase::Drain => u64::MAX,
@@ -387,7 +392,9 @@ impl Recorder {
     /// A request has no outcome when the run ends.
     fn abandon(&mut self, now_ns: u64, intended_ns: u64) {
         self.late(now_ns, intended_ns, true);
-        if self.is_of_window(intended_ns) {
+        // In a closed loop, one that the warm-up sent has held its connection for the whole window.
+        let is_held = self.closed_loop && !self.is_limited();
+        if self.is_of_window(intended_ns) || is_held {
             self.current.counters.abandoned += 1;
             self.current.censored.get_or_insert_default().record(now_ns - intended_ns);
             self.breakdown.censored(intended_ns, now_ns - intended_ns);

@@ -31,12 +31,12 @@ fn assert_all(result: &RunResult, kind: u64, failed: u64) {
 }
 
 /// Reads a message; `None` at the end of the connection.
-async fn read(stream: &mut Stream) -> Option<Vec<u8>> {
+pub async fn read(stream: &mut Stream) -> Option<Vec<u8>> {
     let mut message = vec![0; SIZE];
     stream.read_exact(&mut message).await.is_ok().then_some(message)
 }
 
-async fn write(stream: &mut Stream, bytes: &[u8]) -> bool {
+pub async fn write(stream: &mut Stream, bytes: &[u8]) -> bool {
     stream.write_all(bytes).await.is_ok() && stream.flush().await.is_ok()
 }
 

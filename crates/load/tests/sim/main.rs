@@ -6,6 +6,7 @@ mod counts;
 mod course;
 mod faults;
 mod http;
+mod left;
 mod loops;
 mod properties;
 mod queue;

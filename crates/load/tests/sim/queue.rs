@@ -199,7 +199,7 @@ fn overload_leaves_requests_unanswered_and_does_not_slow_the_schedule() {
         // Half of them can be served in the window: the k-th reply comes 10 ms and a little after the one before.
         let requests = &report.result.requests;
         assert_eq!((requests.completed, requests.unanswered, requests.abandoned), (99, 101, 100));
-        assert_eq!((requests.offered_rate, requests.waited), (Some(200.0), Some(99)));
+        assert_eq!((requests.offered_rate, requests.waited), (Some(200.0), Some(199)));
         assert_eq!(report.result.verdict.kind, Kind::RateMissed);
         // Answered request k has waited 5k ms and more; one without an answer from its intended time to the window's end, and at
         // least as long as the longest answered.

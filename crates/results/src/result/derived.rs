@@ -2,11 +2,46 @@
 
 use super::RunResult;
 
+/// Largest shortfall of the achieved rate, as a share of the offered rate, besides counting noise.
+pub const RATE_TOLERANCE: f64 = 0.02;
+
 impl RunResult {
-    /// Abandoned requests that have failed: those of an open loop, and of a target that answered none.
+    /// Abandoned requests that have failed: those of an open loop, of a target that answered none, and those of a closed loop that
+    /// the target has left.
     pub fn abandoned_failures(&self) -> u64 {
         let requests = &self.requests;
-        if requests.offered_rate.is_some() || requests.completed == 0 { requests.abandoned } else { 0 }
+        let have_failed = requests.offered_rate.is_some() || requests.completed == 0 || self.has_left_some();
+        if have_failed { requests.abandoned } else { 0 }
+    }
+
+    /// Whether a request without an outcome has waited for more than twice the longest service: the target is not slow, but has
+    /// left it. What was in flight when the run was interrupted tells nothing.
+    fn has_left_some(&self) -> bool {
+        let (waited, served) = (self.latency.response.max_us, self.latency.service.max_us);
+        let is_longer = waited.zip(served).is_some_and(|(waited, served)| waited > 2.0 * served);
+        self.requests.abandoned > 0 && !self.interrupted && is_longer
+    }
+
+    /// The rate at which requests were due: that of those that were due in the window, which may be too short for the rate of the
+    /// schedule; and that of the schedule, if a number of requests took longer than it and their longest service.
+    pub fn expected_rate(&self) -> Option<f64> {
+        let requests = &self.requests;
+        let due_rate = requests.due_rate(self.load.measured_s);
+        let (Some(offered), Some(due), Some(_)) = (requests.offered_rate, requests.due, self.load.requests) else {
+            return due_rate;
+        };
+        let (paced_s, noise_s) = (due as f64 / offered, 3.0 * (due as f64).sqrt() / offered);
+        let served_s = self.latency.service.max_us.unwrap_or_default() / 1e6;
+        let is_late = self.load.measured_s > paced_s * (1.0 + RATE_TOLERANCE) + noise_s + served_s;
+        if is_late && self.steps.is_empty() { Some(offered) } else { due_rate }
+    }
+
+    /// The rate that was missed, if the answered one is less, by more than the tolerance and counting noise: three standard
+    /// deviations of a Poisson count.
+    pub fn missed_rate(&self) -> Option<f64> {
+        let (expected, measured_s) = (self.expected_rate()?, self.load.measured_s);
+        let noise = 3.0 * (expected * measured_s).sqrt() / measured_s.max(1e-9);
+        (self.requests.rate < expected * (1.0 - RATE_TOLERANCE) - noise).then_some(expected)
     }
 
     /// Whether the number of connections changed in the window by itself.
@@ -35,19 +70,25 @@ impl RunResult {
         self.errors.total().max(self.requests.failed) + self.abandoned_failures()
     }
 
+    /// Connections that failed without a request.
+    pub fn failed_connections(&self) -> u64 {
+        self.errors.total().saturating_sub(self.requests.failed)
+    }
+
     /// What [`Self::failures`] is a part of: the requests that were due, or those that were answered or failed, and the failures of
     /// connections.
     pub fn attempts(&self) -> u64 {
         let failures = self.failures();
-        let of_connections = self.errors.total().saturating_sub(self.requests.failed);
-        let due = self.requests.due.map(|due| (due + of_connections).max(failures));
+        let due = self.requests.due.map(|due| (due + self.failed_connections()).max(failures));
         due.unwrap_or(self.requests.completed + failures)
     }
 
-    /// Whether requests have failed: without other failures, what a target that answers leaves unanswered is a missed rate.
+    /// Whether requests have failed: without other failures, what a target that answers leaves unanswered is a missed rate, if the
+    /// rate was missed.
     pub fn has_failed(&self) -> bool {
-        let failures = self.failures();
-        failures > 0 && (failures > self.abandoned_failures() || self.requests.completed == 0)
+        let (failures, abandoned) = (self.failures(), self.abandoned_failures());
+        let is_left = abandoned > 0 && self.has_left_some() && self.missed_rate().is_none();
+        failures > abandoned || abandoned > 0 && self.requests.completed == 0 || is_left
     }
 
     /// CPU time of a completed request in microseconds, of a process that uses so many percent of a core.

@@ -36,9 +36,12 @@ impl Args {
         for reason in reasons {
             let _ = writeln!(io::stderr(), "{reason}");
         }
-        // No bound on the requests accepts the end of the server.
         match code {
-            ExitCode::Good | ExitCode::Untrusted if measured.server_exited => ExitCode::Failed,
+            ExitCode::Good | ExitCode::Untrusted if measured.server_exited => {
+                let why = measured.result.verdict.why.first().map_or("the server exited", String::as_str);
+                let _ = writeln!(io::stderr(), "error: {why}: no bound on the requests accepts that");
+                ExitCode::Failed
+            }
             code => code,
         }
     }
@@ -68,8 +71,10 @@ pub(super) fn verdict(
 pub(super) fn on_number(result: &RunResult) -> Vec<String> {
     let Some(wanted) = result.load.requests else { return Vec::new() };
     let ended = result.requests.completed + result.requests.failed;
-    let is_short = ended < wanted && !result.interrupted;
-    let short = is_short.then(|| format!("-d ended the load after {ended} of {wanted} requests: give a longer one"));
-    let few = judge::few_samples(result).map(|issue| issue.evidence());
+    let short = (ended < wanted).then(|| match result.interrupted {
+        true => format!("the load was interrupted after {ended} of {wanted} requests"),
+        false => format!("-d ended the load after {ended} of {wanted} requests: give a longer one"),
+    });
+    let few = judge::few_samples(result).filter(|_| !result.interrupted).map(|issue| issue.evidence());
     short.into_iter().chain(few).collect()
 }

@@ -66,9 +66,14 @@ fn page(exchange: &Exchange, lookup: Option<Duration>, all: bool, follows: bool)
     if let Some((at, info)) = &exchange.handshake {
         step("TLS", Some(*at), &info.protocol);
     }
-    step("sent", exchange.sent, &bytes(exchange.request.len() as f64));
+    let size = exchange.sent.map_or(String::new(), |_| bytes(exchange.request.len() as f64));
+    step("sent", exchange.sent, &size);
     step("first byte", exchange.first_byte, "");
-    step("done", exchange.done, &exchange.replies.iter().map(received).collect::<Vec<_>>().join("; "));
+    step(
+        "done",
+        exchange.done,
+        &exchange.replies.iter().map(|reply| received(reply, exchange.done.is_some())).collect::<Vec<_>>().join("; "),
+    );
     for rule in exchange.replies.iter().flat_map(|reply| &reply.lenient) {
         let _ = writeln!(page, "  lenient                {rule}");
     }
@@ -114,9 +119,10 @@ fn printable(line: &str) -> String {
     line.chars().map(escaped).collect()
 }
 
-fn received(reply: &Reply) -> String {
+/// `is_whole`: all replies were complete, so that the end of the connection is the target's.
+fn received(reply: &Reply, is_whole: bool) -> String {
     let status = reply.status.map_or(String::new(), |status| format!("status {status}, "));
-    let closes = if reply.keeps { "" } else { ", then the target closes the connection" };
+    let closes = if reply.keeps || !is_whole { "" } else { ", then the target closes the connection" };
     format!("{status}{} of body{closes}", bytes(reply.body.len() as f64))
 }
 
@@ -131,6 +137,9 @@ fn failure(exchange: &Exchange) -> Option<String> {
     });
     let with_remedy = |error: &String| match cause(exchange, error) {
         Some(cause) => format!("{error}; {}", cause.remedy()),
+        None if exchange.connected.is_some() && exchange.sent.is_none() && error.starts_with(LATE) => {
+            format!("{error} to a TLS handshake: where the port speaks none, use http://")
+        }
         None => error.clone(),
     };
     exchange.error.as_ref().map(with_remedy).or(unexpected)
@@ -143,7 +152,7 @@ fn cause(exchange: &Exchange, error: &str) -> Option<FailureCause> {
         _ if !is_plain_http || !exchange.replies.is_empty() => None,
         Some(_) if error.starts_with(WrongReply::TLS) => Some(FailureCause::Tls),
         Some(_) if error.starts_with(WrongReply::HTTP2) => Some(FailureCause::Http2),
-        None if !error.starts_with(LATE) => Some(FailureCause::HungUp),
+        None if exchange.sent.is_some() && !error.starts_with(LATE) => Some(FailureCause::HungUp),
         _ => None,
     }
 }
@@ -207,9 +216,11 @@ hi\\u{1b}[0m
         let shown = page(&exchange, None, false, false);
         assert!(shown.contains("\n... 24 B more, which -v shows\n"), "{shown}");
         assert!(
-            shown.contains("  done                -  status 200, 1.02 KiB of body, then the target closes"),
+            shown.contains("  done                -  status 200, 1.02 KiB of body\n") && !shown.contains("closes"),
             "{shown}"
         );
+        exchange.done = exchange.first_byte;
+        assert!(page(&exchange, None, false, false).contains("1.02 KiB of body, then the target closes"));
         assert!(page(&exchange, None, true, false).contains(&"x".repeat(SHOWN + 24)));
         assert!(failure(&exchange).unwrap().starts_with("status 200 with 1.02 KiB"));
         exchange.error = Some("no complete reply within 2s".to_owned());

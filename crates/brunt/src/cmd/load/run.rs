@@ -115,10 +115,7 @@ impl Args {
     fn turned_bounds(&self) -> impl Iterator<Item = String> {
         let turned = self.fail_if.iter().flatten().filter_map(|bound| Some((bound, bound.turned()?)));
         turned.map(|(bound, other)| {
-            format!(
-                "--fail-if '{bound}' fails a run whose {} is good; one that is bad fails by '{other}'",
-                bound.figure
-            )
+            format!("--fail-if '{bound}' fails a run with good {0}; '{other}' fails one with bad {0}", bound.figure)
         })
     }
 

@@ -274,6 +274,9 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
         if !core.scheduler.record_reply(self.index, now, checked, first_ns, count) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
+        if let Some(chain) = self.chain.as_mut().filter(|_| is_followed) {
+            chain.counted_in = core.scheduler.recorder.phase();
+        }
         self.answered = true;
         self.outstanding -= 1;
         if core.protocol.wants_responses

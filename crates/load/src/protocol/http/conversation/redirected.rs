@@ -5,6 +5,7 @@ use super::HttpConversation;
 use crate::engine::trace::Trace;
 use crate::engine::{worker::Core, wrong_reply};
 use crate::http::redirect::{Following, Rule, leads_to};
+use crate::measure::interval::Phase;
 use crate::measure::recorder::Failure;
 
 /// Redirects in a row.
@@ -14,6 +15,8 @@ pub(super) struct Chain {
     is_sent: bool,
     /// How many were followed.
     length: u64,
+    /// In which the redirect was counted; a request that follows it in another one is not.
+    pub counted_in: Phase,
     /// Of the first request, whose name the later ones share.
     position: usize,
 }
@@ -33,7 +36,9 @@ impl<W: Trace> HttpConversation<'_, W> {
             return false;
         };
         chain.is_sent = true;
-        core.scheduler.recorder.counters().replies.follow();
+        if core.scheduler.recorder.phase() == chain.counted_in {
+            core.scheduler.recorder.counters().replies.follow();
+        }
         let last = self.sent + 1 >= core.protocol.reuse;
         if last {
             chain.next.close();
@@ -70,7 +75,13 @@ impl<W: Trace> HttpConversation<'_, W> {
         let position = self.outgoing.position;
         match rule.follow(length, request, reply.status, location) {
             Ok(next) => {
-                self.chain = Some(Box::new(Chain { next, is_sent: false, length: length + 1, position }));
+                self.chain = Some(Box::new(Chain {
+                    next,
+                    is_sent: false,
+                    length: length + 1,
+                    counted_in: Phase::Connect,
+                    position,
+                }));
                 (Ok(()), true)
             }
             Err(refusal) => {
