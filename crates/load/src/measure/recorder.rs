@@ -380,7 +380,7 @@ impl Recorder {
     /// A request has been lost after the window.
     fn lose_late(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
         self.late(now_ns, intended_ns, true);
-        if self.is_of_window(intended_ns) {
+        if self.counts_after_window(intended_ns) {
             let waited_ns = due_ns.unwrap_or(now_ns) - intended_ns;
             self.count_of_window(failure);
             self.current.error.record(waited_ns);
@@ -392,13 +392,17 @@ impl Recorder {
     /// A request has no outcome when the run ends.
     fn abandon(&mut self, now_ns: u64, intended_ns: u64) {
         self.late(now_ns, intended_ns, true);
-        // In a closed loop, one that the warm-up sent has held its connection for the whole window.
-        let is_held = self.closed_loop && !self.is_limited();
-        if self.is_of_window(intended_ns) || is_held {
+        if self.counts_after_window(intended_ns) {
             self.current.counters.abandoned += 1;
             self.current.censored.get_or_insert_default().record(now_ns - intended_ns);
             self.breakdown.censored(intended_ns, now_ns - intended_ns);
         }
+    }
+
+    /// Whether a request that was in flight at the end of the window, and is lost or abandoned, counts. In a closed loop, one that
+    /// the warm-up sent has held its connection for the whole window.
+    fn counts_after_window(&self, intended_ns: u64) -> bool {
+        self.is_of_window(intended_ns) || self.closed_loop && !self.is_limited()
     }
 
     fn is_of_window(&self, intended_ns: u64) -> bool {

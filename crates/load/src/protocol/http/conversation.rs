@@ -274,7 +274,7 @@ impl<'w, W: Trace> HttpConversation<'w, W> {
         if !core.scheduler.record_reply(self.index, now, checked, first_ns, count) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
-        if let Some(chain) = self.chain.as_mut().filter(|_| is_followed) {
+        if is_followed && let Some(chain) = &mut self.chain {
             chain.counted_in = core.scheduler.recorder.phase();
         }
         self.answered = true;
