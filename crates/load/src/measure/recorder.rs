@@ -15,6 +15,7 @@
 //! event after it comes later.
 
 mod counted;
+mod failures;
 mod intervals;
 
 pub use crate::measure::failure::Failure;
@@ -237,21 +238,6 @@ impl Recorder {
         self.counter.iter_mut().for_each(|counter| counter.ended(now_ns, intended_ns, failed));
     }
 
-    /// A request has its complete reply now, which is a failure.
-    #[cold]
-    #[inline(never)]
-    pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, count: impl FnOnce(&mut Counters)) {
-        if !self.counts(now_ns, intended_ns) {
-            self.late(now_ns, intended_ns, true);
-            if self.is_of_window(intended_ns) {
-                self.current.error.record(now_ns - intended_ns);
-            }
-            return self.count_late(failure);
-        }
-        count(&mut self.current.counters);
-        self.fail(now_ns, failure, intended_ns, None);
-    }
-
     /// Whether a reply that is complete now counts; if not, its request is unanswered.
     #[inline(always)]
     fn answered(&mut self, now_ns: u64, intended_ns: u64) -> bool {
@@ -275,65 +261,6 @@ impl Recorder {
         }
     }
 
-    /// A request has failed now. For a timeout, `due_ns` is when it elapsed: the sweep finds it a little later.
-    #[cold]
-    #[inline(never)]
-    pub fn failed(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
-        if !self.counts(now_ns, intended_ns) {
-            self.count_late(failure);
-            return self.lose_late(now_ns, failure, intended_ns, due_ns);
-        }
-        self.fail(now_ns, failure, intended_ns, due_ns);
-    }
-
-    fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
-        self.count_failure(failure);
-        self.ended(now_ns, intended_ns, true);
-        let is_of_warmup = failure.is_unanswered() && intended_ns < self.open_ns;
-        let counts = self.current.phase == Phase::Window && !is_of_warmup;
-        if counts {
-            self.count_of_window(failure);
-        }
-        let waited_ns = (intended_ns >= self.from_ns).then(|| due_ns.unwrap_or(now_ns) - intended_ns);
-        if let Some(waited_ns) = waited_ns {
-            self.current.error.record(waited_ns);
-            if failure.is_unanswered() {
-                self.current.censored.get_or_insert_default().record(waited_ns);
-            }
-        }
-        if counts && !self.breakdown.is_empty() {
-            self.breakdown.failed(intended_ns, failure, waited_ns.filter(|_| failure.is_unanswered()));
-        }
-    }
-
-    /// Counts the failure of a request that is none of the window, unless the window is not over.
-    fn count_late(&mut self, failure: Failure) {
-        if self.is_draining() {
-            self.count_failure(failure);
-        }
-    }
-
-    fn count_failure(&mut self, failure: Failure) {
-        self.current.counters.failed += 1;
-        *failure.count_in(&mut self.current.counters.errors) += 1;
-    }
-
-    fn count_of_window(&mut self, failure: Failure) {
-        let of_window = &mut self.current.counters.of_window;
-        of_window.failed += 1;
-        *failure.count_in(&mut of_window.errors) += 1;
-    }
-
-    /// Counts an error of a connection that could not be opened or was lost while idle.
-    pub fn connection_error(&mut self, now_ns: u64, failure: Failure) {
-        self.advance(now_ns);
-        let Counters { errors, of_window, .. } = &mut self.current.counters;
-        *failure.count_in(errors) += 1;
-        if self.current.phase == Phase::Window {
-            *failure.count_in(&mut of_window.errors) += 1;
-        }
-    }
-
     /// Ends the drain: requests still unanswered, given by intended time and name, have waited at least until now. None is sent
     /// any more.
     pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = (u64, Option<u16>)>) {
@@ -343,17 +270,6 @@ impl Recorder {
         });
         self.end_interval(now_ns);
         self.current.phase = Phase::Drain;
-    }
-
-    /// A request that was due in the window, which ended at `close_ns`, will not be sent.
-    pub fn unsent(&mut self, close_ns: u64, intended_ns: u64) {
-        self.outstanding -= 1;
-        self.late(close_ns, intended_ns, true);
-        if self.is_of_window(intended_ns) {
-            self.unsent += 1;
-            self.current.unsent.get_or_insert_default().record(close_ns - intended_ns);
-            self.breakdown.censored(intended_ns, close_ns - intended_ns);
-        }
     }
 
     /// A request ends after the window, or is given up; it no longer counts as outstanding.
@@ -375,34 +291,6 @@ impl Recorder {
             self.current.response.record(now_ns - intended_ns);
             self.breakdown.late(intended_ns, now_ns - intended_ns);
         }
-    }
-
-    /// A request has been lost after the window.
-    fn lose_late(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
-        self.late(now_ns, intended_ns, true);
-        if self.counts_after_window(intended_ns) {
-            let waited_ns = due_ns.unwrap_or(now_ns) - intended_ns;
-            self.count_of_window(failure);
-            self.current.error.record(waited_ns);
-            self.current.censored.get_or_insert_default().record(waited_ns);
-            self.breakdown.failed(intended_ns, failure, Some(waited_ns));
-        }
-    }
-
-    /// A request has no outcome when the run ends.
-    fn abandon(&mut self, now_ns: u64, intended_ns: u64) {
-        self.late(now_ns, intended_ns, true);
-        if self.counts_after_window(intended_ns) {
-            self.current.counters.abandoned += 1;
-            self.current.censored.get_or_insert_default().record(now_ns - intended_ns);
-            self.breakdown.censored(intended_ns, now_ns - intended_ns);
-        }
-    }
-
-    /// Whether a request that was in flight at the end of the window, and is lost or abandoned, counts. In a closed loop, one that
-    /// the warm-up sent has held its connection for the whole window.
-    fn counts_after_window(&self, intended_ns: u64) -> bool {
-        self.is_of_window(intended_ns) || self.closed_loop && !self.is_limited()
     }
 
     fn is_of_window(&self, intended_ns: u64) -> bool {

@@ -1,0 +1,63 @@
+//! The report of a run, from all that its threads have told.
+
+use super::Coordinator;
+use crate::measure::collector::Collector;
+use crate::report::{self, Report};
+use crate::{http::Http, observer::Observer, schedule::Schedule};
+use brunt_results::result::Connections;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+impl Coordinator<'_> {
+    /// The report of the run. `unsent` are the threads' schedules as far as they were taken.
+    pub fn report(&mut self, mut collector: Collector, unsent: &[Schedule], observer: &mut dyn Observer) -> Report {
+        let Self { shared, .. } = *self;
+        let (open, close) = (shared.open.load(Relaxed), shared.close.load(Relaxed));
+        while let Some((second, response)) = collector.next_second(true) {
+            observer.recorded(&second, &response);
+            collector.keep(second);
+        }
+        let totals = collector.finish(unsent, open, close);
+        let start = shared.start.load(Relaxed);
+        let rest = unsent.iter().flat_map(|schedule| schedule.rest(close.saturating_sub(start)));
+        let steps = shared.options.steps();
+        rest.for_each(|(due, count)| self.parts.never_sent(&steps, [start + due, open, close], count));
+        let measured = Duration::from_nanos(close.saturating_sub(open));
+        let mut result = report::result(&shared.options, measured, &totals);
+        result.load.warmup_s =
+            Duration::from_nanos(open.min(close).saturating_sub(shared.start.load(Relaxed))).as_secs_f64();
+        result.interrupted = self.interrupted || self.lost.is_some();
+        report::add_parts(&mut result, &shared.options, std::mem::take(&mut self.parts));
+        let first = shared.first_failures.told();
+        (result.first_wrong_reply, result.first_connect_error) = (first.reply, first.connect);
+        let (opened, peak) = shared.connecting.counts();
+        let completed = result.requests.completed;
+        // Connections that are open for a part of the window get fewer replies.
+        let is_even = shared.options.connection_stages.is_empty();
+        result.connections = Connections {
+            opened,
+            peak,
+            connect_rate_per_s: self.connect_rate,
+            served_percent: self.served.percent().filter(|_| is_even),
+            jain_index: self.served.jain().filter(|_| is_even),
+            // Of a target that closes after so many, no connection has brought more, and some were closed again.
+            closed_after: result
+                .connections
+                .closed_after
+                .filter(|replies| completed <= replies * opened && result.errors.closed > peak),
+            kept_open: result.connections.kept_open,
+        };
+        let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());
+        let http = shared.options.target.http();
+        result.handshakes = http.is_some_and(uses_tls).then(|| shared.handshakes().take());
+        Report {
+            result,
+            hlog: totals.hlog,
+            seconds: totals.seconds,
+            backend: self.backend,
+            fallback: self.fallback.clone(),
+            saturated: totals.saturated,
+            lost: self.lost.clone(),
+        }
+    }
+}
