@@ -72,3 +72,18 @@ fn flags_that_mean_nothing_in_a_comparison_are_refused() {
         assert!(text(&output).contains(said), "{line}: {}", text(&output));
     }
 }
+
+#[test]
+fn failures_are_the_end_of_a_comparison_and_named() {
+    let server = Target::start_web();
+    let (good, bad) = (server.http("/"), server.http("/status/500"));
+    for order in [[&good, &bad], [&bad, &good]] {
+        let output = load(order[0], &format!("{} --compare -c 2 -d 1s --quiet --no-meter", order[1])).output().unwrap();
+        assert_code(&output, &[1]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            stderr.starts_with(&format!("error: {bad}: ")) && stderr.contains("a load of it alone says how"),
+            "{stderr}"
+        );
+    }
+}

@@ -39,7 +39,7 @@ fn clause(target: &TargetComparison, comparison: &LoadComparison) -> String {
         parts.extend(cost.map(|cost| words("CPU a request", cost, margin)));
     }
     if parts.is_empty() {
-        return format!("{name} against {base}: too few rounds ({})", comparison.rounds);
+        return format!("{name} against {base}: too few rounds ({}), a longer time has more", comparison.rounds);
     }
     format!("{name} against {base}: {}", parts.join(", "))
 }

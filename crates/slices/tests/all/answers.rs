@@ -160,7 +160,7 @@ fn little_or_nothing_is_no_comparison() {
     let empty = compared(Vec::new());
     assert_eq!((empty.rounds, empty.targets.len(), sentence(&empty).as_str()), (0, 0, ""));
     let few = compared(Recipe { rounds: 5, ..Recipe::default() }.slices(&[BASE, one(1.0, 1.0, 1.0)]));
-    assert_eq!(sentence(&few), "one against base: too few rounds (5)");
+    assert_eq!(sentence(&few), "one against base: too few rounds (5), a longer time has more");
     let alone = compared(Recipe::default().slices(&[one(1.0, 1.0, 1.0)]));
     assert!(alone.targets[0].ratios.is_empty());
     let load = SlicedLoad { slices: vec![Slice::default(); 9], ..SlicedLoad::default() };

@@ -120,7 +120,12 @@ impl Args {
         let comparison = compared.into_iter().next().ok_or_else(|| Error::Failed("there was no round".to_owned()))?;
         let comparison = LoadComparison { notes, ..comparison };
         self.show(&comparison)?;
-        Ok(conclusion(&comparison))
+        let code = conclusion(&comparison);
+        for failed in comparison.targets.iter().filter(|target| target.failed > 0) {
+            let (name, count) = (&failed.target, failed.failed);
+            let _ = writeln!(io::stderr(), "error: {name}: {count} failed; a load of it alone says how");
+        }
+        Ok(code)
     }
 
     /// The flags; the rest as in a plan that says nothing.
@@ -186,7 +191,7 @@ fn conclusion(comparison: &LoadComparison) -> ExitCode {
         ratios.filter(|ratio| [&RATE, &COST].contains(&ratio.figure)).map(|ratio| &ratio.verdict)
     };
     match () {
-        () if verdicts().any(|verdict| *verdict == Verdict::Errors) => ExitCode::Failed,
+        () if comparison.targets.iter().any(|target| target.failed > 0) => ExitCode::Failed,
         () if verdicts().count() > 0 && verdicts().all(Verdict::is_answer) => ExitCode::Good,
         () => ExitCode::Untrusted,
     }
