@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How the error of a request begins that was not answered in time.
-pub const LATE: &str = "no complete reply";
+const LATE: &str = "no complete reply";
 
 /// What happened. Times count from the attempt to connect; a step that was not reached has none.
 #[derive(Debug, Default)]
@@ -37,6 +37,13 @@ pub struct Exchange {
     pub replies: Vec<Reply>,
     /// Why it ended before all replies were complete.
     pub error: Option<String>,
+}
+
+impl Exchange {
+    /// Whether it ended because the time for the replies was over.
+    pub fn is_late(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| error.starts_with(LATE))
+    }
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

@@ -78,7 +78,7 @@ impl Target {
         }
     }
 
-    pub(crate) fn http(&self) -> Option<&Http> {
+    pub fn http(&self) -> Option<&Http> {
         match self {
             Self::Echo { .. } => None,
             Self::Http(http) => Some(http),

@@ -42,7 +42,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             abandoned: counters.abandoned,
             rate: if has_window { counters.completed as f64 / measured_s } else { 0.0 },
             offered_rate: options.rate,
-            due: totals.seconds.iter().filter(|second| !second.warmup).map(|second| second.offered).sum(),
+            due: open.then_some(totals.due),
             waited: open.then_some(counters.waited),
         },
         latency: totals.latency.summary(&options.percentiles, target.http().is_some()),

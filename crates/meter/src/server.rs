@@ -143,7 +143,7 @@ impl ServerMeter {
     }
 
     /// The figures of the window, in which `completed` requests completed, and the reasons for absent ones by name
-    /// (`server.cycles_per_request`). `window` is the length of that of the load, of which this one is known to be a reading.
+    /// (`server.cycles_per_request`). `window` is the length of that of the load, of which this one is a reading.
     pub fn close(&mut self, completed: u64, window: Duration) -> (Server, BTreeMap<String, String>) {
         self.stop();
         let mut server = Server { pid: Some(self.pid), ..Server::default() };

@@ -1,6 +1,5 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
-pub use crate::result::RATE_TOLERANCE;
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
 use crate::{result::RunResult, wrong_reply::WrongReply};
 
@@ -53,10 +52,8 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let connect = result.first_connect_error.as_ref();
     let closed_after = result.connections.closed_after.filter(|_| errors.closed > 0);
     let is_most = |count: u64| 2 * count > errors.total();
-    let cause = match &result.first_wrong_reply {
-        Some(wrong) if wrong.is_of_tls() => FailureCause::Tls,
-        Some(wrong) if wrong.got.starts_with(WrongReply::HTTP2) => FailureCause::Http2,
-        Some(wrong) if wrong.got.starts_with(WrongReply::REDIRECT) => FailureCause::Redirect,
+    let cause = match result.first_wrong_reply.as_ref().and_then(|wrong| WrongReply::cause(&wrong.got)) {
+        Some(cause) => cause,
         _ if errors.connect > 0 => FailureCause::Connect(connect.map(|first| first.cause).unwrap_or_default()),
         _ if completed == 0 && errors.total() == errors.timeout => FailureCause::NoReply,
         _ if completed == 0 && is_http(result) && errors.total() == errors.reset => FailureCause::HungUp,

@@ -1,5 +1,6 @@
 //! The first reply of a load that was not as expected.
 
+use crate::verdict::FailureCause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,9 +28,16 @@ const PLAIN_ON_TLS: [&str; 3] =
     ["plain HTTP request was sent", "HTTP request to an HTTPS server", "speaking plain HTTP to an SSL"];
 
 impl WrongReply {
-    /// Whether it is that of a server with TLS to a client without it.
-    pub fn is_of_tls(&self) -> bool {
-        self.got.starts_with(Self::TLS) || PLAIN_ON_TLS.iter().any(|words| self.got.contains(words))
+    /// What is known of the cause from what `got` tells.
+    pub fn cause(got: &str) -> Option<FailureCause> {
+        match () {
+            () if got.starts_with(Self::TLS) || PLAIN_ON_TLS.iter().any(|words| got.contains(words)) => {
+                Some(FailureCause::Tls)
+            }
+            () if got.starts_with(Self::HTTP2) => Some(FailureCause::Http2),
+            () if got.starts_with(Self::REDIRECT) => Some(FailureCause::Redirect),
+            () => None,
+        }
     }
 
     /// Beginning of `got` of a reply that is TLS, as a server with TLS sends to a client without it.

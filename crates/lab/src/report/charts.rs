@@ -13,7 +13,7 @@ mod select_charts;
 
 use super::{Report, knee_point::KNEE_FACTOR, notes, tables::selections};
 use crate::group::distinct;
-use brunt_results::judge::RATE_TOLERANCE;
+use brunt_results::result::RATE_TOLERANCE;
 use brunt_results::units::{share, trimmed};
 use select_charts::ChartSelection;
 use std::collections::BTreeSet;

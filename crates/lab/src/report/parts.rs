@@ -4,7 +4,7 @@
 use super::knee_point::{KNEE_FACTOR, KneePoint, Mark};
 use crate::format;
 use brunt_results::RunResult;
-use brunt_results::judge::RATE_TOLERANCE;
+use brunt_results::result::RATE_TOLERANCE;
 use brunt_results::result::{Named, Step};
 use brunt_statistics::median;
 

@@ -96,6 +96,11 @@ impl Http {
         }
     }
 
+    /// Whether connections to a host are encrypted.
+    pub fn uses_tls(&self) -> bool {
+        self.hosts.iter().any(|host| host.tls.is_some())
+    }
+
     /// Whether a script makes the requests.
     pub(crate) fn is_scripted(&self) -> bool {
         self.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)))

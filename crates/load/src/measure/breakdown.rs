@@ -67,14 +67,12 @@ impl Parts {
         Self { names, steps }
     }
 
-    /// Requests that were due at the first of these times and not sent by the last, the end of the window, which began at the
-    /// second.
-    pub fn never_sent(&mut self, steps: &[Step], [due_ns, open_ns, close_ns]: [u64; 3], count: u64) {
-        let Some(since_open) = due_ns.checked_sub(open_ns) else { return };
-        let step = steps.partition_point(|step| step.end.as_nanos() as u64 <= since_open);
+    /// `count` requests that were due so long after the start of the window, and were never sent, have waited until its end.
+    pub fn never_sent(&mut self, steps: &[Step], since_open_ns: u64, waited_ns: u64, count: u64) {
+        let step = steps.partition_point(|step| step.end.as_nanos() as u64 <= since_open_ns);
         if let Some(part) = self.steps.get_mut(step) {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
-            part.censored.get_or_insert_default().record_n(close_ns - due_ns, count);
+            part.censored.get_or_insert_default().record_n(waited_ns, count);
         }
     }
 

@@ -178,6 +178,8 @@ pub struct Totals {
     pub latency: Distributions,
     /// Counts of the window, except `of_window.errors.connect`, which is that of the whole run.
     pub counters: Counters,
+    /// Requests of the schedules that were due in the window.
+    pub due: u64,
     pub threads: Vec<ThreadUsage>,
     /// Values above the range of the histograms.
     pub saturated: u64,
@@ -194,8 +196,6 @@ pub struct Collector {
     /// Clones of the threads' schedules, to count what was due in each second, sent or not.
     offered: Vec<Schedule>,
     drain: Option<Slice>,
-    /// Requests that were due in the window until now.
-    due: u64,
     hlog: Hlog,
     totals: Totals,
 }
@@ -210,7 +210,6 @@ impl Collector {
             incomplete: BTreeMap::new(),
             offered: schedules,
             drain: None,
-            due: 0,
             hlog: Hlog::new(start),
             totals: Totals { threads: vec![ThreadUsage::default(); threads], ..Totals::default() },
         }
@@ -283,7 +282,7 @@ impl Collector {
         let until = slice.end_ns - self.start_ns;
         let offered = self.offered.iter_mut().map(|schedule| schedule.skip_to(until)).sum();
         if slice.phase == Phase::Window {
-            self.due += offered;
+            self.totals.due += offered;
         }
         let us = |histogram: &Histogram<u64>, q| {
             (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3)
@@ -311,13 +310,13 @@ impl Collector {
     }
 
     fn so_far(&self) -> SoFar {
-        let Totals { latency, counters, threads, .. } = &self.totals;
+        let Totals { latency, counters, threads, due, .. } = &self.totals;
         let lag = &latency.lag;
         SoFar {
             response: latency.response_summary(&[]),
             lag_p99_us: (!lag.is_empty()).then(|| lag.value_at_quantile(0.99) as f64 / 1e3),
             // Those that were due and have not been sent wait too.
-            waited: counters.waited + self.due.saturating_sub(counters.sent),
+            waited: counters.waited + due.saturating_sub(counters.sent),
             errors: counters.of_window.errors.clone(),
             failed: Some(counters.of_window.failed),
             busiest_thread_percent: threads.iter().filter_map(ThreadUsage::busy_percent).reduce(f64::max),
@@ -334,8 +333,14 @@ impl Collector {
     }
 
     /// The totals. `unsent` are the schedules as far as they were taken: a request due before `close_ns` and never sent is
-    /// unanswered, and has waited until then if it was due after `open_ns`.
-    pub fn finish(mut self, unsent: &[Schedule], open_ns: u64, close_ns: u64) -> Totals {
+    /// unanswered, and has waited until then if it was due after `open_ns`. `never_sent` gets the latter: when they were due, in
+    /// nanoseconds after `open_ns`, how long they have waited, and their number.
+    pub fn finish(
+        mut self,
+        unsent: &[Schedule],
+        [open_ns, close_ns]: [u64; 2],
+        mut never_sent: impl FnMut(u64, u64, u64),
+    ) -> Totals {
         let mut drain = self.drain.take().unwrap_or_default();
         let mut late = drain.latency.take().unwrap_or_default();
         let (open, close) = (open_ns - self.start_ns, close_ns.saturating_sub(self.start_ns));
@@ -346,6 +351,7 @@ impl Collector {
                 // It found every connection busy from then on.
                 self.totals.counters.waited += count;
                 late.censored.get_or_insert_with(new_histogram).saturating_record_n(close - intended, count);
+                never_sent(intended - open, close - intended, count);
             }
         }
         let Totals { counters, .. } = &mut self.totals;

@@ -17,6 +17,7 @@ use brunt_results::figure::{COST, RATE};
 use brunt_results::{Error, ExitCode, Span, directory::Directory};
 use brunt_slices::{LoadComparison, Progress, Settings, Slice, SlicedLoad, record};
 use brunt_spec::LoadSpec;
+use brunt_view::format::plural;
 use brunt_view::status_line::StatusLine;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -122,7 +123,7 @@ impl Args {
         self.show(&comparison)?;
         let code = conclusion(&comparison);
         for failed in comparison.targets.iter().filter(|target| target.failed > 0) {
-            let (name, count) = (&failed.target, failed.failed);
+            let (name, count) = (&failed.target, plural(failed.failed, "request"));
             let _ = writeln!(io::stderr(), "error: {name}: {count} failed; a load of it alone says how");
         }
         Ok(code)

@@ -5,7 +5,8 @@ mod decoded;
 use super::{Args, http::Flags, options};
 use crate::cmd::stdout;
 use brunt_inputs::address;
-use brunt_load::once::{Exchange, LATE, Reply};
+use brunt_load::http::Http;
+use brunt_load::once::{Exchange, Reply};
 use brunt_results::secrets::is_secret;
 use brunt_results::verdict::FailureCause;
 use brunt_results::{Error, ExitCode, WrongReply};
@@ -28,7 +29,11 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let differences: String =
         differences.map(|(typed, sent)| format!("{} is sent as {}\n\n", printable(&typed), printable(&sent))).collect();
     stdout::print(&(differences + &pages(&exchanges, lookup, args.verbose, args.spec.direct.location)))?;
-    exchanges.iter().find_map(failure).map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
+    let uses_tls = options.target.http().map(Http::uses_tls);
+    exchanges
+        .iter()
+        .find_map(|exchange| failure(exchange, uses_tls))
+        .map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
 }
 
 /// The pages of redirects and of the reply to which they lead. The name of their host is looked up once.
@@ -126,8 +131,8 @@ fn received(reply: &Reply, is_whole: bool) -> String {
     format!("{status}{} of body{closes}", bytes(reply.body.len() as f64))
 }
 
-/// Why the exchange is not what the load expects, if so; one line.
-fn failure(exchange: &Exchange) -> Option<String> {
+/// Why the exchange is not what the load expects, if so; one line. `uses_tls`: whether HTTP is encrypted, if it is HTTP.
+fn failure(exchange: &Exchange, uses_tls: Option<bool>) -> Option<String> {
     let wrong = exchange.replies.iter().find(|reply| !reply.is_expected);
     let unexpected = wrong.map(|reply| match reply.status {
         Some(status) => {
@@ -135,9 +140,11 @@ fn failure(exchange: &Exchange) -> Option<String> {
         }
         None => "the reply is not what was sent".to_owned(),
     });
-    let with_remedy = |error: &String| match cause(exchange, error) {
+    // The request is empty if the target was not reached.
+    let is_shaking_hands = uses_tls == Some(true) && exchange.sent.is_none() && !exchange.request.is_empty();
+    let with_remedy = |error: &String| match cause(exchange, error).filter(|_| uses_tls == Some(false)) {
         Some(cause) => format!("{error}; {}", cause.remedy()),
-        None if exchange.connected.is_some() && exchange.sent.is_none() && error.starts_with(LATE) => {
+        None if is_shaking_hands && exchange.is_late() => {
             format!("{error} to a TLS handshake: where the port speaks none, use http://")
         }
         None => error.clone(),
@@ -145,15 +152,12 @@ fn failure(exchange: &Exchange) -> Option<String> {
     exchange.error.as_ref().map(with_remedy).or(unexpected)
 }
 
-/// What is known of why a request over HTTP got no reply, as the load judges it.
+/// What is known of why a request over HTTP without TLS got no reply, as the load judges it.
 fn cause(exchange: &Exchange, error: &str) -> Option<FailureCause> {
-    let is_plain_http = exchange.handshake.is_none() && exchange.request.windows(6).any(|bytes| bytes == b" HTTP/");
     match exchange.first_byte {
-        _ if !is_plain_http || !exchange.replies.is_empty() => None,
-        Some(_) if error.starts_with(WrongReply::TLS) => Some(FailureCause::Tls),
-        Some(_) if error.starts_with(WrongReply::HTTP2) => Some(FailureCause::Http2),
-        None if exchange.sent.is_some() && !error.starts_with(LATE) => Some(FailureCause::HungUp),
-        _ => None,
+        _ if !exchange.replies.is_empty() => None,
+        Some(_) => WrongReply::cause(error),
+        None => (exchange.sent.is_some() && !exchange.is_late()).then_some(FailureCause::HungUp),
     }
 }
 
@@ -205,7 +209,7 @@ hi\\u{1b}[0m
   lenient                bare LF (RFC 9112 2.2)
 ";
         assert_eq!(page(&exchange(), Some(Duration::ZERO), false, false), expected);
-        assert_eq!(failure(&exchange()), None);
+        assert_eq!(failure(&exchange(), Some(false)), None);
     }
 
     #[test]
@@ -222,8 +226,8 @@ hi\\u{1b}[0m
         exchange.done = exchange.first_byte;
         assert!(page(&exchange, None, false, false).contains("1.02 KiB of body, then the target closes"));
         assert!(page(&exchange, None, true, false).contains(&"x".repeat(SHOWN + 24)));
-        assert!(failure(&exchange).unwrap().starts_with("status 200 with 1.02 KiB"));
+        assert!(failure(&exchange, Some(false)).unwrap().starts_with("status 200 with 1.02 KiB"));
         exchange.error = Some("no complete reply within 2s".to_owned());
-        assert_eq!(failure(&exchange), exchange.error);
+        assert_eq!(failure(&exchange, Some(false)), exchange.error);
     }
 }

@@ -10,7 +10,7 @@ use crate::group::grouped;
 use crate::report::tables::columns::shown;
 use crate::report::{Figures, Row};
 use brunt_results::figure::{self, Figure};
-use brunt_results::judge::RATE_TOLERANCE;
+use brunt_results::result::RATE_TOLERANCE;
 use brunt_statistics::Spread;
 
 #[derive(Debug, Clone)]

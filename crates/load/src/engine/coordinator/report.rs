@@ -17,17 +17,16 @@ impl Coordinator<'_> {
             observer.recorded(&second, &response);
             collector.keep(second);
         }
-        let totals = collector.finish(unsent, open, close);
-        let start = shared.start.load(Relaxed);
-        let rest = unsent.iter().flat_map(|schedule| schedule.rest(close.saturating_sub(start)));
-        let steps = shared.options.steps();
-        rest.for_each(|(due, count)| self.parts.never_sent(&steps, [start + due, open, close], count));
+        let (steps, mut parts) = (shared.options.steps(), std::mem::take(&mut self.parts));
+        let totals = collector.finish(unsent, [open, close], |since_open_ns, waited_ns, count| {
+            parts.never_sent(&steps, since_open_ns, waited_ns, count);
+        });
         let measured = Duration::from_nanos(close.saturating_sub(open));
         let mut result = report::result(&shared.options, measured, &totals);
         result.load.warmup_s =
             Duration::from_nanos(open.min(close).saturating_sub(shared.start.load(Relaxed))).as_secs_f64();
         result.interrupted = self.interrupted || self.lost.is_some();
-        report::add_parts(&mut result, &shared.options, std::mem::take(&mut self.parts));
+        report::add_parts(&mut result, &shared.options, parts);
         let first = shared.first_failures.told();
         (result.first_wrong_reply, result.first_connect_error) = (first.reply, first.connect);
         let (opened, peak) = shared.connecting.counts();
@@ -47,9 +46,8 @@ impl Coordinator<'_> {
                 .filter(|replies| completed <= replies * opened && result.errors.closed > peak),
             kept_open: result.connections.kept_open,
         };
-        let uses_tls = |http: &Http| http.hosts.iter().any(|host| host.tls.is_some());
         let http = shared.options.target.http();
-        result.handshakes = http.is_some_and(uses_tls).then(|| shared.handshakes().take());
+        result.handshakes = http.is_some_and(Http::uses_tls).then(|| shared.handshakes().take());
         Report {
             result,
             hlog: totals.hlog,

@@ -86,7 +86,7 @@ fn log_and_result_are_the_window_and_its_unanswered_requests() {
     while let Some((second, _)) = collector.next_second(false) {
         collector.keep(second);
     }
-    let totals = collector.finish(&unsent, START + S, START + 3 * S);
+    let totals = collector.finish(&unsent, [START + S, START + 3 * S], |_, _, _| ());
     assert_eq!(totals.seconds.len(), 3);
     // The figures so far are those of the window, with the failures to connect since the start; earlier ones are dropped.
     let so_far = totals.seconds[2].so_far.as_ref().unwrap();
@@ -126,7 +126,7 @@ fn a_closed_loop_derives_response_and_lag_from_service() {
     let (second, response) = collector.next_second(false).unwrap();
     assert_eq!(response.len(), 22);
     assert_eq!((second.offered, second.lag_p99_us), (None, Some(0.0)));
-    let latency = collector.finish(&[], START, START + S).latency;
+    let latency = collector.finish(&[], [START, START + S], |_, _, _| ()).latency;
     assert_eq!((latency.service.len(), latency.response.len(), latency.lag.len()), (20, 22, 20));
     assert_eq!((latency.service.max() / MS, latency.response.max() / MS, latency.lag.max()), (10, 100, 0));
 }

@@ -36,18 +36,22 @@ impl Recorder {
         self.ended(now_ns, intended_ns, true);
         let is_of_warmup = failure.is_unanswered() && intended_ns < self.open_ns;
         let counts = self.current.phase == Phase::Window && !is_of_warmup;
-        if counts {
-            self.count_of_window(failure);
-        }
         let waited_ns = (intended_ns >= self.from_ns).then(|| due_ns.unwrap_or(now_ns) - intended_ns);
-        if let Some(waited_ns) = waited_ns {
-            self.current.error.record(waited_ns);
-            if failure.is_unanswered() {
-                self.current.censored.get_or_insert_default().record(waited_ns);
-            }
+        self.record_failure(failure, intended_ns, waited_ns, counts);
+    }
+
+    /// Records a failure and how long its request has waited, if that is kept. `counts`: it is one of the result.
+    fn record_failure(&mut self, failure: Failure, intended_ns: u64, waited_ns: Option<u64>, counts: bool) {
+        if counts {
+            let of_window = &mut self.current.counters.of_window;
+            of_window.failed += 1;
+            *failure.count_in(&mut of_window.errors) += 1;
         }
+        let censored_ns = waited_ns.filter(|_| failure.is_unanswered());
+        waited_ns.into_iter().for_each(|ns| self.current.error.record(ns));
+        censored_ns.into_iter().for_each(|ns| self.current.censored.get_or_insert_default().record(ns));
         if counts && !self.breakdown.is_empty() {
-            self.breakdown.failed(intended_ns, failure, waited_ns.filter(|_| failure.is_unanswered()));
+            self.breakdown.failed(intended_ns, failure, censored_ns);
         }
     }
 
@@ -61,12 +65,6 @@ impl Recorder {
     fn count_failure(&mut self, failure: Failure) {
         self.current.counters.failed += 1;
         *failure.count_in(&mut self.current.counters.errors) += 1;
-    }
-
-    fn count_of_window(&mut self, failure: Failure) {
-        let of_window = &mut self.current.counters.of_window;
-        of_window.failed += 1;
-        *failure.count_in(&mut of_window.errors) += 1;
     }
 
     /// Counts an error of a connection that could not be opened or was lost while idle.
@@ -94,11 +92,7 @@ impl Recorder {
     fn lose_late(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
         self.late(now_ns, intended_ns, true);
         if self.counts_after_window(intended_ns) {
-            let waited_ns = due_ns.unwrap_or(now_ns) - intended_ns;
-            self.count_of_window(failure);
-            self.current.error.record(waited_ns);
-            self.current.censored.get_or_insert_default().record(waited_ns);
-            self.breakdown.failed(intended_ns, failure, Some(waited_ns));
+            self.record_failure(failure, intended_ns, Some(due_ns.unwrap_or(now_ns) - intended_ns), true);
         }
     }
 
