@@ -188,7 +188,8 @@ impl Setting {
         (self.of_mut)(spec).clear();
         let texts = if self.separated { text.split(',').map(str::trim).collect() } else { vec![text] };
         texts.into_iter().try_for_each(|text| self.add(spec, OsStr::new(text)))?;
-        Ok(self.texts(spec).join(","))
+        // A switch that is off has no text on a command line.
+        Ok(self.text(spec).unwrap_or_else(|| if self.kind == Kind::Switch { false.to_string() } else { String::new() }))
     }
 
     /// The flag with its values, as words of a command line.

@@ -220,7 +220,7 @@ impl Settings {
             return (setting.get)(self);
         }
         match direct::named(name) {
-            Some(setting) => setting.text(&self.load),
+            Some(setting) => setting.text(&self.load).or_else(|| self.off(setting)),
             None => self.custom_axes.get(name).cloned(),
         }
     }
@@ -237,6 +237,7 @@ pub(super) fn per_core_counterpart(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::key::ValueType;
 
     #[test]
     fn every_setting_round_trips_in_normal_form() {
@@ -281,6 +282,19 @@ mod tests {
             let mut settings = Settings::default();
             assert_eq!(settings.set(name, text).as_deref(), Ok(normal), "{name}");
             assert_eq!(settings.get(name).as_deref(), Some(normal), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_switch_that_is_off_has_a_value_too() {
+        let mut switches = KEYS.iter().filter(|key| matches!(key.value_type, ValueType::Truth)).peekable();
+        assert!(switches.peek().is_some());
+        for name in switches.map(|key| key.name) {
+            for text in ["false", "true", "false"] {
+                let mut settings = Settings { path: Some("/".to_owned()), ..Settings::default() };
+                assert_eq!(settings.set(name, text).as_deref(), Ok(text), "{name}");
+                assert_eq!(settings.get(name).as_deref(), Some(text), "{name}");
+            }
         }
     }
 

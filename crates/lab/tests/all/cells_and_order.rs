@@ -125,6 +125,20 @@ fn ids(axes: &str, targets: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn a_switch_is_an_axis_with_two_values() {
+    for name in ["keepalive", "tls", "strict_http", "location"] {
+        let axes = format!(
+            "path = '/'\n[sweep]\n{name} = [false, true]\n[[override]]\nwhen = {{ {name} = false }}\nset = {{ connections = 20 }}"
+        );
+        let cells = all(&plan(&axes, &["a"]), 2);
+        let shown = |cell: &Cell| (cell.id().to_owned(), cell.settings.get("connections"));
+        let expected = [("false", "20"), ("true", "10")]
+            .map(|(value, connections)| (format!("target=a,{name}={value}"), Some(connections.to_owned())));
+        assert_eq!(cells.iter().map(shown).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
 fn filters_select_combinations_of_their_sweep_or_target() {
     let sweep = "[[sweep]]\nsize = ['1B', '2B']\nrate = ['max', '5k']\n";
     let when = format!("{sweep}when = [{{ size = '1B', rate = 5000 }}, {{ size = 2, target = 'b' }}]");
