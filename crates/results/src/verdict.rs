@@ -93,7 +93,7 @@ impl FailureCause {
             Self::Mismatch => {
                 "see what --once shows of such a reply; where it is right, correct --expect-length or --expect-body"
             }
-            Self::Timeout => "lower -R or -c, or raise --timeout",
+            Self::Timeout => "lower -R or -c, or raise --timeout; if as many fail then, see the target's log",
             Self::Other => "look at the target's log, and at what --once shows of a reply",
         }
     }

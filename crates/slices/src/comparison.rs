@@ -2,6 +2,7 @@
 
 use brunt_results::comparison::Ratio;
 use brunt_results::figure::{COST, Figure, MEAN, P50, P90, P99, RATE};
+use brunt_results::result::Errors;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,8 +34,10 @@ pub enum Alarm {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TargetComparison {
     pub target: String,
-    /// Requests that failed, in rounds that do not count too.
+    /// Requests and connections that failed, in rounds that do not count too.
     pub failed: u64,
+    #[serde(skip_serializing_if = "crate::record::is_none")]
+    pub errors: Errors,
     /// By the keys of [`FIGURES`]: the median over its slices; absent where no slice has it.
     pub figures: BTreeMap<&'static str, f64>,
     /// Empty for the baseline; figures of fewer than six rounds are left out.
@@ -56,6 +59,14 @@ pub struct Merged {
 }
 
 impl TargetComparison {
+    /// `3 failures (2 timeout, 1 connect)`; none if nothing failed.
+    pub fn failures(&self) -> Option<String> {
+        let (count, kinds) = (self.failed, self.errors.words());
+        let noun = if count == 1 { "failure" } else { "failures" };
+        (count > 0)
+            .then(|| if kinds.is_empty() { format!("{count} {noun}") } else { format!("{count} {noun} ({kinds})") })
+    }
+
     pub fn ratio(&self, figure: &Figure) -> Option<&Ratio> {
         self.ratios.iter().find(|ratio| ratio.figure == figure)
     }

@@ -133,7 +133,7 @@ fn is_zero_us(us: &f64) -> bool {
     *us == 0.0
 }
 
-fn is_none(errors: &Errors) -> bool {
+pub(crate) fn is_none(errors: &Errors) -> bool {
     errors.total() == 0
 }
 

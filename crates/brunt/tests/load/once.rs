@@ -149,9 +149,9 @@ fn replies_in_pieces_are_shown_and_excess_bytes_are_an_error() {
 fn a_reply_that_a_load_would_count_as_an_error_is_one() {
     let target = Target::start_web();
     for (url, flags, why) in [
-        (target.http("/status/503"), "", "status 503 with 15 B of body"),
-        (target.http("/"), "--expect-length 1B", "status 200 with 5 B of body"),
-        (target.http("/"), "--expect-body other", "status 200 with 5 B of body"),
+        (target.http("/status/503"), "", "status 503 with 15 B of body: 200-399 is expected (--expect-status)"),
+        (target.http("/"), "--expect-length 1B", "a body of 5 B: one of 1 B is expected (--expect-length)"),
+        (target.http("/"), "--expect-body other", "a body of 5 B without 'other' in it, which --expect-body wants"),
     ] {
         let output = once(&url, flags);
         assert_code(&output, &[1]);

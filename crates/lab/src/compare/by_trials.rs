@@ -4,6 +4,7 @@ use super::{Group, MetricComparison, Pair, metric_comparison, pair};
 use crate::group::grouped;
 use brunt_results::comparison::{Ratio, UNKNOWN};
 use brunt_results::figure;
+use brunt_results::result::Errors;
 use brunt_slices::{LoadComparison, TargetComparison};
 use std::collections::BTreeMap;
 
@@ -60,6 +61,7 @@ fn target(name: &str, pair: &Pair) -> TargetComparison {
     TargetComparison {
         target: name.to_owned(),
         failed: 0,
+        errors: Errors::default(),
         figures: BTreeMap::new(),
         ratios: pair.figures.iter().filter_map(ratio).collect(),
         p99_merged: None,

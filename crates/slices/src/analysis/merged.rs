@@ -6,6 +6,7 @@ use crate::comparison::{FIGURES, Merged, TargetComparison};
 use crate::record::Slice;
 use brunt_results::figure::Figure;
 use brunt_results::hlog::Counts;
+use brunt_results::result::Errors;
 use brunt_statistics::{below, median, supports_quantile};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
@@ -37,9 +38,12 @@ pub fn targets(rounds: &Rounds, readings: &Readings, baseline: &str) -> Vec<Targ
                 machines: lost_share(rounds, index) > 1.0 - q,
             })
         };
+        let mut errors = Errors::default();
+        own().for_each(|slice| errors.add(&slice.errors));
         TargetComparison {
             target: name.to_string(),
-            failed: own().map(|slice| slice.failed).sum(),
+            failed: own().map(|slice| slice.failed.max(slice.errors.total())).sum(),
+            errors,
             figures: FIGURES.into_iter().filter_map(middle).collect(),
             ratios: Vec::new(),
             p99_merged: quantile(0.99),

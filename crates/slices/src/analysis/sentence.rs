@@ -14,11 +14,12 @@ pub fn sentence(comparison: &LoadComparison) -> String {
 
 fn clause(target: &TargetComparison, comparison: &LoadComparison) -> String {
     let (name, base, margin) = (&target.target, &comparison.baseline, comparison.margin);
-    let of_base = comparison.targets.iter().find(|other| other.target == *base).map_or(0, |base| base.failed);
-    match (target.failed, of_base) {
-        (0, 0) => {}
-        (0, failed) => return format!("{name}: {} of {base} failed", requests(failed)),
-        (failed, _) => return format!("{name}: {} failed", requests(failed)),
+    if let Some(failures) = target.failures() {
+        return format!("{name}: {failures}");
+    }
+    let of_base = comparison.targets.iter().find(|other| other.target == *base).and_then(TargetComparison::failures);
+    if let Some(failures) = of_base {
+        return format!("{name}: {failures} of {base}");
     }
     let (cost, p50) = (target.ratio(&COST), target.ratio(&P50));
     let serves = target.ratio(&RATE).filter(|rate| rate.verdict == Verdict::Different);
@@ -42,10 +43,6 @@ fn clause(target: &TargetComparison, comparison: &LoadComparison) -> String {
         return format!("{name} against {base}: too few rounds ({}), a longer time has more", comparison.rounds);
     }
     format!("{name} against {base}: {}", parts.join(", "))
-}
-
-fn requests(count: u64) -> String {
-    if count == 1 { "1 request".into() } else { format!("{count} requests") }
 }
 
 /// The verdict on a figure, with what was measured.

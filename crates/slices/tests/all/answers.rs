@@ -53,10 +53,15 @@ fn failed_requests_come_first() {
     slices[at].lost_us = 1e6;
     let found = compared(slices.clone());
     assert!(found.targets[1].ratios.iter().all(|ratio| ratio.verdict == Verdict::Errors));
-    assert_eq!((sentence(&found).as_str(), found.targets[1].failed, found.void), ("one: 3 requests failed", 3, 1));
+    assert_eq!((sentence(&found).as_str(), found.targets[1].failed, found.void), ("one: 3 failures", 3, 1));
     slices[at].failed = 0;
-    slices.iter_mut().find(|slice| slice.target == "base").unwrap().failed = 1;
-    assert_eq!(sentence(&compared(slices)), "one: 1 request of base failed");
+    let base = slices.iter_mut().find(|slice| slice.target == "base").unwrap();
+    base.failed = 1;
+    assert_eq!(sentence(&compared(slices.clone())), "one: 1 failure of base");
+    // Connections that were not opened are no requests.
+    let base = slices.iter_mut().find(|slice| slice.target == "base").unwrap();
+    (base.errors.status, base.errors.connect) = (1, 2);
+    assert_eq!(sentence(&compared(slices)), "one: 3 failures (2 connect, 1 status) of base");
 }
 
 #[test]

@@ -145,15 +145,12 @@ impl Model {
         Some(Verdict::of(issues.filter(|issue| self.is_known(issue)).chain(drift).collect()))
     }
 
-    /// Too few requests are an issue only if they are not going to be enough.
+    /// Too few requests are an issue only if they are not going to be enough, and if the user did not set their number.
     fn is_known(&self, issue: &ValidityIssue) -> bool {
         let ValidityIssue::TooFewSamples { count, needed, .. } = *issue else { return true };
-        let Some(start) = &self.start else { return false };
-        let at_end = start.requests.unwrap_or_else(|| {
-            let share = start.duration_s / self.window.length_s().max(1e-3);
-            (count as f64 * share.max(1.0)) as u64
-        });
-        at_end < needed
+        let Some(start) = self.start.as_ref().filter(|start| start.requests.is_none()) else { return false };
+        let share = start.duration_s / self.window.length_s().max(1e-3);
+        ((count as f64 * share.max(1.0)) as u64) < needed
     }
 
     /// The lines, as far as their drift can be judged: none at a rate that changes, and in a load of hours.
@@ -204,6 +201,9 @@ mod tests {
         assert_eq!(kinds(&loaded(3, 400, |_, _| ())), []);
         assert_eq!(kinds(&loaded(3, 100, |_, _| ())), [Kind::TooFewSamples]);
         assert_eq!(loaded(1, 100, |_, _| ()).verdict(), None);
+        let mut counted = loaded(3, 100, |_, _| ());
+        counted.start.as_mut().unwrap().requests = Some(250);
+        assert_eq!(kinds(&counted), [], "the user set their number");
     }
 
     #[test]

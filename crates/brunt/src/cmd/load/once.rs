@@ -5,7 +5,7 @@ mod decoded;
 use super::{Args, http::Flags, options};
 use crate::cmd::stdout;
 use brunt_inputs::address;
-use brunt_load::http::Http;
+use brunt_load::http::{Expect, Http};
 use brunt_load::once::{Exchange, Reply};
 use brunt_results::secrets::is_secret;
 use brunt_results::verdict::FailureCause;
@@ -29,10 +29,10 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let differences: String =
         differences.map(|(typed, sent)| format!("{} is sent as {}\n\n", printable(&typed), printable(&sent))).collect();
     stdout::print(&(differences + &pages(&exchanges, lookup, args.verbose, args.spec.direct.location)))?;
-    let uses_tls = options.target.http().map(Http::uses_tls);
+    let http = options.target.http();
     exchanges
         .iter()
-        .find_map(|exchange| failure(exchange, uses_tls))
+        .find_map(|exchange| failure(exchange, http))
         .map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
 }
 
@@ -131,14 +131,13 @@ fn received(reply: &Reply, is_whole: bool) -> String {
     format!("{status}{} of body{closes}", bytes(reply.body.len() as f64))
 }
 
-/// Why the exchange is not what the load expects, if so; one line. `uses_tls`: whether HTTP is encrypted, if it is HTTP.
-fn failure(exchange: &Exchange, uses_tls: Option<bool>) -> Option<String> {
+/// Why the exchange is not what the load expects, if so; one line. `http`: the target, if it is one of HTTP.
+fn failure(exchange: &Exchange, http: Option<&Http>) -> Option<String> {
+    let uses_tls = http.map(Http::uses_tls);
     let wrong = exchange.replies.iter().find(|reply| !reply.is_expected);
-    let unexpected = wrong.map(|reply| match reply.status {
-        Some(status) => {
-            format!("status {status} with {} of body is not as expected (--expect-...)", bytes(reply.body.len() as f64))
-        }
-        None => "the reply is not what was sent".to_owned(),
+    let unexpected = wrong.map(|reply| match (http, reply.status) {
+        (Some(http), Some(status)) => unexpected(&http.expect, status, reply.body.len() as u64),
+        _ => "the reply is not what was sent".to_owned(),
     });
     // The request is empty if the target was not reached.
     let is_shaking_hands = uses_tls == Some(true) && exchange.sent.is_none() && !exchange.request.is_empty();
@@ -150,6 +149,24 @@ fn failure(exchange: &Exchange, uses_tls: Option<bool>) -> Option<String> {
         None => error.clone(),
     };
     exchange.error.as_ref().map(with_remedy).or(unexpected)
+}
+
+/// Which of the flags a reply of this status and length does not meet.
+fn unexpected(expect: &Expect, status: u16, length: u64) -> String {
+    let (of_body, statuses) = (bytes(length as f64), &expect.statuses);
+    match (expect.length, &expect.body) {
+        _ if !statuses.contains(status) => {
+            format!("status {status} with {of_body} of body: {statuses} is expected (--expect-status)")
+        }
+        (Some(wanted), _) if wanted != length => {
+            format!("a body of {length} B: one of {wanted} B is expected (--expect-length)")
+        }
+        (_, Some(text)) => {
+            let text = printable(&String::from_utf8_lossy(text));
+            format!("a body of {of_body} without '{text}' in it, which --expect-body wants")
+        }
+        _ => format!("status {status} with {of_body} of body: a load counts it as failed"),
+    }
 }
 
 /// What is known of why a request over HTTP without TLS got no reply, as the load judges it.
@@ -209,7 +226,7 @@ hi\\u{1b}[0m
   lenient                bare LF (RFC 9112 2.2)
 ";
         assert_eq!(page(&exchange(), Some(Duration::ZERO), false, false), expected);
-        assert_eq!(failure(&exchange(), Some(false)), None);
+        assert_eq!(failure(&exchange(), None), None);
     }
 
     #[test]
@@ -226,8 +243,22 @@ hi\\u{1b}[0m
         exchange.done = exchange.first_byte;
         assert!(page(&exchange, None, false, false).contains("1.02 KiB of body, then the target closes"));
         assert!(page(&exchange, None, true, false).contains(&"x".repeat(SHOWN + 24)));
-        assert!(failure(&exchange, Some(false)).unwrap().starts_with("status 200 with 1.02 KiB"));
+        assert_eq!(failure(&exchange, None).unwrap(), "the reply is not what was sent");
         exchange.error = Some("no complete reply within 2s".to_owned());
-        assert_eq!(failure(&exchange, Some(false)), exchange.error);
+        assert_eq!(failure(&exchange, None), exchange.error);
+    }
+
+    #[test]
+    fn the_flag_that_a_reply_does_not_meet_is_named_with_its_value() {
+        let mut expect = Expect { length: Some(3), body: Some(b"a\x1b".to_vec()), ..Expect::default() };
+        let first = unexpected(&expect, 404, 9);
+        assert_eq!(first, "status 404 with 9 B of body: 200-399 is expected (--expect-status)");
+        let second = unexpected(&expect, 200, 9);
+        assert_eq!(second, "a body of 9 B: one of 3 B is expected (--expect-length)");
+        expect.statuses = "404,5xx".parse().unwrap();
+        let third = unexpected(&expect, 200, 3);
+        assert_eq!(third, "status 200 with 3 B of body: 404, 500-599 is expected (--expect-status)");
+        let fourth = unexpected(&expect, 404, 3);
+        assert_eq!(fourth, "a body of 3 B without 'a\\u{1b}' in it, which --expect-body wants");
     }
 }
