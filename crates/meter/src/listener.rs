@@ -108,7 +108,7 @@ pub fn is_local(ip: IpAddr) -> bool {
 }
 
 /// How specifically a listening address matches; the kernel prefers the most specific.
-fn fit(listening: IpAddr, wanted: IpAddr) -> Option<u8> {
+pub(crate) fn fit(listening: IpAddr, wanted: IpAddr) -> Option<u8> {
     let mapped = |ip: IpAddr| match ip {
         IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(ip, IpAddr::V4),
         IpAddr::V4(_) => ip,

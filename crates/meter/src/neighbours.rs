@@ -1,20 +1,12 @@
-//! Other processes of the machine, by the CPU time that they used between two looks.
-//!
-//! Precise to a clock tick (10 ms). A process that began and ended in between is unseen.
+//! Other processes of the machine, by the CPU time that they used between two looks, with children that began and ended in between.
 
-use crate::proc::{Stat, tick_ns};
-use std::collections::{BTreeMap, BTreeSet};
-use std::{fs, time::Instant};
+use crate::everyone::Everyone;
+use std::fs;
 
 /// Share of a core, in percent, below which a process is left out.
 const LEAST_PERCENT: f64 = 1.0;
-
-/// CPU time of every process so far.
-#[derive(Debug)]
-pub struct Snapshot {
-    at: Instant,
-    ticks: BTreeMap<u32, u64>,
-}
+/// The parent of the kernel's threads: they work for other processes, which are to be named instead.
+const KTHREADD: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbour {
@@ -23,40 +15,20 @@ pub struct Neighbour {
     pub cpu_percent: f64,
 }
 
-impl Snapshot {
-    pub fn take() -> Self {
-        let ticks = Stat::all().into_iter().map(|stat| (stat.pid, stat.user_ticks + stat.system_ticks)).collect();
-        Self { at: Instant::now(), ticks }
-    }
-
-    /// The busiest processes since then, at most `most`. Leaves out `ours` and what descends from them, and the kernel's packet
-    /// threads, which work for them too.
-    pub fn busiest(&self, ours: &[u32], most: usize) -> Vec<Neighbour> {
-        let (now, elapsed) = (Stat::all(), self.at.elapsed().as_nanos() as f64);
-        let parents: BTreeMap<u32, u32> = now.iter().map(|stat| (stat.pid, stat.parent)).collect();
-        let is_ours = |pid: u32| lineage(&parents, pid).any(|pid| ours.contains(&pid));
-        let used = |stat: &Stat| {
-            let ticks =
-                (stat.user_ticks + stat.system_ticks).saturating_sub(self.ticks.get(&stat.pid).copied().unwrap_or(0));
-            (stat.pid, (ticks * tick_ns()) as f64 / elapsed * 100.0)
-        };
-        let busy = now.iter().map(used).filter(|(pid, percent)| *percent >= LEAST_PERCENT && !is_ours(*pid));
-        let mut busy: Vec<(u32, f64)> = busy.collect();
-        busy.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        let named = busy.into_iter().filter_map(|(pid, cpu_percent)| {
-            let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
-            (!name.starts_with("ksoftirqd/")).then_some(Neighbour { name, cpu_percent })
-        });
-        named.take(most).collect()
-    }
-}
-
-/// A process and its ancestors.
-fn lineage(parents: &BTreeMap<u32, u32>, pid: u32) -> impl Iterator<Item = u32> {
-    // A pid may be used again while this is read.
-    let mut seen = BTreeSet::new();
-    std::iter::successors(Some(pid), |pid| parents.get(pid).copied())
-        .take_while(move |pid| *pid > 1 && seen.insert(*pid))
+/// The busiest processes since `before`, at most `most`. Leaves out `ours` and what descends from them, and threads of the kernel.
+pub fn busiest(before: &Everyone, ours: &[u32], most: usize) -> Vec<Neighbour> {
+    let now = Everyone::take();
+    let elapsed = now.at.duration_since(before.at).as_nanos().max(1) as f64;
+    let is_left_out = |pid: u32| now.lineage(pid).any(|pid| pid == KTHREADD || ours.contains(&pid));
+    let percents = before.used_by(&now).into_iter().map(|(pid, used)| (pid, used.nanos as f64 / elapsed * 100.0));
+    let mut busy: Vec<(u32, f64)> =
+        percents.filter(|(pid, percent)| *percent >= LEAST_PERCENT && !is_left_out(*pid)).collect();
+    busy.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let named = busy.into_iter().filter_map(|(pid, cpu_percent)| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
+        Some(Neighbour { name, cpu_percent })
+    });
+    named.take(most).collect()
 }
 
 #[cfg(test)]
@@ -68,21 +40,21 @@ mod tests {
     #[test]
     fn a_busy_process_is_named_unless_it_is_ours() {
         let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        let before = Snapshot::take();
+        let before = Everyone::take();
         let begun = std::time::Instant::now();
         brunt_testkit::until("it has used half a second of CPU time, and a tenth of all", || {
             let used = crate::process::cpu_of(busy.id()).unwrap();
             used >= Duration::from_millis(500) && used.mul_f64(10.0) > begun.elapsed()
         });
-        let others = before.busiest(&[], 1000);
-        let without = before.busiest(&[std::process::id()], 1000);
+        let others = busiest(&before, &[], 1000);
+        let without = busiest(&before, &[std::process::id()], 1000);
         busy.kill().and_then(|()| busy.wait()).unwrap();
-        let busiest = |all: &[Neighbour]| {
+        let most_of = |all: &[Neighbour]| {
             all.iter().filter(|one| one.name == "sh").map(|one| one.cpu_percent).fold(0.0, f64::max)
         };
-        assert!(busiest(&others) > 5.0, "{others:?}");
+        assert!(most_of(&others) > 5.0, "{others:?}");
         assert!(without.len() < others.len(), "{without:?} {others:?}");
         assert!(others.windows(2).all(|pair| pair[0].cpu_percent >= pair[1].cpu_percent), "{others:?}");
-        assert!(before.busiest(&[], 1).len() <= 1);
+        assert!(busiest(&before, &[], 1).len() <= 1);
     }
 }

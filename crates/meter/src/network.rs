@@ -110,7 +110,7 @@ impl Sample {
 }
 
 /// The inodes of the sockets that these processes hold.
-fn sockets_of(pids: &[u32]) -> Result<BTreeSet<u64>, String> {
+pub(crate) fn sockets_of(pids: &[u32]) -> Result<BTreeSet<u64>, String> {
     let mut inodes = BTreeSet::new();
     let mut left = MAX_DESCRIPTORS;
     for pid in pids {

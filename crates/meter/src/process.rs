@@ -79,6 +79,11 @@ impl Snapshot {
         }
     }
 
+    /// What the tree has used, since its processes began.
+    pub(crate) fn used(&self) -> Used {
+        self.used
+    }
+
     /// CPU time of children that ended and were waited for, from `earlier` to this snapshot of the same tree, in ticks.
     pub(crate) fn reaped_since(&self, earlier: &Snapshot) -> Duration {
         self.reaped.saturating_sub(earlier.reaped)

@@ -32,7 +32,7 @@ impl Used {
         }
     }
 
-    fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         self.zip(other, u64::saturating_add)
     }
 
@@ -70,7 +70,7 @@ impl Used {
     }
 }
 
-type Members = BTreeMap<u32, Member>;
+pub(crate) type Members = BTreeMap<u32, Member>;
 
 /// One process of the tree, as last seen.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    fn of(stat: Stat) -> Self {
+    pub(crate) fn of(stat: Stat) -> Self {
         Self { own: Used::own(&stat), reaped: Used::reaped(&stat), stat }
     }
 
@@ -90,7 +90,8 @@ impl Member {
         self.reaped.nanos
     }
 
-    fn total(&self) -> Used {
+    /// With that of children that it waited for.
+    pub(crate) fn total(&self) -> Used {
         self.own.plus(self.reaped)
     }
 }
@@ -121,6 +122,22 @@ impl ProcessTree {
         tree.refresh();
         tree.earlier = Used::default();
         tree
+    }
+
+    /// Observes these processes and their descendants too: with all that they have used, if they are younger than the observation.
+    pub(crate) fn add(&mut self, roots: &[u32]) {
+        for stat in roots.iter().filter_map(|pid| Stat::of(*pid)) {
+            if self.members.contains_key(&stat.pid) {
+                continue;
+            }
+            let member = Member::of(stat);
+            if stat.started < self.began {
+                self.earlier = self.earlier.plus(member.total());
+            }
+            self.members.insert(stat.pid, member);
+        }
+        self.last_pid = None;
+        self.refresh();
     }
 
     /// CPU time of one process and the children that it waited for, in seconds; also just after it has ended.
@@ -220,7 +237,7 @@ fn account_exited(before: &Members, living: &Members) -> Used {
 }
 
 /// The nearest living ancestor of an exited member; parents that exited as well had inherited first and passed it on.
-fn living_ancestor(exited: &Member, before: &Members, living: &Members) -> Option<u32> {
+pub(crate) fn living_ancestor(exited: &Member, before: &Members, living: &Members) -> Option<u32> {
     let mut pid = exited.stat.parent;
     while !living.contains_key(&pid) {
         let parent = before.get(&pid)?.stat.parent;

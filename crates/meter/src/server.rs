@@ -6,12 +6,16 @@
 use crate::absent;
 use crate::counters::{Counters, Event, Reading};
 use crate::cpu_accounting;
+use crate::everyone::Everyone;
 use crate::exit_watch::ExitWatch;
 use crate::network::{self, Network};
 use crate::process::{Snapshot, Switches, Tree, Usage, Window};
 use crate::sampling_budget::Sampler;
+use crate::service::{Scope, Service};
+use crate::successor::Listened;
 use brunt_results::{result::Server, series::Second};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[derive(Debug)]
@@ -24,6 +28,10 @@ pub struct ServerMeter {
     rss_anon_start_bytes: Option<u64>,
     last_sample: Snapshot,
     exit_watch: ExitWatch,
+    listened: Listened,
+    /// Whether other processes than the attached ones serve now.
+    replaced: bool,
+    service: Service,
     open: Option<Open>,
     stopped: Option<Stopped>,
 }
@@ -46,6 +54,7 @@ struct Stopped {
     usage: Usage,
     counted: (Reading, Reading),
     network: (Connections, Connections),
+    replaced: bool,
 }
 
 impl ServerMeter {
@@ -55,6 +64,12 @@ impl ServerMeter {
 
     /// Attaches to several processes that form one server; the result has the pid of the first.
     pub fn attach_all(pids: &[u32]) -> Result<Self, String> {
+        Self::attach_scoped(pids, &[], Scope::default())
+    }
+
+    /// The same, with this part of what stands behind it. What listens at `addresses` later, `IP:PORT` or `unix:PATH`, is the server
+    /// too.
+    pub fn attach_scoped(pids: &[u32], addresses: &[String], scope: Scope) -> Result<Self, String> {
         let pid = *pids.first().ok_or("no process was given")?;
         let mut tree = Tree::new(pids)?;
         let counters = Counters::attach_tree(&mut tree, &Event::RESULT);
@@ -64,6 +79,8 @@ impl ServerMeter {
         let rss_start_bytes = last_sample.rss_bytes;
         let rss_anon_start_bytes = tree.rss_anon_bytes();
         let exit_watch = ExitWatch::of(pids);
+        let mut service = Service::new(scope)?;
+        service.look(&tree.pids());
         let (open, stopped) = (None, None);
         Ok(Self {
             pid,
@@ -74,6 +91,9 @@ impl ServerMeter {
             rss_anon_start_bytes,
             last_sample,
             exit_watch,
+            listened: Listened::new(addresses.to_vec()),
+            replaced: false,
+            service,
             open,
             stopped,
         })
@@ -88,13 +108,29 @@ impl ServerMeter {
         self.tree.pids()
     }
 
-    /// One of the attached processes that has exited; their children are not considered.
+    /// With those of what stands behind the server.
+    pub fn service_pids(&self) -> Vec<u32> {
+        self.tree.pids().into_iter().chain(self.service.pids()).collect()
+    }
+
+    /// Follows the server to what listens at its addresses now. Returns the process that took over, if one did.
+    pub fn renew(&mut self) -> Option<u32> {
+        let roots = self.listened.roots(self.exited().is_some())?;
+        let known = self.tree.pids();
+        let fresh: Vec<u32> = roots.iter().copied().filter(|pid| !known.contains(pid)).collect();
+        self.tree.add(&fresh);
+        self.exit_watch = ExitWatch::of(&roots);
+        self.replaced |= !fresh.is_empty();
+        fresh.first().or(roots.first()).copied()
+    }
+
+    /// One of the attached processes that has exited, and none took over since; their children are not considered.
     pub fn exited(&self) -> Option<u32> {
         self.exit_watch.exited()
     }
 
-    /// Opens the measured window now; opening again restarts it.
-    pub fn open(&mut self) {
+    /// Opens the measured window now; opening again restarts it. Returns the account of all processes at this moment.
+    pub fn open(&mut self) -> Arc<Everyone> {
         self.stopped = None;
         let window = Window::open(&mut self.tree);
         self.last_sample = window.first;
@@ -108,10 +144,15 @@ impl ServerMeter {
             counted,
             network,
         });
+        // Last, because it reads every process of the machine. It has a time of its own.
+        let everyone = Arc::new(Everyone::take());
+        self.service.open(Arc::clone(&everyone));
+        everyone
     }
 
     /// Fills in the figures since the last sample or the opening.
     pub fn sample(&mut self, second: &mut Second) {
+        self.renew();
         let now = self.tree.sample();
         if now.alive {
             let cpu = now.since(&self.last_sample);
@@ -130,15 +171,18 @@ impl ServerMeter {
             open.connections(&self.network, second);
         }
         self.last_sample = now;
+        self.service.look(&self.tree.pids());
     }
 
     /// Ends the measured window now. Without it, `close` ends it.
     pub fn stop(&mut self) {
         if let Some(open) = self.open.take() {
+            self.renew();
             let usage = open.window.close(&mut self.tree);
+            self.service.stop(&self.tree.pids());
             let counted = (open.counted_first, self.counters.read());
             let network = (open.network_first, connections(&self.network, Network::list));
-            self.stopped = Some(Stopped { usage, counted, network });
+            self.stopped = Some(Stopped { usage, counted, network, replaced: self.replaced });
         }
     }
 
@@ -162,6 +206,8 @@ impl ServerMeter {
         stopped.fill_moments(&mut server);
         if too_short.is_none() {
             stopped.fill(completed, &mut server);
+            server.upstreams = self.service.upstreams(completed);
+            server.unseen_upstreams = self.service.unseen();
         }
         let absent = absent::reasons("server", &server, |figure| match stopped.why_moment(figure) {
             Some(why) => Some(why),
@@ -289,6 +335,11 @@ impl Stopped {
     }
 
     fn count(&self, event: Event) -> Result<f64, String> {
+        if self.replaced {
+            return Err(
+                "the server was replaced by another process, and the counters are those of the first".to_owned()
+            );
+        }
         self.counted.1.since(&self.counted.0, event)
     }
 }

@@ -6,6 +6,7 @@
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::{ops::ControlFlow, time::Duration};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,25 +37,54 @@ const INET_DIAG_CGROUP_ID: u16 = 21;
 /// States (`net/tcp_states.h`) in which a connection is a full socket: ESTABLISHED, FIN_WAIT1, CLOSE_WAIT, LAST_ACK, CLOSING.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 8 | 1 << 9 | 1 << 11;
 /// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
-const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 const MESSAGE: usize = 72;
+
+/// A connection as one of its ends has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    pub local: SocketAddr,
+    pub remote: SocketAddr,
+    /// What a descriptor of it links to; 0 if no process has it.
+    pub inode: u64,
+}
 
 /// Calls `each` with every connected TCP socket of this local port, or of all for port 0, over IPv4 and IPv6, until it returns false.
 pub(crate) fn of_port(port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
+    let wanted = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
+    of_families(wanted, port, &mut |message| Ok(each(socket(message)?)))
+}
+
+/// Calls `each` with every connected TCP socket, over IPv4 and IPv6.
+pub(crate) fn ends(each: &mut dyn FnMut(End)) -> Result<(), String> {
+    of_families(0, 0, &mut |message| {
+        each(end(message)?);
+        Ok(true)
+    })
+}
+
+/// What is done with a socket of a list; false ends the list.
+type Each<'a> = &'a mut dyn FnMut(&[u8]) -> Result<bool, String>;
+
+fn of_families(wanted: u8, port: u16, each: Each) -> Result<(), String> {
     for family in [libc::AF_INET, libc::AF_INET6] {
-        dump(family as u8, port, each)
-            .map_err(|why| format!("the kernel does not list sockets by sock_diag: {why}"))?;
+        dump(&request(family as u8, wanted, port), each)?;
     }
     Ok(())
 }
 
-fn dump(family: u8, port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
+/// Sends a request for a list and reads all of it.
+pub(crate) fn dump(request: &[u8], each: Each) -> Result<(), String> {
+    read_list(request, each).map_err(|why| format!("the kernel does not list sockets by sock_diag: {why}"))
+}
+
+fn read_list(request: &[u8], each: Each) -> Result<(), String> {
     let text = |errno: Errno| errno.to_string();
     let link = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
     let link = link.map_err(text)?;
     // The kernel replies at once; the timeout guards against a filtered reply.
     set_socket_timeout(&link, Timeout::Recv, Some(Duration::from_secs(2))).map_err(text)?;
-    send(&link, &request(family, port), SendFlags::empty()).map_err(text)?;
+    send(&link, request, SendFlags::empty()).map_err(text)?;
     let mut buffer = vec![0; 64 << 10];
     loop {
         let (length, _) = match recv(&link, &mut buffer[..], RecvFlags::empty()) {
@@ -67,32 +97,36 @@ fn dump(family: u8, port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(
     }
 }
 
-fn request(family: u8, port: u16) -> Vec<u8> {
-    let length = HEADER + 56;
+fn request(family: u8, wanted: u8, port: u16) -> Vec<u8> {
+    let mut request = list_request(HEADER + 56);
+    request.extend([family, libc::IPPROTO_TCP as u8, wanted, 0]);
+    request.extend(STATES.to_ne_bytes());
+    request.extend(port.to_be_bytes());
+    // The rest of inet_diag_sockid: any peer, any address, any cookie.
+    request.resize(HEADER + 56, 0);
+    request
+}
+
+/// The header of a request of this length for a list.
+pub(crate) fn list_request(length: usize) -> Vec<u8> {
     let mut request = Vec::with_capacity(length);
     request.extend((length as u32).to_ne_bytes());
     request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     request.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
     // Sequence number and sender.
     request.extend([0; 8]);
-    let wanted = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
-    request.extend([family, libc::IPPROTO_TCP as u8, wanted, 0]);
-    request.extend(STATES.to_ne_bytes());
-    request.extend(port.to_be_bytes());
-    // The rest of inet_diag_sockid: any peer, any address, any cookie.
-    request.resize(length, 0);
     request
 }
 
 /// Breaks at the end of the list, or if `each` returns false.
-fn parse(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<ControlFlow<()>, String> {
+fn parse(mut bytes: &[u8], each: Each) -> Result<ControlFlow<()>, String> {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0)? as usize;
         let message = bytes.get(HEADER..length).ok_or("a message is cut off")?;
         match u16_at(bytes, 4)? {
             NLMSG_DONE => return Ok(ControlFlow::Break(())),
             NLMSG_ERROR => return Err(Errno::from_raw_os_error(-(u32_at(message, 0)? as i32)).to_string()),
-            SOCK_DIAG_BY_FAMILY if !each(socket(message)?) => return Ok(ControlFlow::Break(())),
+            SOCK_DIAG_BY_FAMILY if !each(message)? => return Ok(ControlFlow::Break(())),
             _ => (),
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
@@ -100,21 +134,53 @@ fn parse(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<Contr
     Ok(ControlFlow::Continue(()))
 }
 
+/// The attributes behind a structure of this length: kind and value of each.
+pub(crate) fn attributes(message: &[u8], length: usize) -> impl Iterator<Item = Result<(u16, &[u8]), String>> {
+    let mut rest = message.get(length..).unwrap_or_default();
+    let mut next = move || {
+        let length = usize::from(u16_at(rest, 0)?);
+        let attribute = (u16_at(rest, 2)?, rest.get(4..length).ok_or("an attribute is cut off")?);
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+        Ok((attribute, rest.len() >= 4))
+    };
+    let mut more = message.len() >= length + 4;
+    std::iter::from_fn(move || {
+        more.then(|| {
+            let next = next();
+            more = next.as_ref().is_ok_and(|(_, more)| *more);
+            next.map(|(attribute, _)| attribute)
+        })
+    })
+}
+
+fn end(message: &[u8]) -> Result<End, String> {
+    // inet_diag_msg: family, 3 bytes, then inet_diag_sockid: two ports and two addresses of 16 bytes.
+    let is_v4 = message.first() == Some(&(libc::AF_INET as u8));
+    let address = |at: usize| -> Result<IpAddr, String> {
+        let v4 = || bytes_at::<4>(message, at).map(IpAddr::from);
+        let v6 = || bytes_at::<16>(message, at).map(|bytes| Ipv6Addr::from(bytes).to_canonical());
+        if is_v4 { v4() } else { v6() }
+    };
+    let port = |at: usize| bytes_at(message, at).map(u16::from_be_bytes);
+    Ok(End {
+        local: SocketAddr::new(address(8)?, port(4)?),
+        remote: SocketAddr::new(address(24)?, port(6)?),
+        inode: u32_at(message, MESSAGE - 4)?.into(),
+    })
+}
+
 fn socket(message: &[u8]) -> Result<Socket, String> {
     // inet_diag_msg: 4 bytes, then inet_diag_sockid of 48, which ends in the cookie.
     let cookie = u64_at(message, 44)?;
-    let mut attributes = message.get(MESSAGE..).ok_or("a socket is cut off")?;
     let (mut info, mut memory, mut group) = (None, None, None);
-    while attributes.len() >= 4 {
-        let length = usize::from(u16_at(attributes, 0)?);
-        let value = attributes.get(4..length).ok_or("an attribute is cut off")?;
-        match u16_at(attributes, 2)? {
+    for attribute in attributes(message, MESSAGE) {
+        let (kind, value) = attribute?;
+        match kind {
             INET_DIAG_INFO => info = Some(value),
             INET_DIAG_SKMEMINFO => memory = Some(value),
             INET_DIAG_CGROUP_ID => group = Some(u64_at(value, 0)?),
             _ => (),
         }
-        attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     let info = info.ok_or("it has no tcp_info of a socket")?;
     let memory = memory.ok_or("it has no memory of a socket")?;
@@ -131,7 +197,7 @@ fn socket(message: &[u8]) -> Result<Socket, String> {
     })
 }
 
-fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], String> {
+pub(crate) fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], String> {
     let field = bytes.get(at..at + N).and_then(|field| field.try_into().ok());
     field.ok_or_else(|| format!("{} bytes where more than {at} are expected", bytes.len()))
 }
@@ -140,7 +206,7 @@ fn u16_at(bytes: &[u8], at: usize) -> Result<u16, String> {
     bytes_at(bytes, at).map(u16::from_ne_bytes)
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Result<u32, String> {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Result<u32, String> {
     bytes_at(bytes, at).map(u32::from_ne_bytes)
 }
 
@@ -205,9 +271,10 @@ mod tests {
         whole.extend([0; 10]);
         whole.extend(message);
         let mut seen = 0;
-        let mut count = |_| {
+        let mut count = |message: &[u8]| {
+            socket(message)?;
             seen += 1;
-            true
+            Ok(true)
         };
         assert_eq!(parse(&whole, &mut count), Ok(ControlFlow::Continue(())));
         for length in HEADER..whole.len() {
@@ -219,6 +286,6 @@ mod tests {
         }
         assert_eq!(seen, 1);
         // A length of 0 must not loop.
-        assert!(parse(&[0; HEADER], &mut |_| true).is_err());
+        assert!(parse(&[0; HEADER], &mut |_| Ok(true)).is_err());
     }
 }

@@ -6,11 +6,13 @@ mod bytes;
 mod derived;
 mod host;
 mod parts;
+mod server;
 
 pub use bytes::Bytes;
 pub use derived::RATE_TOLERANCE;
 pub use host::{Core, Host};
 pub use parts::{Named, PartFigures, Step};
+pub use server::{Server, Upstream};
 
 use crate::{ConnectError, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;
@@ -330,66 +332,6 @@ pub struct Generator {
     pub major_faults: Option<u64>,
     /// Resident memory at the end of the window, in bytes.
     pub rss_bytes: Option<u64>,
-}
-
-/// Resources used by the server, with its whole process tree, inside the window.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Server {
-    /// The listening process; absent if the target is not on this machine or was not found.
-    pub pid: Option<u32>,
-    /// CPU in user mode; 100 is one core.
-    pub cpu_user_percent: Option<f64>,
-    /// CPU in kernel mode; 100 is one core.
-    pub cpu_system_percent: Option<f64>,
-    /// CPU, user and system, of its busiest thread: at 100 that thread is saturated.
-    pub busiest_thread_percent: Option<f64>,
-    /// Time that its busiest thread was runnable without a core, in percent of the window.
-    pub run_queue_wait_percent: Option<f64>,
-    /// Resident memory before the first connection, in bytes.
-    pub rss_start_bytes: Option<u64>,
-    /// Anonymous part of it (`RssAnon`), in bytes: without pages of files, such as program text.
-    pub rss_anon_start_bytes: Option<u64>,
-    /// Resident memory at the end of the window, in bytes.
-    pub rss_bytes: Option<u64>,
-    /// Anonymous part of it (`RssAnon`), in bytes.
-    pub rss_anon_bytes: Option<u64>,
-    /// Peak resident memory since the process started, in bytes.
-    pub rss_peak_bytes: Option<u64>,
-    /// Threads at the end of the window.
-    pub threads: Option<u64>,
-    /// CPU time, user and system, per completed request, in microseconds.
-    pub cpu_us_per_request: Option<f64>,
-    /// User-mode instructions per completed request.
-    pub instructions_user_per_request: Option<f64>,
-    /// Kernel-mode instructions per completed request.
-    pub instructions_kernel_per_request: Option<f64>,
-    /// Cycles, user and kernel, per completed request.
-    pub cycles_per_request: Option<f64>,
-    /// Cores the server may run on, where known.
-    pub cores: Option<Vec<usize>>,
-    /// Voluntary context switches.
-    pub voluntary_switches: Option<u64>,
-    /// Involuntary context switches.
-    pub involuntary_switches: Option<u64>,
-    /// Minor page faults: no disk read.
-    pub minor_faults: Option<u64>,
-    /// Major page faults: read from disk.
-    pub major_faults: Option<u64>,
-    /// TCP payload received on connections to its ports, in bytes.
-    pub network_received_bytes: Option<u64>,
-    /// TCP payload sent and acknowledged on these connections, in bytes.
-    pub network_sent_bytes: Option<u64>,
-    /// TCP segments retransmitted on these connections.
-    pub retransmitted_segments: Option<u64>,
-    /// Memory of the socket buffers of these connections at the end of the window, in bytes.
-    pub socket_bytes: Option<u64>,
-}
-
-impl Server {
-    /// CPU, user and system; 100 is one core.
-    pub fn cpu_percent(&self) -> Option<f64> {
-        Some(self.cpu_user_percent? + self.cpu_system_percent?)
-    }
 }
 
 /// Nothing: computed figures follow from the result.

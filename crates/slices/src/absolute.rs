@@ -91,6 +91,8 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
         cpu_system_percent: all.zip(user).map(|(all, user)| all * (1.0 - user)),
         cpu_us_per_request: cpu.filter(|_| replies > 0).map(|cpu| cpu / replies as f64),
         rss_bytes: slices.iter().filter_map(|slice| slice.rss_bytes).max().or(server.rss_bytes),
+        // Slices have the CPU time of the whole service.
+        upstreams: Vec::new(),
         ..server
     };
     Ok(result)

@@ -3,7 +3,7 @@
 use crate::format::{connections, or_dash, percent, rate, shown, time};
 use crate::summary::Facts;
 use brunt_results::RunResult;
-use brunt_results::figure::{COST, CPU, Figure, OFFERED_RATE, RATE};
+use brunt_results::figure::{COST, Figure, OFFERED_RATE, RATE};
 
 /// Load, rate, response times, cost and verdict, a line each.
 pub fn page(facts: &Facts) -> String {
@@ -14,12 +14,15 @@ pub fn page(facts: &Facts) -> String {
     let times = super::summary::columns(facts)
         .into_iter()
         .map(|column| format!("{column} {}", shown(&latency.response, &column)));
+    let kinds = facts.result.failure_words();
+    let kinds = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };
     let doubt = verdict.why.first().map_or(String::new(), |why| format!(": {why}"));
-    let cpu = or_dash(of(&CPU), percent);
+    let whose = if facts.result.server.upstreams.is_empty() { "server" } else { "service" };
+    let cpu = or_dash(facts.result.server.service_percent(), percent);
     let cost = or_dash(of(&COST), time);
     format!(
-        "{}, {}, {:.2} s{interrupted}\n{} answered{offered}, {} failed\nresponse {}\n\
-         server {cost} of CPU a request, {cpu} of a core; generator {}\nverdict {}{doubt}\n",
+        "{}, {}, {:.2} s{interrupted}\n{} answered{offered}, {} failed{kinds}\nresponse {}\n\
+         {whose} {cost} of CPU a request, {cpu} of a core; generator {}\nverdict {}{doubt}\n",
         load.url,
         connections(load.connections, facts.result.has_changing_connections()),
         load.measured_s,
@@ -58,6 +61,8 @@ server 9.50 us of CPU a request, - of a core; generator -
 verdict ok
 ";
         assert_eq!(page(&result), expected);
+        (result.requests.failed, result.errors.timeout, result.requests.abandoned) = (2, 2, 3);
+        assert!(page(&result).contains("1000 requests/s offered, 5 failed (2 timeout, 3 unanswered)\n"));
         result.verdict = Verdict::of(vec![ValidityIssue::RunQueue { whose: "generator", percent: 9.0 }]);
         assert!(page(&result).ends_with("9 % of the time\n") && page(&result).lines().count() == 5);
     }

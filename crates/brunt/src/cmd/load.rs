@@ -26,6 +26,7 @@ mod requests;
 mod resolve;
 mod run;
 mod script;
+mod server;
 pub(super) mod session;
 mod stages;
 mod start;
@@ -118,12 +119,8 @@ pub struct Args {
     #[arg(long, help_heading = "Result")]
     quiet: bool,
 
-    /// Meter this process and its children [default: the local process that listens on the address]
-    #[arg(long, value_name = "PID", help_heading = "Server")]
-    server_pid: Option<u32>,
-    /// Do not meter the server
-    #[arg(long, help_heading = "Server")]
-    no_meter: bool,
+    #[command(flatten)]
+    server: server::ServerFlags,
 }
 
 fn usage<T>(message: impl Into<String>) -> Result<T, Error> {

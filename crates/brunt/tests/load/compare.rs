@@ -82,7 +82,8 @@ fn failures_are_the_end_of_a_comparison_and_named() {
         assert_code(&output, &[1]);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
-            stderr.starts_with(&format!("error: {bad}: ")) && stderr.contains("a load of it alone says how"),
+            stderr.starts_with(&format!("error: {bad}: "))
+                && stderr.contains(" status); a load of it alone says what to do"),
             "{stderr}"
         );
     }

@@ -22,6 +22,7 @@ mod resets;
 mod results;
 mod script;
 mod secrets;
+mod service;
 mod stages;
 mod survivors;
 mod tls;

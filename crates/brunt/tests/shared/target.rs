@@ -2,10 +2,11 @@
 
 use brunt_testkit::{Role, Running, Signal, free_port, read_head, text};
 use serde_json::Value;
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Output, Stdio};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,14 +35,32 @@ impl Target {
         Self::play("web")
     }
 
+    /// Passes the bytes of each connection to one of its own to `address`, `IP:PORT` or a path, and those of the replies back.
+    #[track_caller]
+    pub fn start_relay(address: &str) -> Self {
+        Self::play(&format!("relay={address}"))
+    }
+
     #[track_caller]
     fn play(role: &str) -> Self {
         // A port of this process: one of the target's own would soon be that of another target, and a load that this one leaves
         // behind would go on there.
-        let port = free_port();
+        Self::play_at(role, free_port())
+    }
+
+    #[track_caller]
+    fn play_at(role: &str, port: u16) -> Self {
         let mut running = Running::start(ROLE.command(&format!("{role} {port}")).stdout(Stdio::piped()));
         running.line_after("LISTENS");
         Self { running, port }
+    }
+
+    /// Ends this echo server, and starts another one on its port.
+    #[track_caller]
+    pub fn restart(self) -> Self {
+        let port = self.port;
+        drop(self);
+        Self::play_at("echo", port)
     }
 
     /// Waits for the first message of a load.
@@ -80,11 +99,40 @@ impl Target {
 fn role() {
     let Some(words) = brunt_testkit::role() else { return };
     let (role, port) = words.split_once(' ').unwrap();
-    let serve = if role == "web" { web } else { echo };
+    let serve: Arc<dyn Fn(TcpStream) + Send + Sync> = match role.strip_prefix("relay=").map(str::to_owned) {
+        Some(address) => Arc::new(move |stream| relay(stream, &address)),
+        None if role == "web" => Arc::new(web),
+        None => Arc::new(echo),
+    };
     let listener = TcpListener::bind(("127.0.0.1", port.parse().unwrap())).unwrap();
     println!("LISTENS");
     for stream in listener.incoming().flatten() {
+        let serve = Arc::clone(&serve);
         thread::spawn(move || serve(stream));
+    }
+}
+
+fn relay(stream: TcpStream, address: &str) {
+    stream.set_nodelay(true).unwrap();
+    let replies = stream.try_clone().unwrap();
+    if address.contains('/') {
+        let to = UnixStream::connect(address).unwrap();
+        let from = to.try_clone().unwrap();
+        copied([(Box::new(stream), Box::new(to)), (Box::new(from), Box::new(replies))]);
+    } else {
+        let to = TcpStream::connect(address).unwrap();
+        to.set_nodelay(true).unwrap();
+        let from = to.try_clone().unwrap();
+        copied([(Box::new(stream), Box::new(to)), (Box::new(from), Box::new(replies))]);
+    }
+}
+
+type Way = (Box<dyn Read + Send>, Box<dyn Write + Send>);
+
+/// Copies both ways, each on a thread of its own, until their ends.
+fn copied(ways: [Way; 2]) {
+    for (mut from, mut to) in ways {
+        thread::spawn(move || io::copy(&mut from, &mut to));
     }
 }
 

@@ -2,8 +2,9 @@
 
 #[cfg(any(test, feature = "sim"))]
 use crate::clock::given;
-use brunt_meter::proc_net;
+use brunt_meter::search::{Found, Search};
 use brunt_meter::slice::{CpuSource, IrqTime, LostTime, ServerCpu};
+use brunt_meter::{Scope, proc_net};
 use std::time::Duration;
 
 /// Of the machine. Where a test gives the time, it gives these too.
@@ -74,23 +75,66 @@ pub trait TargetAccount {
 
     /// Resident memory at the last read, in bytes.
     fn rss_bytes(&self) -> u64;
+
+    /// Begins to look for what stands behind it; `None` if that is not looked for.
+    fn search(&self) -> Option<Search> {
+        None
+    }
+
+    /// Meters this too from now on.
+    fn follow(&mut self, _: Found) {}
+
+    /// What it follows.
+    fn found(&self) -> Option<&Found> {
+        None
+    }
 }
 
-impl TargetAccount for ServerCpu {
+/// The account of a server and, once it has had load, of what stands behind it.
+struct Service {
+    pids: Vec<u32>,
+    scope: Scope,
+    cpu: ServerCpu,
+    found: Found,
+}
+
+impl TargetAccount for Service {
     fn cpu(&mut self) -> Option<Duration> {
-        self.read()
+        self.cpu.read()
     }
 
     fn source(&self) -> CpuSource {
-        Self::source(self)
+        self.cpu.source()
     }
 
     fn rss_bytes(&self) -> u64 {
-        Self::rss_bytes(self)
+        self.cpu.rss_bytes()
+    }
+
+    fn search(&self) -> Option<Search> {
+        Some(Search::begin(self.cpu.pids(), self.scope.clone()))
+    }
+
+    fn follow(&mut self, found: Found) {
+        let roots: Vec<u32> = self.pids.iter().chain(&found.roots).copied().collect();
+        // One that has ended meanwhile is none of it.
+        if let Some(cpu) = ServerCpu::attach_all(&roots).ok().filter(|_| !found.roots.is_empty()) {
+            self.cpu = cpu;
+        }
+        self.found = found;
+    }
+
+    fn found(&self) -> Option<&Found> {
+        Some(&self.found)
     }
 }
 
-/// The account of a process and its descendants; `None` if they cannot be metered.
+/// The account of a process, its descendants and what stands behind them; `None` if they cannot be metered.
 pub fn of_process(pid: u32) -> Option<Box<dyn TargetAccount>> {
-    Some(Box::new(ServerCpu::attach(pid).ok()?))
+    of_server(vec![pid], Scope::default())
+}
+
+/// The same of a server of these processes, with this part of what stands behind it.
+pub fn of_server(pids: Vec<u32>, scope: Scope) -> Option<Box<dyn TargetAccount>> {
+    Some(Box::new(Service { cpu: ServerCpu::attach_all(&pids).ok()?, pids, scope, found: Found::default() }))
 }

@@ -72,11 +72,13 @@ pub(super) struct Taking<'a> {
     pub(super) idle: Option<Idle>,
     /// It works while others have the load and rests while none has, as the backend of a proxy does.
     pub(super) is_shared: bool,
+    /// Why its CPU time is not known, if a part of its service cannot be metered.
+    pub(super) unseen: Option<String>,
 }
 
 impl<'a> Taking<'a> {
     pub(super) fn new(participant: Participant<'a>) -> Self {
-        Self { participant, freezer: None, idled: Default::default(), idle: None, is_shared: false }
+        Self { participant, freezer: None, idled: Default::default(), idle: None, is_shared: false, unseen: None }
     }
 
     /// It used so much CPU time while others were warmed up for `time`.

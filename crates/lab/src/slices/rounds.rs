@@ -5,6 +5,7 @@ use super::participant::{IDLE, Participant, Taking};
 use super::{SliceError, SliceSpec};
 use crate::clock;
 use crate::schedule::shuffle;
+use brunt_meter::search::Found;
 use brunt_results::env::Env;
 use brunt_slices::Slice;
 use brunt_slices::length::{Lengths, Pace, lengths};
@@ -35,6 +36,7 @@ pub struct Rounds<'a> {
     interrupts: Duration,
     /// Targets that could not be loaded, and why.
     failures: Vec<(String, String)>,
+    notes: Vec<String>,
 }
 
 impl<'a> Rounds<'a> {
@@ -63,6 +65,7 @@ impl<'a> Rounds<'a> {
             cpu: Vec::new(),
             interrupts: Duration::ZERO,
             failures: Vec::new(),
+            notes: Vec::new(),
         };
         let half = warmup / 2;
         let spec = match anew {
@@ -88,7 +91,11 @@ impl<'a> Rounds<'a> {
         for name in self.names() {
             let Some(index) = self.index(&name) else { continue };
             let (before, at) = (self.read_cpu(), clock::now());
+            let search = self.targets[index].participant.server.as_ref().and_then(|server| server.search());
             let Some(warm) = self.made(index, spec)? else { continue };
+            if let Some(search) = search {
+                self.follow(index, search.end());
+            }
             let p50 = Duration::from_secs_f64(warm.latency.p50_us.unwrap_or(0.0) / 1e6);
             paces.push(Pace { rate: warm.rate(), p50 });
             let now = self.read_cpu();
@@ -105,6 +112,30 @@ impl<'a> Rounds<'a> {
         self.targets.iter_mut().try_for_each(Taking::freeze_if_it_burns)?;
         self.targets.iter_mut().try_for_each(Taking::idle_alone)?;
         Ok(paces)
+    }
+
+    /// From now on the CPU time of the target is that of its service, or unknown if a part of it cannot be metered.
+    fn follow(&mut self, index: usize, found: Found) {
+        let target = &mut self.targets[index];
+        let participant = &mut target.participant;
+        let name = &participant.name;
+        match found.unseen.first() {
+            Some(why) => {
+                let why = format!("it is connected to what cannot be metered: {why}");
+                self.notes.push(format!("no CPU a request of {name}: {why}"));
+                (participant.server, target.unseen) = (None, Some(why));
+            }
+            None => {
+                let parts: Vec<String> = found.parts.iter().map(|(part, pid)| format!("{part} (pid {pid})")).collect();
+                if !parts.is_empty() {
+                    let parts = parts.join(" and ");
+                    self.notes.push(format!("CPU a request of {name} is that of its service, with {parts} behind it"));
+                }
+                if let Some(server) = &mut participant.server {
+                    server.follow(found);
+                }
+            }
+        }
     }
 
     /// Tells those that are busy without any load from those to which the requests of others come.
@@ -144,11 +175,20 @@ impl<'a> Rounds<'a> {
     pub fn describe(&self, name: &str, env: &mut Env) {
         let Some(target) = self.index(name).map(|index| &self.targets[index]) else { return };
         env.idle = target.idle.clone();
+        env.absent.extend(target.unseen.iter().map(|why| ("server.cpu_us_per_request".to_owned(), why.clone())));
         env.server_cpu_source = target.participant.server.as_ref().map(|server| {
             let apart = self.machine.has_interrupts_apart() && server.source().leaves_out_interrupts();
             let interrupts = if apart { ", and interrupts of its cores" } else { "" };
-            format!("{}{interrupts}", server.source())
+            let behind = server.found().map_or(String::new(), |found| {
+                found.parts.iter().map(|(part, pid)| format!("; with {part} (pid {pid})")).collect()
+            });
+            format!("{}{interrupts}{behind}", server.source())
         });
+    }
+
+    /// What the CPU time of targets contains, or why it is not known, where that is to be said.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Takes a target out, such as one that has ended.

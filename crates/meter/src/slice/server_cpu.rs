@@ -75,7 +75,12 @@ struct TaskClock {
 impl ServerCpu {
     /// Begins with process clocks. Takes a few milliseconds.
     pub fn attach(pid: u32) -> Result<Self, String> {
-        let mut tree = Tree::new(&[pid])?;
+        Self::attach_all(&[pid])
+    }
+
+    /// The same of several processes and their descendants.
+    pub fn attach_all(roots: &[u32]) -> Result<Self, String> {
+        let mut tree = Tree::new(roots)?;
         let first = tree.sample();
         Ok(Self {
             tree,
@@ -100,6 +105,11 @@ impl ServerCpu {
 
     pub fn source(&self) -> CpuSource {
         if self.clock.is_some() { CpuSource::TaskClock } else { CpuSource::ProcessClock }
+    }
+
+    /// The processes, as last seen.
+    pub fn pids(&self) -> Vec<u32> {
+        self.tree.pids()
     }
 
     /// Resident memory at the last read, in bytes; shared pages count once per process.

@@ -160,7 +160,7 @@ fn cost_per_request_is_cpu_time_divided() {
     let _turn = alone();
     let mut actor = Actor::start();
     let meter = std::cell::RefCell::new(brunt_meter::ServerMeter::attach(actor.pid()).unwrap());
-    let open = || meter.borrow_mut().open();
+    let open = || _ = meter.borrow_mut().open();
     let work = |actor: &mut Actor| _ = actor.run("burn 200");
     let ((), truth) = Bracket::around(&mut actor, "cpu", open, work, |()| meter.borrow_mut().stop());
     actor.run("burn 50");

@@ -1,7 +1,7 @@
 //! The server of a result: its CPU, what a request cost it, its network, and the kernel's work.
 
 use super::{Facts, Rows, per_second};
-use crate::format::{amount, or_dash, percent, plural, time};
+use crate::format::{amount, bytes, or_dash, percent, plural, time};
 use crate::told;
 use brunt_results::{RunResult, result::Server};
 
@@ -31,6 +31,7 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
     });
     rows.row("server", &format!("pid {pid}: {cpu}{busiest}{}", told::all(facts.result, "server")));
     rows.row("cost", &cost(server));
+    service(rows, server);
     // Usually all counters share one reason; print it once.
     let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
     let is_said = |why: &&String| server.cpu_user_percent.is_none() && reason("cpu_user_percent") == Some(why);
@@ -43,6 +44,35 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
         if let Some(line) = line {
             rows.row(name, &line);
         }
+    }
+}
+
+/// What stands behind the server, and the sum.
+fn service(rows: &mut Rows, server: &Server) {
+    for one in &server.upstreams {
+        let cost = or_dash(one.cpu_us_per_request, time);
+        let others = match one.other_connections {
+            0 => String::new(),
+            others => format!(", {others} of others, for which it works too"),
+        };
+        rows.row(
+            "upstream",
+            &format!(
+                "{} (pid {}, {}): {cost} CPU/request, CPU {}, RSS {}; {}{others}",
+                one.name,
+                one.pid,
+                one.addresses.join(", "),
+                percent(one.cpu_percent),
+                bytes(one.rss_bytes as f64),
+                plural(one.connections, "connection"),
+            ),
+        );
+    }
+    if !server.upstreams.is_empty() {
+        rows.row("service", &format!("{} CPU/request, of all these", or_dash(server.service_us_per_request(), time)));
+    }
+    for why in &server.unseen_upstreams {
+        rows.row("", &format!("not metered, but the server is connected to it: {why}"));
     }
 }
 

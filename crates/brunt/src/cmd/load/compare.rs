@@ -12,12 +12,12 @@ use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
 use brunt_lab::slices::session::session;
 use brunt_lab::slices::text;
+use brunt_meter::Scope;
 use brunt_results::comparison::Verdict;
 use brunt_results::figure::{COST, RATE};
 use brunt_results::{Error, ExitCode, Span, directory::Directory};
 use brunt_slices::{LoadComparison, Progress, Settings, Slice, SlicedLoad, record};
 use brunt_spec::LoadSpec;
-use brunt_view::format::plural;
 use brunt_view::status_line::StatusLine;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -51,7 +51,7 @@ fn unused(args: &Args) -> Option<&'static str> {
     super::first_given(&[
         ("-n", requests::count(&args.spec).is_ok_and(|count| count.is_some())),
         ("--steady", args.spec.steady),
-        ("--server-pid", args.server_pid.is_some()),
+        ("--server-pid", args.server.pid.is_some()),
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
         ("--counts", args.counting.counts.is_some()),
@@ -82,9 +82,9 @@ impl Args {
             let spec = LoadSpec { urls: vec![url.clone()], ..self.spec.clone() };
             let (options, _) = options::options_of(self, &spec, allowed.as_deref())?;
             (seed, is_open) = (self.spec.seed.unwrap_or(options.seed), options.rate.is_some());
-            let (process, server) = match self.no_meter {
+            let (process, server) = match self.server.no_meter {
                 true => (None, Err("--no-meter".to_owned())),
-                false => server(&options.target),
+                false => server(&options.target, self.server.scope()),
             };
             notes.extend(server.as_ref().err().map(|why| format!("no CPU a request of {name}: {why}")));
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
@@ -113,6 +113,7 @@ impl Args {
             line.set(text::running(&progress));
             Ok(progress.is_enough() || made.time >= slicing.budget.0)
         })?;
+        notes.extend_from_slice(rounds.notes());
         drop(rounds);
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
@@ -122,9 +123,11 @@ impl Args {
         let comparison = LoadComparison { notes, ..comparison };
         self.show(&comparison)?;
         let code = conclusion(&comparison);
-        for failed in comparison.targets.iter().filter(|target| target.failed > 0) {
-            let (name, count) = (&failed.target, plural(failed.failed, "request"));
-            let _ = writeln!(io::stderr(), "error: {name}: {count} failed; a load of it alone says how");
+        for target in &comparison.targets {
+            if let Some(failures) = target.failures() {
+                let name = &target.target;
+                let _ = writeln!(io::stderr(), "error: {name}: {failures}; a load of it alone says what to do");
+            }
         }
         Ok(code)
     }
@@ -170,12 +173,15 @@ fn names(urls: &[String]) -> Vec<String> {
 }
 
 /// The local process that listens on the target's addresses, and its CPU meter or why it has none.
-fn server(target: &brunt_load::Target) -> (Option<u32>, Result<Box<dyn TargetAccount>, String>) {
-    let process = listeners::of(target)
-        .and_then(|all| all.first().copied().ok_or_else(|| "no process of this machine listens there".to_owned()));
-    let ended = |pid: u32| format!("process {pid} cannot be metered: it has ended, or belongs to another user");
-    let server = process.clone().and_then(|pid| account::of_process(pid).ok_or_else(|| ended(pid)));
-    (process.ok(), server)
+fn server(target: &brunt_load::Target, scope: Scope) -> (Option<u32>, Result<Box<dyn TargetAccount>, String>) {
+    let found = listeners::of(target);
+    let first = found.as_ref().ok().and_then(|all| all.first().copied());
+    let server = found.and_then(|all| {
+        let Some(pid) = first else { return Err("no process of this machine listens there".to_owned()) };
+        let ended = || format!("process {pid} cannot be metered: it has ended, or belongs to another user");
+        account::of_server(all, scope).ok_or_else(ended)
+    });
+    (first, server)
 }
 
 /// A note if the process that serves this one serves one of those before it too.

@@ -2,7 +2,8 @@
 
 use super::{counts::CountsFile, gone::Gone};
 use brunt_load::Observer;
-use brunt_meter::neighbours::{Neighbour, Snapshot};
+use brunt_meter::everyone::Everyone;
+use brunt_meter::neighbours::{self, Neighbour};
 use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::series::{Line, Second};
 use brunt_results::verdict::ValidityIssue;
@@ -47,7 +48,7 @@ pub(super) struct LoadObserver {
     /// The process of the server that exited before the end of the window, and when that was noticed.
     exited: Cell<Option<(u32, Instant)>>,
     /// At the start of the window.
-    neighbours: Option<Snapshot>,
+    everyone: Option<Arc<Everyone>>,
     busiest: Vec<Neighbour>,
 }
 
@@ -76,7 +77,7 @@ impl LoadObserver {
             gone,
             started: Instant::now(),
             exited: Cell::new(None),
-            neighbours: None,
+            everyone: None,
             busiest: Vec::new(),
         }
     }
@@ -112,6 +113,16 @@ impl LoadObserver {
             && let Some(pid) = self.server.as_ref().and_then(ServerMeter::exited)
         {
             self.exited.set(Some((pid, Instant::now())));
+        }
+    }
+
+    /// Goes on with the process that took over from one that exited, if one did.
+    fn follow_successor(&mut self) {
+        let Some((pid, at)) = self.exited.get() else { return };
+        if let Some(successor) = self.server.as_mut().and_then(ServerMeter::renew) {
+            self.exited.set(None);
+            let after_s = at.duration_since(self.started).as_secs_f64();
+            self.progress.line(&format!("server pid {pid} ended after {after_s:.1} s; pid {successor} serves now"));
         }
     }
 
@@ -157,13 +168,12 @@ impl Observer for LoadObserver {
     fn window_opened(&mut self) {
         self.generator.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
-        // Late, because reading connection state takes time.
-        self.server.iter_mut().for_each(ServerMeter::open);
-        // Last, because it reads every process of the machine. It has a time of its own.
-        self.neighbours = Some(Snapshot::take());
+        // Late, because reading connection state and every process of the machine takes time.
+        self.everyone = Some(self.server.as_mut().map_or_else(|| Arc::new(Everyone::take()), ServerMeter::open));
     }
 
     fn second(&mut self, second: &mut Second) {
+        self.follow_successor();
         if let Some(meter) = &mut self.server {
             meter.sample(second);
         }
@@ -193,12 +203,13 @@ impl Observer for LoadObserver {
 
     fn window_closed(&mut self) {
         self.look_for_exit();
+        self.follow_successor();
         self.generator.iter_mut().for_each(GeneratorMeter::stop);
         self.host.stop();
         self.server.iter_mut().for_each(ServerMeter::stop);
-        let server = self.server.iter().flat_map(ServerMeter::pids);
-        let ours: Vec<u32> = server.chain([std::process::id()]).collect();
-        self.busiest = self.neighbours.take().map_or(Vec::new(), |before| before.busiest(&ours, NAMED));
+        let service = self.server.iter().flat_map(ServerMeter::service_pids);
+        let ours: Vec<u32> = service.chain([std::process::id()]).collect();
+        self.busiest = self.everyone.take().map_or(Vec::new(), |before| neighbours::busiest(&before, &ours, NAMED));
     }
 
     fn wants_stop(&self) -> bool {

@@ -17,9 +17,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Err
 
 /// The same for another description than that of the flags, and notes for the user.
 pub(super) fn options_of(args: &Args, spec: &LoadSpec, allowed: Option<&str>) -> Result<(Options, Vec<String>), Error> {
-    if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
-        return usage(format!("--server-pid {pid} and --no-meter: give one of them"));
-    }
+    args.server.check()?;
     let script = args.script.is_given();
     let (options, notes) = resolve(spec, Beside { allowed, compare: args.comparison.compare, script })?;
     // A script gives its names during the load.

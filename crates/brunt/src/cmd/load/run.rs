@@ -1,13 +1,10 @@
 //! The sequence of `brunt load`: from the flags to the result on stdout, in files and as an exit status.
 
-use super::{
-    Args, Measured, absent, calibration, conclude, listeners, metrics, names, observer, once, options, output,
-};
+use super::{Args, Measured, absent, calibration, conclude, metrics, names, observer, once, options, output};
 use super::{progress, script, start, words};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
 use brunt_load::Report;
-use brunt_meter::ServerMeter;
 use brunt_results::{Error, ExitCode, Percentile, Threshold, drift, env::Env};
 use brunt_view::ui::Served;
 use brunt_view::{page, percentiles, short, summary};
@@ -133,7 +130,7 @@ impl Args {
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let page = signals::flag_on_each(SIGUSR1)?;
-        let found = self.find_server(&options.target)?;
+        let found = self.server.meter(&options.target)?;
         let (no_server, server) = (found.as_ref().err().cloned(), found.ok());
         env.absent.extend(no_server.iter().flat_map(|why| brunt_meter::server::all_absent(why)));
         output.write_env(&env)?;
@@ -193,16 +190,5 @@ impl Args {
     pub(super) fn stored_percentiles(&self) -> Vec<Percentile> {
         let bounded = self.fail_if.iter().flatten().filter_map(Threshold::percentile);
         self.spec.percentiles.iter().copied().chain(bounded).collect()
-    }
-
-    /// Meter of the server, or the reason why there is none. A process given by --server-pid must exist.
-    pub(super) fn find_server(&self, target: &brunt_load::Target) -> Result<Result<ServerMeter, String>, Error> {
-        Ok(match self.server_pid {
-            Some(pid) => {
-                Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
-            }
-            None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listeners::of(target).and_then(|pids| ServerMeter::attach_all(&pids)),
-        })
     }
 }

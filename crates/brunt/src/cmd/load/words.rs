@@ -29,8 +29,8 @@ pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error>
 /// The process that `brunt load` with these arguments would meter, if there is one.
 pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
     let (line, options) = read(words)?;
-    Ok(match line.args.server_pid {
-        _ if line.args.no_meter => None,
+    Ok(match line.args.server.pid {
+        _ if line.args.server.no_meter => None,
         Some(pid) => Some(pid),
         None => listeners::of(&options.target).ok().and_then(|pids| pids.first().copied()),
     })

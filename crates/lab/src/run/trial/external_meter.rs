@@ -43,7 +43,7 @@ impl ExternalMeter {
     pub(super) fn open(target: u32, settings: &Settings, directory: &Directory) -> Self {
         let series = directory.series();
         let mut server = ServerMeter::attach(target);
-        server.iter_mut().for_each(ServerMeter::open);
+        server.iter_mut().for_each(|server| _ = server.open());
         let mut host = HostMeter::attach();
         host.open();
         let accepted = [proc_net::accepted(), None];

@@ -1,0 +1,251 @@
+//! What stands behind a server: the processes of this machine that it is connected to as a client, and those that these are
+//! connected to in turn, as a proxy to its backend or an application to its database.
+//!
+//! They are looked for before the load, while it goes on, and at its end. One that is found late is metered from the opening of the
+//! window all the same, since the account of every process at that moment is kept.
+
+use crate::called::{self, Clients};
+use crate::everyone::Everyone;
+use crate::process::{Snapshot, Tree};
+use crate::sampling_budget::SamplingBudget;
+use crate::{listener, network};
+use brunt_results::result::Upstream;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Most processes one behind the other.
+const DEPTH: usize = 8;
+
+/// What is taken for a part of the service.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Nothing but the listener and `also`.
+    pub only_listener: bool,
+    /// Names of processes that are none of it, as that of a shared database.
+    pub without: Vec<String>,
+    /// Processes that are parts of it, connected or not.
+    pub also: Vec<u32>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Service {
+    scope: Scope,
+    parts: Vec<Part>,
+    /// Listeners that need no other look: those of the server itself, of parts, and those that cannot be seen, with the reason.
+    known: BTreeMap<String, Option<String>>,
+    budget: SamplingBudget,
+    opened: Option<Arc<Everyone>>,
+}
+
+/// A process tree behind the server.
+#[derive(Debug)]
+struct Part {
+    roots: Vec<u32>,
+    name: String,
+    addresses: BTreeSet<String>,
+    tree: Tree,
+    /// At the opening of the window, if it was known by then.
+    first: Option<Snapshot>,
+    /// Connections of the service, and all.
+    connections: [u64; 2],
+    /// In the window, once it has ended.
+    used: Option<UsedUp>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct UsedUp {
+    nanos: u64,
+    wall: Duration,
+    rss_bytes: u64,
+}
+
+/// The processes behind a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Those from which all of them descend.
+    pub roots: Vec<u32>,
+    /// Name and first process of each part.
+    pub parts: Vec<(String, u32)>,
+    /// What it is connected to and what cannot be metered, with the reason.
+    pub unseen: Vec<String>,
+}
+
+impl Service {
+    /// The error names a process of the scope that cannot be metered.
+    pub(crate) fn new(scope: Scope) -> Result<Self, String> {
+        let part = |pid: &u32| Ok(Part::new(vec![*pid], name_of(*pid), None, Tree::new(&[*pid])?));
+        let parts = scope.also.iter().map(part).collect::<Result<_, String>>()?;
+        Ok(Self { parts, scope, ..Self::default() })
+    }
+
+    /// Looks again, unless that would cost too much CPU time. `server`: the processes of the listener.
+    pub(crate) fn look(&mut self, server: &[u32]) {
+        let mut budget = std::mem::take(&mut self.budget);
+        budget.take(|| self.look_now(server));
+        self.budget = budget;
+    }
+
+    pub(crate) fn look_now(&mut self, server: &[u32]) {
+        if self.scope.only_listener {
+            return;
+        }
+        // What is not listed now may be later.
+        let Ok(listeners) = called::listeners() else { return };
+        self.forget_ended();
+        let mut callers = server.to_vec();
+        for _ in 0..DEPTH {
+            let Ok(held) = network::sockets_of(&callers) else { return };
+            let fresh = |(address, clients): &(&String, &Clients)| {
+                !self.known.contains_key(*address) && !clients.inodes.is_disjoint(&held)
+            };
+            let addresses: Vec<_> = listeners.iter().filter(fresh).collect();
+            callers = addresses.into_iter().flat_map(|(address, clients)| self.add(address, clients, server)).collect();
+            if callers.is_empty() {
+                break;
+            }
+        }
+        self.count(&listeners, server);
+    }
+
+    /// The address of a part that has ended may have a successor.
+    fn forget_ended(&mut self) {
+        for part in &mut self.parts {
+            let is_gone = !part.tree.sample_members().alive;
+            self.known.retain(|address, _| !is_gone || !part.addresses.contains(address));
+        }
+    }
+
+    /// Adds what listens on the address; returns its processes, if they are new.
+    fn add(&mut self, address: &str, clients: &Clients, server: &[u32]) -> Vec<u32> {
+        let found = match clients.is_elsewhere {
+            true => Err(format!("{address} is on another machine, or in another network namespace")),
+            false => listener::find(address),
+        };
+        self.known.insert(address.to_owned(), found.as_ref().err().cloned());
+        let Ok(found) = found else { return Vec::new() };
+        if let Some(part) =
+            self.parts.iter_mut().find(|part| part.tree.pids().iter().any(|pid| found.pids.contains(pid)))
+        {
+            part.addresses.insert(address.to_owned());
+            return Vec::new();
+        }
+        // A supervisor of the server, which it reports to, has the server in its tree.
+        let now = Everyone::take();
+        let is_above = |root: &u32| server.iter().any(|pid| now.lineage(*pid).any(|above| above == *root));
+        let own = std::process::id();
+        if found.pids.iter().any(|pid| server.contains(pid) || *pid == own) || found.roots.iter().any(is_above) {
+            return Vec::new();
+        }
+        let name = found.roots.first().map_or_else(String::new, |pid| name_of(*pid));
+        if self.scope.without.contains(&name) {
+            return Vec::new();
+        }
+        let Ok(tree) = Tree::new(&found.roots) else { return Vec::new() };
+        let pids = tree.pids();
+        self.parts.push(Part::new(found.roots, name, Some(address), tree));
+        pids
+    }
+
+    /// Counts the connections to each part: those of the service, and all.
+    fn count(&mut self, listeners: &BTreeMap<String, Clients>, server: &[u32]) {
+        let all: Vec<u32> = self.parts.iter().flat_map(|part| part.tree.pids()).chain(server.iter().copied()).collect();
+        let Ok(held) = network::sockets_of(&all) else { return };
+        for part in &mut self.parts {
+            let to_it = || part.addresses.iter().filter_map(|address| listeners.get(address));
+            let of_service = to_it().map(|clients| clients.inodes.intersection(&held).count() as u64).sum();
+            part.connections = [of_service, to_it().map(|clients| clients.connections).sum::<u64>().max(of_service)];
+        }
+    }
+
+    /// Opens the window. `everyone`: the account of all processes at this moment.
+    pub(crate) fn open(&mut self, everyone: Arc<Everyone>) {
+        for part in &mut self.parts {
+            part.first = Some(part.tree.sample());
+            part.used = None;
+        }
+        self.opened = Some(everyone);
+    }
+
+    /// Ends the window now, and looks a last time.
+    pub(crate) fn stop(&mut self, server: &[u32]) {
+        let Some(opened) = self.opened.take() else { return };
+        self.parts.iter_mut().for_each(|part| part.stop(&opened));
+        self.look_now(server);
+        self.parts.iter_mut().for_each(|part| part.stop(&opened));
+    }
+
+    /// What each part used in the window, and for each of `completed` requests.
+    pub(crate) fn upstreams(&self, completed: u64) -> Vec<Upstream> {
+        let mut parts: Vec<Upstream> = Vec::new();
+        for part in &self.parts {
+            let Some(UsedUp { nanos, wall, rss_bytes }) = part.used else { continue };
+            let share = nanos as f64 / wall.as_nanos().max(1) as f64;
+            let mut one = Upstream {
+                name: part.name.clone(),
+                pid: part.roots.first().copied().unwrap_or_default(),
+                addresses: part.addresses.iter().cloned().collect(),
+                cpu_percent: share * 100.0,
+                cpu_us_per_request: (completed > 0).then(|| nanos as f64 / 1e3 / completed as f64),
+                rss_bytes,
+                connections: part.connections[0],
+                other_connections: part.connections[1] - part.connections[0],
+            };
+            // A restarted one is one part.
+            match parts.iter_mut().find(|before| before.name == one.name && before.addresses == one.addresses) {
+                Some(before) => {
+                    one.add_usage(before);
+                    *before = one;
+                }
+                None => parts.push(one),
+            }
+        }
+        parts
+    }
+
+    /// The parts so far.
+    pub(crate) fn found(&self) -> Found {
+        let living = || self.parts.iter().filter(|part| part.tree.is_alive());
+        Found {
+            roots: living().flat_map(|part| part.roots.clone()).collect(),
+            parts: living().filter_map(|part| Some((part.name.clone(), *part.roots.first()?))).collect(),
+            unseen: self.unseen(),
+        }
+    }
+
+    /// Processes of all parts.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
+        self.parts.iter().flat_map(|part| part.tree.pids())
+    }
+
+    /// Why listeners that the server is connected to are left out, if some are.
+    pub(crate) fn unseen(&self) -> Vec<String> {
+        self.known.values().flatten().cloned().collect()
+    }
+}
+
+/// The name of the process, as the kernel has it; empty if it has ended.
+fn name_of(pid: u32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
+}
+
+impl Part {
+    fn new(roots: Vec<u32>, name: String, address: Option<&str>, tree: Tree) -> Self {
+        let addresses = address.map(str::to_owned).into_iter().collect();
+        Self { roots, name, addresses, tree, first: None, connections: [0; 2], used: None }
+    }
+
+    /// Reads what it has used, if that is not known yet.
+    fn stop(&mut self, opened: &Everyone) {
+        if self.used.is_some() {
+            return;
+        }
+        let last = self.tree.sample();
+        let (nanos, from): (u64, Instant) = match &self.first {
+            Some(first) => (last.since(first).total().as_nanos() as u64, first.at),
+            None => (last.used().minus(opened.trees(&self.roots)).nanos, opened.at),
+        };
+        self.used = Some(UsedUp { nanos, wall: last.at.duration_since(from), rss_bytes: last.rss_bytes });
+    }
+}

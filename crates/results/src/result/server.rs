@@ -1,0 +1,108 @@
+//! The server of a result, with what stands behind it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Resources used by the server, with its whole process tree, inside the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Server {
+    /// The listening process; absent if the target is not on this machine or was not found.
+    pub pid: Option<u32>,
+    /// CPU in user mode; 100 is one core.
+    pub cpu_user_percent: Option<f64>,
+    /// CPU in kernel mode; 100 is one core.
+    pub cpu_system_percent: Option<f64>,
+    /// CPU, user and system, of its busiest thread: at 100 that thread is saturated.
+    pub busiest_thread_percent: Option<f64>,
+    /// Time that its busiest thread was runnable without a core, in percent of the window.
+    pub run_queue_wait_percent: Option<f64>,
+    /// Resident memory before the first connection, in bytes.
+    pub rss_start_bytes: Option<u64>,
+    /// Anonymous part of it (`RssAnon`), in bytes: without pages of files, such as program text.
+    pub rss_anon_start_bytes: Option<u64>,
+    /// Resident memory at the end of the window, in bytes.
+    pub rss_bytes: Option<u64>,
+    /// Anonymous part of it (`RssAnon`), in bytes.
+    pub rss_anon_bytes: Option<u64>,
+    /// Peak resident memory since the process started, in bytes.
+    pub rss_peak_bytes: Option<u64>,
+    /// Threads at the end of the window.
+    pub threads: Option<u64>,
+    /// CPU time, user and system, per completed request, in microseconds.
+    pub cpu_us_per_request: Option<f64>,
+    /// User-mode instructions per completed request.
+    pub instructions_user_per_request: Option<f64>,
+    /// Kernel-mode instructions per completed request.
+    pub instructions_kernel_per_request: Option<f64>,
+    /// Cycles, user and kernel, per completed request.
+    pub cycles_per_request: Option<f64>,
+    /// Cores the server may run on, where known.
+    pub cores: Option<Vec<usize>>,
+    /// Voluntary context switches.
+    pub voluntary_switches: Option<u64>,
+    /// Involuntary context switches.
+    pub involuntary_switches: Option<u64>,
+    /// Minor page faults: no disk read.
+    pub minor_faults: Option<u64>,
+    /// Major page faults: read from disk.
+    pub major_faults: Option<u64>,
+    /// TCP payload received on connections to its ports, in bytes.
+    pub network_received_bytes: Option<u64>,
+    /// TCP payload sent and acknowledged on these connections, in bytes.
+    pub network_sent_bytes: Option<u64>,
+    /// TCP segments retransmitted on these connections.
+    pub retransmitted_segments: Option<u64>,
+    /// Memory of the socket buffers of these connections at the end of the window, in bytes.
+    pub socket_bytes: Option<u64>,
+    /// What it is connected to on this machine as a client, and what these are connected to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstreams: Vec<Upstream>,
+    /// What it is connected to as a client and whose CPU time is not known, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen_upstreams: Vec<String>,
+}
+
+/// A process tree behind the server, inside the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Upstream {
+    pub name: String,
+    /// Its first process.
+    pub pid: u32,
+    /// Where it listens: `IP:PORT` or `unix:PATH`.
+    pub addresses: Vec<String>,
+    /// CPU, user and system; 100 is one core.
+    pub cpu_percent: f64,
+    /// CPU time, user and system, per completed request of the load, in microseconds.
+    pub cpu_us_per_request: Option<f64>,
+    /// Resident memory at the end, in bytes.
+    pub rss_bytes: u64,
+    /// Connections of the service to it, when they were last counted.
+    pub connections: u64,
+    /// Connections of others to it: it works for them too.
+    pub other_connections: u64,
+}
+
+impl Upstream {
+    /// Adds what `before` used, which it has replaced.
+    pub fn add_usage(&mut self, before: &Self) {
+        self.cpu_percent += before.cpu_percent;
+        self.cpu_us_per_request = self.cpu_us_per_request.zip(before.cpu_us_per_request).map(|(now, then)| now + then);
+    }
+}
+
+impl Server {
+    /// CPU, user and system; 100 is one core.
+    pub fn cpu_percent(&self) -> Option<f64> {
+        Some(self.cpu_user_percent? + self.cpu_system_percent?)
+    }
+
+    /// That of the server and of what stands behind it.
+    pub fn service_percent(&self) -> Option<f64> {
+        Some(self.upstreams.iter().fold(self.cpu_percent()?, |sum, one| sum + one.cpu_percent))
+    }
+
+    /// CPU time of the server and of what stands behind it, for a completed request, in microseconds.
+    pub fn service_us_per_request(&self) -> Option<f64> {
+        self.upstreams.iter().try_fold(self.cpu_us_per_request?, |sum, one| Some(sum + one.cpu_us_per_request?))
+    }
+}
