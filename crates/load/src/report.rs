@@ -40,6 +40,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             failed: counters.of_window.failed,
             unanswered: counters.unanswered,
             abandoned: counters.abandoned,
+            left_us: Some(counters.left_ns as f64 / 1e3).filter(|left| *left > 0.0),
             rate: if has_window { counters.completed as f64 / measured_s } else { 0.0 },
             offered_rate: options.rate,
             due: open.then_some(totals.due),

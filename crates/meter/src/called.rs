@@ -8,16 +8,16 @@ use crate::network::MAX_IN_USE;
 use crate::proc_net;
 use crate::sock_diag::{self, End};
 use crate::unix_sockets;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
 
 /// Who is connected to one listener.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Clients {
     /// Inodes of the client ends on this machine.
     pub inodes: BTreeSet<u64>,
-    /// Connections of all clients, those on other machines included.
-    pub connections: u64,
+    /// Inodes of the accepted ends: of all clients, those on other machines included.
+    pub accepted: BTreeSet<u64>,
     /// Whether it listens on another machine, or in another network namespace.
     pub is_elsewhere: bool,
 }
@@ -39,16 +39,16 @@ fn over_tcp(ends: &[End], listening: &[SocketAddr]) -> BTreeMap<String, Clients>
         let same_port = listening.iter().filter(|other| other.port() == address.port());
         same_port.into_iter().any(|other| listener::fit(other.ip(), address.ip()).is_some())
     };
-    // A remote address with the port of a listener may be that of another machine.
-    let pairs: HashSet<(SocketAddr, SocketAddr)> = ends.iter().map(|end| (end.local, end.remote)).collect();
+    // The other end of a connection for one request may have gone by the time at which it would be listed.
+    let mut here: BTreeMap<IpAddr, bool> = BTreeMap::new();
     let mut all: BTreeMap<String, Clients> = BTreeMap::new();
     for end in ends {
         if is_listening(&end.local) {
-            all.entry(end.local.to_string()).or_default().connections += 1;
+            all.entry(end.local.to_string()).or_default().accepted.insert(end.inode);
             continue;
         }
-        let is_here = pairs.contains(&(end.remote, end.local));
-        if is_here && is_listening(&end.remote) || !is_here && !end.remote.ip().is_loopback() {
+        let is_here = *here.entry(end.remote.ip()).or_insert_with_key(|ip| listener::is_local(*ip));
+        if !is_here || is_listening(&end.remote) {
             let clients = all.entry(end.remote.to_string()).or_default();
             clients.inodes.insert(end.inode);
             clients.is_elsewhere = !is_here;
@@ -65,7 +65,7 @@ fn over_unix(all: &mut BTreeMap<String, Clients>) -> Result<(), String> {
         // Both ends of a pair may be named, as those of datagrams are.
         if sockets.get(&peer).is_none_or(|client| client.name.is_none()) {
             let clients = all.entry(format!("unix:{name}")).or_default();
-            clients.connections += 1;
+            clients.accepted.insert(accepted.inode);
             clients.inodes.insert(peer);
         }
     }
@@ -93,9 +93,14 @@ mod tests {
         let listening = ["0.0.0.0:80".parse().unwrap()];
         let found = over_tcp(&ends, &listening);
         let of = |address: &str| found[address].clone();
-        assert_eq!(of("127.0.0.1:80"), Clients { inodes: [1].into(), connections: 1, is_elsewhere: false });
-        assert_eq!(of("10.0.0.1:80"), Clients { inodes: [].into(), connections: 1, is_elsewhere: false });
-        assert_eq!(of("10.0.0.9:80"), Clients { inodes: [4].into(), connections: 0, is_elsewhere: true });
+        let clients = |inodes: &[u64], accepted: &[u64], is_elsewhere| Clients {
+            inodes: inodes.iter().copied().collect(),
+            accepted: accepted.iter().copied().collect(),
+            is_elsewhere,
+        };
+        assert_eq!(of("127.0.0.1:80"), clients(&[1], &[2], false));
+        assert_eq!(of("10.0.0.1:80"), clients(&[], &[3], false));
+        assert_eq!(of("10.0.0.9:80"), clients(&[4], &[], true));
         assert_eq!(found.len(), 3);
     }
 }

@@ -35,6 +35,7 @@ pub mod proc_stat;
 pub mod process;
 mod process_clock;
 mod process_tree;
+mod quota;
 pub mod regime;
 pub mod run_queue;
 mod sampling_budget;

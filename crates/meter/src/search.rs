@@ -1,52 +1,63 @@
 //! Looks for what stands behind a server while it has load, on a thread of its own.
 
 pub use crate::service::Found;
-use crate::service::{Scope, Service};
+use crate::service::{LISTINGS, Scope, Service};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// From one look to the next: connections that are opened for each request are there for moments.
+/// From one look to the next, at least; and at most a tenth of the time.
 const EVERY: Duration = Duration::from_millis(20);
+const REST: u32 = 9;
 
 #[derive(Debug)]
 pub struct Search {
+    server: Vec<u32>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Found>>,
+    thread: Option<JoinHandle<Service>>,
 }
 
 impl Search {
     /// `server`: the processes of the listener.
     pub fn begin(server: Vec<u32>, scope: Scope) -> Self {
+        Self::of(Service::new(scope).unwrap_or_default(), server)
+    }
+
+    /// Goes on with what is known.
+    pub(crate) fn of(mut service: Service, server: Vec<u32>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
+        let (stopped, pids) = (Arc::clone(&stop), server.clone());
         let search = move || {
-            let Ok(mut service) = Service::new(scope) else { return Found::default() };
-            loop {
-                // The last look is one after the load: pooled connections are still there.
-                let is_last = stopped.load(Ordering::Relaxed);
-                service.look_now(&server);
-                if is_last {
-                    return service.found();
-                }
-                thread::park_timeout(EVERY);
+            while !stopped.load(Ordering::Relaxed) {
+                let begin = Instant::now();
+                service.look_now(&pids, LISTINGS);
+                thread::park_timeout(EVERY.max(REST * begin.elapsed()));
             }
+            service
         };
         // Without a thread nothing is found.
         let thread = thread::Builder::new().name("brunt-search".to_owned()).spawn(search).ok();
-        Self { stop, thread }
+        Self { server, stop, thread }
     }
 
+    /// Looks a last time, after the load: pooled connections are still there.
     pub fn end(mut self) -> Found {
+        let mut service = self.finish().unwrap_or_default();
+        service.look_now(&self.server, 1);
+        service.found()
+    }
+
+    /// What is known, to go on with. Waits for a look to end.
+    pub(crate) fn hand_over(mut self) -> Option<Service> {
         self.finish()
     }
 
-    fn finish(&mut self) -> Found {
+    fn finish(&mut self) -> Option<Service> {
         self.stop.store(true, Ordering::Relaxed);
-        let Some(thread) = self.thread.take() else { return Found::default() };
+        let thread = self.thread.take()?;
         thread.thread().unpark();
-        thread.join().unwrap_or_default()
+        thread.join().ok()
     }
 }
 

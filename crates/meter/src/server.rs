@@ -10,10 +10,13 @@ use crate::everyone::Everyone;
 use crate::exit_watch::ExitWatch;
 use crate::network::{self, Network};
 use crate::process::{Snapshot, Switches, Tree, Usage, Window};
+use crate::quota::Quotas;
 use crate::sampling_budget::Sampler;
+use crate::search::Search;
 use crate::service::{Scope, Service};
 use crate::successor::Listened;
-use brunt_results::{result::Server, series::Second};
+use brunt_results::result::{Server, Throttled};
+use brunt_results::series::Second;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,6 +35,8 @@ pub struct ServerMeter {
     /// Whether other processes than the attached ones serve now.
     replaced: bool,
     service: Service,
+    /// While it has the service: before the window opens.
+    search: Option<Search>,
     open: Option<Open>,
     stopped: Option<Stopped>,
 }
@@ -44,6 +49,7 @@ struct Open {
     window: Window,
     counted_first: Reading,
     network_first: Connections,
+    quotas: Quotas,
     switches: (Instant, Switches),
     counted: Sampler<Reading>,
     network: Sampler<Connections>,
@@ -54,21 +60,17 @@ struct Stopped {
     usage: Usage,
     counted: (Reading, Reading),
     network: (Connections, Connections),
+    throttled: Option<Throttled>,
     replaced: bool,
 }
 
 impl ServerMeter {
     pub fn attach(pid: u32) -> Result<Self, String> {
-        Self::attach_all(&[pid])
+        Self::attach_scoped(&[pid], &[], Scope::default())
     }
 
-    /// Attaches to several processes that form one server; the result has the pid of the first.
-    pub fn attach_all(pids: &[u32]) -> Result<Self, String> {
-        Self::attach_scoped(pids, &[], Scope::default())
-    }
-
-    /// The same, with this part of what stands behind it. What listens at `addresses` later, `IP:PORT` or `unix:PATH`, is the server
-    /// too.
+    /// Attaches to several processes that form one server, with this part of what stands behind it; the result has the pid of the
+    /// first. What listens at `addresses` later, `IP:PORT` or `unix:PATH`, is the server too.
     pub fn attach_scoped(pids: &[u32], addresses: &[String], scope: Scope) -> Result<Self, String> {
         let pid = *pids.first().ok_or("no process was given")?;
         let mut tree = Tree::new(pids)?;
@@ -80,7 +82,8 @@ impl ServerMeter {
         let rss_anon_start_bytes = tree.rss_anon_bytes();
         let exit_watch = ExitWatch::of(pids);
         let mut service = Service::new(scope)?;
-        service.look(&tree.pids());
+        // Without load there is nothing to look closely for.
+        service.look_now(&tree.pids(), 1);
         let (open, stopped) = (None, None);
         Ok(Self {
             pid,
@@ -94,9 +97,17 @@ impl ServerMeter {
             listened: Listened::new(addresses.to_vec()),
             replaced: false,
             service,
+            search: None,
             open,
             stopped,
         })
+    }
+
+    /// Looks for what stands behind the server until the window opens, as the load has begun.
+    pub fn search(&mut self) {
+        if self.open.is_none() && self.search.is_none() {
+            self.search = Some(Search::of(std::mem::take(&mut self.service), self.tree.pids()));
+        }
     }
 
     pub fn pid(&self) -> u32 {
@@ -137,6 +148,7 @@ impl ServerMeter {
         let counted = Sampler::first(|| self.counters.read());
         let network = Sampler::first(|| connections(&self.network, Network::list_under_load));
         self.open = Some(Open {
+            quotas: Quotas::of(self.pid),
             switches: (self.last_sample.at, Switches::default()),
             counted_first: counted.newest.clone(),
             network_first: network.newest.clone(),
@@ -146,6 +158,8 @@ impl ServerMeter {
         });
         // Last, because it reads every process of the machine. It has a time of its own.
         let everyone = Arc::new(Everyone::take());
+        self.service =
+            self.search.take().and_then(Search::hand_over).unwrap_or_else(|| std::mem::take(&mut self.service));
         self.service.open(Arc::clone(&everyone));
         everyone
     }
@@ -171,7 +185,9 @@ impl ServerMeter {
             open.connections(&self.network, second);
         }
         self.last_sample = now;
-        self.service.look(&self.tree.pids());
+        if self.search.is_none() {
+            self.service.look(&self.tree.pids());
+        }
     }
 
     /// Ends the measured window now. Without it, `close` ends it.
@@ -179,10 +195,11 @@ impl ServerMeter {
         if let Some(open) = self.open.take() {
             self.renew();
             let usage = open.window.close(&mut self.tree);
+            let throttled = open.quotas.since();
             self.service.stop(&self.tree.pids());
             let counted = (open.counted_first, self.counters.read());
             let network = (open.network_first, connections(&self.network, Network::list));
-            self.stopped = Some(Stopped { usage, counted, network, replaced: self.replaced });
+            self.stopped = Some(Stopped { usage, counted, network, throttled, replaced: self.replaced });
         }
     }
 
@@ -278,6 +295,7 @@ impl Stopped {
         }
         server.minor_faults = Some(usage.faults.minor);
         server.major_faults = Some(usage.faults.major);
+        server.throttled = self.throttled.clone();
         server.voluntary_switches = usage.switches.map(|switches| switches.voluntary);
         server.involuntary_switches = usage.switches.map(|switches| switches.involuntary);
         if let Ok(traffic) = self.traffic() {
@@ -375,6 +393,6 @@ mod tests {
         check((short, absent));
         check((Server::default(), all_absent("because")));
         assert!(ServerMeter::attach(1 << 30).unwrap_err().contains("1073741824"));
-        assert!(ServerMeter::attach_all(&[]).is_err());
+        assert!(ServerMeter::attach_scoped(&[], &[], Scope::default()).is_err());
     }
 }

@@ -6,17 +6,21 @@
 
 use crate::called::{self, Clients};
 use crate::everyone::Everyone;
-use crate::process::{Snapshot, Tree};
+use crate::process::Tree;
 use crate::sampling_budget::SamplingBudget;
 use crate::{listener, network};
 use brunt_results::result::Upstream;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// Most processes one behind the other.
 const DEPTH: usize = 8;
+/// Listings of a look that finds nothing new while somebody is connected to a listener that is no part.
+pub(crate) const LISTINGS: usize = 3;
 
 /// What is taken for a part of the service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,8 +50,6 @@ struct Part {
     name: String,
     addresses: BTreeSet<String>,
     tree: Tree,
-    /// At the opening of the window, if it was known by then.
-    first: Option<Snapshot>,
     /// Connections of the service, and all.
     connections: [u64; 2],
     /// In the window, once it has ended.
@@ -83,30 +85,51 @@ impl Service {
     /// Looks again, unless that would cost too much CPU time. `server`: the processes of the listener.
     pub(crate) fn look(&mut self, server: &[u32]) {
         let mut budget = std::mem::take(&mut self.budget);
-        budget.take(|| self.look_now(server));
+        budget.take(|| self.look_now(server, LISTINGS));
         self.budget = budget;
     }
 
-    pub(crate) fn look_now(&mut self, server: &[u32]) {
+    /// Looks, with so many listings at most where one finds nothing.
+    pub(crate) fn look_now(&mut self, server: &[u32], listings: usize) {
         if self.scope.only_listener {
             return;
         }
-        // What is not listed now may be later.
-        let Ok(listeners) = called::listeners() else { return };
         self.forget_ended();
         let mut callers = server.to_vec();
         for _ in 0..DEPTH {
-            let Ok(held) = network::sockets_of(&callers) else { return };
-            let fresh = |(address, clients): &(&String, &Clients)| {
-                !self.known.contains_key(*address) && !clients.inodes.is_disjoint(&held)
-            };
-            let addresses: Vec<_> = listeners.iter().filter(fresh).collect();
-            callers = addresses.into_iter().flat_map(|(address, clients)| self.add(address, clients, server)).collect();
+            // What is not listed now may be later.
+            let Ok(called) = self.called_by(&callers, listings) else { return };
+            callers = called.iter().flat_map(|(address, clients)| self.add(address, clients, server)).collect();
             if callers.is_empty() {
                 break;
             }
         }
-        self.count(&listeners, server);
+        if !self.parts.is_empty() {
+            self.count(server);
+        }
+    }
+
+    /// The listeners, as far as they are not known, that one of `callers` is connected to. Looks closely where somebody is connected
+    /// to one: a connection for one request is gone by the time at which all are listed.
+    fn called_by(&mut self, callers: &[u32], listings: usize) -> Result<Vec<(String, Clients)>, String> {
+        for number in 0..listings {
+            let (mut unknown, held) = match number {
+                0 => (called::listeners()?, network::sockets_of(callers)?),
+                _ => listed_closely(callers)?,
+            };
+            unknown.retain(|address, clients| !self.known.contains_key(address) && !clients.inodes.is_empty());
+            let called = unknown.iter().filter(|(_, clients)| !clients.inodes.is_disjoint(&held));
+            let called: Vec<_> = called.map(|(address, clients)| (address.clone(), clients.clone())).collect();
+            if !called.is_empty() {
+                return Ok(called);
+            }
+            // Clients of the callers themselves are none of theirs.
+            unknown.retain(|_, clients| !clients.is_elsewhere && clients.accepted.is_disjoint(&held));
+            if unknown.is_empty() {
+                break;
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// The address of a part that has ended may have a successor.
@@ -149,22 +172,20 @@ impl Service {
     }
 
     /// Counts the connections to each part: those of the service, and all.
-    fn count(&mut self, listeners: &BTreeMap<String, Clients>, server: &[u32]) {
+    fn count(&mut self, server: &[u32]) {
         let all: Vec<u32> = self.parts.iter().flat_map(|part| part.tree.pids()).chain(server.iter().copied()).collect();
-        let Ok(held) = network::sockets_of(&all) else { return };
+        let (Ok(listeners), Ok(held)) = (called::listeners(), network::sockets_of(&all)) else { return };
         for part in &mut self.parts {
             let to_it = || part.addresses.iter().filter_map(|address| listeners.get(address));
             let of_service = to_it().map(|clients| clients.inodes.intersection(&held).count() as u64).sum();
-            part.connections = [of_service, to_it().map(|clients| clients.connections).sum::<u64>().max(of_service)];
+            part.connections =
+                [of_service, to_it().map(|clients| clients.accepted.len() as u64).sum::<u64>().max(of_service)];
         }
     }
 
     /// Opens the window. `everyone`: the account of all processes at this moment.
     pub(crate) fn open(&mut self, everyone: Arc<Everyone>) {
-        for part in &mut self.parts {
-            part.first = Some(part.tree.sample());
-            part.used = None;
-        }
+        self.parts.iter_mut().for_each(|part| part.used = None);
         self.opened = Some(everyone);
     }
 
@@ -172,7 +193,7 @@ impl Service {
     pub(crate) fn stop(&mut self, server: &[u32]) {
         let Some(opened) = self.opened.take() else { return };
         self.parts.iter_mut().for_each(|part| part.stop(&opened));
-        self.look_now(server);
+        self.look_now(server, LISTINGS);
         self.parts.iter_mut().for_each(|part| part.stop(&opened));
     }
 
@@ -225,6 +246,24 @@ impl Service {
     }
 }
 
+/// The listeners, and the sockets that these processes held at any moment while they were listed.
+fn listed_closely(pids: &[u32]) -> Result<(BTreeMap<String, Clients>, BTreeSet<u64>), String> {
+    let is_listed = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let held = scope.spawn(|| {
+            let mut held = BTreeSet::new();
+            while !is_listed.load(Ordering::Relaxed) {
+                held.extend(network::sockets_of(pids)?);
+            }
+            Ok(held)
+        });
+        let listeners = called::listeners();
+        is_listed.store(true, Ordering::Relaxed);
+        let held = held.join().unwrap_or_else(|_| Err("a thread of the meter ended".to_owned()));
+        Ok((listeners?, held?))
+    })
+}
+
 /// The name of the process, as the kernel has it; empty if it has ended.
 fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
@@ -233,7 +272,7 @@ fn name_of(pid: u32) -> String {
 impl Part {
     fn new(roots: Vec<u32>, name: String, address: Option<&str>, tree: Tree) -> Self {
         let addresses = address.map(str::to_owned).into_iter().collect();
-        Self { roots, name, addresses, tree, first: None, connections: [0; 2], used: None }
+        Self { roots, name, addresses, tree, connections: [0; 2], used: None }
     }
 
     /// Reads what it has used, if that is not known yet.
@@ -242,10 +281,8 @@ impl Part {
             return;
         }
         let last = self.tree.sample();
-        let (nanos, from): (u64, Instant) = match &self.first {
-            Some(first) => (last.since(first).total().as_nanos() as u64, first.at),
-            None => (last.used().minus(opened.trees(&self.roots)).nanos, opened.at),
-        };
-        self.used = Some(UsedUp { nanos, wall: last.at.duration_since(from), rss_bytes: last.rss_bytes });
+        let members: Vec<u32> = self.tree.pids().into_iter().chain(self.roots.iter().copied()).collect();
+        let nanos = last.used().minus(opened.trees(&members)).nanos;
+        self.used = Some(UsedUp { nanos, wall: last.at.duration_since(opened.at), rss_bytes: last.rss_bytes });
     }
 }

@@ -20,6 +20,9 @@ pub const STEAL_PERCENT: f64 = 2.0;
 /// Longest acceptable wait of a runnable thread for a core, in percent of the window.
 pub const RUN_QUEUE_PERCENT: f64 = 5.0;
 
+/// From this share of the periods on in which a quota stops the server, in percent, it is the limit.
+pub const THROTTLED_PERCENT: f64 = 1.0;
+
 /// How many values the quantile `1 - beyond` needs: [`BEYOND_QUANTILE`] lie beyond it.
 pub fn values_needed(beyond: f64) -> u64 {
     (BEYOND_QUANTILE / beyond).round() as u64
@@ -32,7 +35,7 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
 
 /// The issues of a result, in no order.
 pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIssue> {
-    let checks = [errors, lag, generator_cpu, ceiling, missed_rate, samples];
+    let checks = [errors, lag, generator_cpu, ceiling, throttled, missed_rate, samples];
     let issues = checks.into_iter().filter_map(|check| check(result));
     issues.chain(disturbances(result, steal_percent)).collect()
 }
@@ -40,8 +43,9 @@ pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIss
 /// Other work on the cores of the run; `steal_percent` as in [`judge`].
 pub fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = ValidityIssue> {
     let steal = steal_percent.filter(|p| *p > STEAL_PERCENT).map(|percent| ValidityIssue::Steal { percent });
-    let waits =
-        [("generator", result.generator.run_queue_wait_percent), ("server", result.server.run_queue_wait_percent)];
+    // A thread that a quota stops waits too, and for no other program.
+    let server = result.server.run_queue_wait_percent.filter(|_| throttled(result).is_none());
+    let waits = [("generator", result.generator.run_queue_wait_percent), ("server", server)];
     let waited = waits.into_iter().filter_map(|(whose, percent)| Some((whose, percent?)));
     let waited = waited.filter(|(_, percent)| *percent > RUN_QUEUE_PERCENT);
     steal.into_iter().chain(waited.map(|(whose, percent)| ValidityIssue::RunQueue { whose, percent }))
@@ -116,6 +120,17 @@ pub fn ceiling(result: &RunResult) -> Option<ValidityIssue> {
     (near && !server_is_saturated(result)).then_some(ValidityIssue::Ceiling { rate, ceiling })
 }
 
+/// Whether a CPU quota stopped the server often enough to be seen in its p99.
+fn throttled(result: &RunResult) -> Option<ValidityIssue> {
+    let quota = result.server.throttled.as_ref().filter(|quota| quota.percent() >= THROTTLED_PERCENT)?;
+    Some(ValidityIssue::Throttled {
+        throttled: quota.throttled_periods,
+        periods: quota.periods,
+        quota_cores: quota.quota_cores,
+        group: quota.group.clone(),
+    })
+}
+
 /// Whether the server's busiest thread is saturated, or all its cores are: many processes may share one.
 fn server_is_saturated(result: &RunResult) -> bool {
     let server = &result.server;
@@ -167,7 +182,7 @@ pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Latency, Requests};
+    use crate::result::{Latency, Requests, Throttled};
     use crate::{latency::LatencySummary, verdict::Kind};
 
     fn good() -> RunResult {
@@ -268,17 +283,25 @@ mod tests {
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
     }
 
+    /// In so many percent of 1000 periods; its threads wait for a core then.
+    fn throttle(result: &mut RunResult, percent: f64) {
+        let throttled_periods = (percent * 10.0).round() as u64;
+        result.server.throttled = Some(Throttled { periods: 1000, throttled_periods, ..Throttled::default() });
+        result.server.run_queue_wait_percent = Some(if throttled_periods >= 10 { 40.0 } else { 0.0 });
+    }
+
     /// For every threshold: the last value that raises no issue and the first that does.
     #[test]
     fn thresholds_are_as_documented_and_the_worst_issue_names_the_verdict() {
         type Change = fn(&mut RunResult, f64);
-        let cases: [(Kind, f64, f64, Change); 10] = [
+        let cases: [(Kind, f64, f64, Change); 11] = [
             (Kind::Errors, 0.0, 1.0, |r, x| r.requests.failed = x as u64),
             (Kind::ClientLimited, 100.0, 100.1, |r, x| r.latency.lag.p99_us = Some(x)),
             (Kind::ClientLimited, 500.0, 500.1, |r, x| lags(r, x, 10_000.0)),
             (Kind::ClientLimited, 94.9, 95.0, |r, x| r.generator.thread_cpu_percent = vec![x]),
             // The offered rate is 10,000 over 10 s: 2 % less, and three times the square root of 100,000 over 10 s.
             (Kind::RateMissed, 9705.2, 9705.1, |r, x| r.requests.rate = x),
+            (Kind::Throttled, 0.9, 1.0, throttle),
             (Kind::TooFewSamples, 1000.0, 999.0, |r, x| counts(r, x as u64, x as u64)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.generator.run_queue_wait_percent = Some(x)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.server.run_queue_wait_percent = Some(x)),

@@ -12,7 +12,7 @@ pub use bytes::Bytes;
 pub use derived::RATE_TOLERANCE;
 pub use host::{Core, Host};
 pub use parts::{Named, PartFigures, Step};
-pub use server::{Server, Upstream};
+pub use server::{Server, Throttled, Upstream};
 
 use crate::{ConnectError, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;
@@ -133,6 +133,10 @@ pub struct Requests {
     /// Intended inside the window and without an outcome when the run ended, at most a second after the window.
     #[serde(default)]
     pub abandoned: u64,
+    /// For how long the longest of them that had been sent was without a reply when the run ended, in microseconds; absent if none
+    /// had been sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_us: Option<f64>,
     /// `completed` per second of the window.
     pub rate: f64,
     /// Requests per second of the schedule; absent in a closed loop.

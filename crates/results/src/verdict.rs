@@ -23,6 +23,8 @@ pub enum ValidityIssue {
     /// The offered rate was not reached. Rates are requests per second; `waited` is the share of requests that found every
     /// connection busy, 0 to 1, where they were counted.
     RateMissed { offered: f64, achieved: f64, waited: Option<f64> },
+    /// A CPU quota stopped the server in so many of the periods of its control group.
+    Throttled { throttled: u64, periods: u64, quota_cores: f64, group: String },
     /// A figure drifts over the window.
     NotStationary { evidence: String },
     /// Too few values for `quantile`, the highest shown.
@@ -104,6 +106,7 @@ impl ValidityIssue {
         match self {
             Self::ServerExited { .. } | Self::Errors { .. } => Kind::Errors,
             Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } => Kind::ClientLimited,
+            Self::Throttled { .. } => Kind::Throttled,
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
             Self::TooFewSamples { .. } => Kind::TooFewSamples,
@@ -147,6 +150,13 @@ impl ValidityIssue {
                 let busy = waited.map(|share| format!("; {:.1} % found every connection busy", share * 100.0));
                 format!("{achieved:.0} requests/s were answered of {offered:.0} offered{}", busy.unwrap_or_default())
             }
+            Self::Throttled { throttled, periods, quota_cores, group } => {
+                let percent = *throttled as f64 / (*periods).max(1) as f64 * 100.0;
+                format!(
+                    "the quota of {quota_cores:.2} cores of {group} stopped the server in {throttled} of {periods} periods \
+                     ({percent:.0} %)"
+                )
+            }
             Self::NotStationary { evidence } => evidence.clone(),
             Self::TooFewSamples { count, needed, quantile } => {
                 format!("{quantile} needs {needed} requests, {count} were recorded")
@@ -179,6 +189,10 @@ impl ValidityIssue {
                 "the target is the limit at this rate: lower -R, or raise -c if the target can serve more at a time"
             }
             Self::RateMissed { .. } => "lower -R, or lengthen the run so that start and end weigh less",
+            Self::Throttled { .. } => {
+                "raise the quota (cpu.max, cpu.cfs_quota_us, --cpus of a container), or lower the rate; to measure under it, \
+                 --allow throttled"
+            }
             Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle",
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate",
             Self::Steal { .. } => "repeat the run on a quieter machine",
@@ -205,6 +219,8 @@ pub enum Kind {
     NotStationary,
     /// The offered rate was not reached.
     RateMissed,
+    /// A CPU quota stopped the server.
+    Throttled,
     /// The generator was the limit.
     ClientLimited,
     /// Requests failed.
@@ -219,18 +235,20 @@ impl Kind {
             Self::Disturbed => "disturbed",
             Self::NotStationary => "not-stationary",
             Self::RateMissed => "rate-missed",
+            Self::Throttled => "throttled",
             Self::ClientLimited => "client-limited",
             Self::Errors => "errors",
         }
     }
 
     /// All kinds, from best to worst.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Ok,
         Self::TooFewSamples,
         Self::Disturbed,
         Self::NotStationary,
         Self::RateMissed,
+        Self::Throttled,
         Self::ClientLimited,
         Self::Errors,
     ];

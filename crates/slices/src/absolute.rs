@@ -69,6 +69,7 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
         rate: if window_s > 0.0 { completed as f64 / window_s } else { 0.0 },
         offered_rate: None,
         due: None,
+        left_us: None,
         waited: slices.iter().map(|slice| slice.waited).sum(),
     };
     result.latency = latency(slices, closed)?;

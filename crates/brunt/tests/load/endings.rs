@@ -41,7 +41,7 @@ fn an_untrusted_result_is_exit_3_unless_allowed() {
     assert!(stdout.contains("p99 needs 1000 requests"), "{stdout}");
     let allowed = load(&target.url(), &format!("{flags} --allow-untrusted")).output().unwrap();
     assert_code(&allowed, &[0]);
-    let every = "too-few-samples,disturbed,not-stationary,rate-missed,client-limited";
+    let every = "too-few-samples,disturbed,not-stationary,rate-missed,throttled,client-limited";
     for (kinds, code) in [(every, 0), ("rate-missed", 3)] {
         assert_code(&load(&target.url(), &format!("{flags} --allow {kinds}")).output().unwrap(), &[code]);
     }

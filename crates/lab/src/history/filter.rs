@@ -8,16 +8,7 @@ use std::str::FromStr;
 pub const FAILED: &str = "failed";
 
 pub fn verdict_words() -> Vec<&'static str> {
-    let kinds = [
-        Kind::Ok,
-        Kind::TooFewSamples,
-        Kind::Disturbed,
-        Kind::NotStationary,
-        Kind::RateMissed,
-        Kind::ClientLimited,
-        Kind::Errors,
-    ];
-    kinds.into_iter().map(Kind::word).chain([FAILED]).collect()
+    Kind::ALL.into_iter().map(Kind::word).chain([FAILED]).collect()
 }
 
 /// A conjunction of conditions; an empty filter matches everything.

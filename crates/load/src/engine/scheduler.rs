@@ -352,6 +352,11 @@ impl Scheduler {
             State::Closed | State::Idle => None,
         };
         let (names, pipelines) = (&self.names, &self.pipelines);
+        let waits = self.slots.iter().filter_map(|slot| match slot.state() {
+            State::InFlight { sent, .. } => Some(now_ns.saturating_sub(sent)),
+            _ => None,
+        });
+        let left_ns = waits.max().unwrap_or(0);
         let unanswered = self.slots.iter().enumerate().flat_map(|(index, oldest)| {
             let queued = pipelines.get(index).into_iter().flat_map(|pipeline| &pipeline.queued);
             let mut names = names.get(index).into_iter().flatten().copied();
@@ -359,7 +364,7 @@ impl Scheduler {
             iter::once(oldest).chain(queued).filter_map(is_unanswered).map(move |intended| (intended, names.next()))
         });
         let requeued = self.requeued.iter().map(|intended| (*intended, None));
-        self.recorder.finish(now_ns, unanswered.chain(requeued));
+        self.recorder.finish(now_ns, unanswered.chain(requeued), left_ns);
         self.schedule.take()
     }
 }

@@ -93,7 +93,7 @@ async fn slice<P: Protocol>(
     brunt_runtime::yield_now().await;
     let drained = {
         let scheduler = &mut worker.core.borrow_mut().scheduler;
-        scheduler.recorder.finish(worker.clock.now(), std::iter::empty());
+        scheduler.recorder.finish(worker.clock.now(), std::iter::empty(), 0);
         Drained {
             schedule: scheduler.schedule().cloned(),
             cpu_ns: 0,

@@ -355,7 +355,7 @@ impl Collector {
             }
         }
         let Totals { counters, .. } = &mut self.totals;
-        counters.abandoned = drain.counters.abandoned;
+        (counters.abandoned, counters.left_ns) = (drain.counters.abandoned, drain.counters.left_ns);
         // Those that were lost after the window are no longer among those that it left.
         counters.unanswered = counters.unanswered.saturating_sub(drain.counters.of_window.failed);
         counters.of_window.add(&drain.counters.of_window);

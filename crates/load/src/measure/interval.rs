@@ -32,6 +32,8 @@ pub struct Counters {
     pub unanswered: u64,
     /// Requests intended inside the window and without a reply at the end of the drain.
     pub abandoned: u64,
+    /// For how long the longest of them that had been sent was without a reply at the end of the drain; 0 if none had been sent.
+    pub left_ns: u64,
     /// Errors by kind, those of connections without a request included.
     pub errors: Errors,
     /// What the result counts of `failed` and `errors`.
@@ -70,6 +72,7 @@ impl Counters {
         self.waited += other.waited;
         self.unanswered += other.unanswered;
         self.abandoned += other.abandoned;
+        self.left_ns = self.left_ns.max(other.left_ns);
         self.errors.add(&other.errors);
         self.of_window.add(&other.of_window);
         other.closed_after.iter().flatten().for_each(|replies| self.closed_after(*replies));

@@ -262,12 +262,13 @@ impl Recorder {
     }
 
     /// Ends the drain: requests still unanswered, given by intended time and name, have waited at least until now. None is sent
-    /// any more.
-    pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = (u64, Option<u16>)>) {
+    /// any more. `left_ns`: the longest time since one of them was sent.
+    pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = (u64, Option<u16>)>, left_ns: u64) {
         unanswered.for_each(|(intended_ns, name)| {
             self.breakdown.name = name;
             self.abandon(now_ns, intended_ns);
         });
+        self.current.counters.left_ns = left_ns;
         self.end_interval(now_ns);
         self.current.phase = Phase::Drain;
     }

@@ -61,6 +61,17 @@ fn connections_that_are_left_without_an_answer_are_failures() {
 }
 
 #[test]
+fn a_request_that_was_never_sent_is_not_left_by_the_target() {
+    // A little more than the target can answer, so that some wait for the connection at the end, for longer than any was served.
+    let load = Options { rate: Some(400.0), connections: 1, duration: 500 * MS, ..options() };
+    let result =
+        echo_of(&Options { timeout: Duration::from_secs(60), ..load }, serial(Duration::ZERO, |_| 2600 * MS / 1000));
+    let (waited, served) = (result.latency.response.max_us.unwrap(), result.latency.service.max_us.unwrap());
+    assert!(result.requests.abandoned > 0 && waited > 2.0 * served, "{:?} {waited} {served}", result.requests);
+    assert!(!result.verdict.kinds.contains(&Kind::Errors), "{:?}", result.verdict);
+}
+
+#[test]
 fn a_number_of_requests_at_a_rate_that_is_too_high_misses_it() {
     for (rate, requests, kind) in
         [(300.0, 500, Some(Kind::RateMissed)), (90.0, 150, None), (90.0, 5, None), (50.0, 1, None)]

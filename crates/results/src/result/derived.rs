@@ -14,11 +14,11 @@ impl RunResult {
         if have_failed { requests.abandoned } else { 0 }
     }
 
-    /// Whether a request without an outcome has waited for more than twice the longest service: the target is not slow, but has
-    /// left it. What was in flight when the run was interrupted tells nothing.
+    /// Whether a request that was sent, and has no outcome, has been without a reply for more than twice the longest service: the
+    /// target is not slow, but has left it. What was in flight when the run was interrupted tells nothing.
     fn has_left_some(&self) -> bool {
-        let (waited, served) = (self.latency.response.max_us, self.latency.service.max_us);
-        let is_longer = waited.zip(served).is_some_and(|(waited, served)| waited > 2.0 * served);
+        let (left, served) = (self.requests.left_us, self.latency.service.max_us);
+        let is_longer = left.zip(served).is_some_and(|(left, served)| left > 2.0 * served);
         self.requests.abandoned > 0 && !self.interrupted && is_longer
     }
 

@@ -54,12 +54,37 @@ pub struct Server {
     pub retransmitted_segments: Option<u64>,
     /// Memory of the socket buffers of these connections at the end of the window, in bytes.
     pub socket_bytes: Option<u64>,
+    /// The CPU quota that stopped it in most periods; absent if none of its control groups has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<Throttled>,
     /// What it is connected to on this machine as a client, and what these are connected to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upstreams: Vec<Upstream>,
     /// What it is connected to as a client and whose CPU time is not known, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen_upstreams: Vec<String>,
+}
+
+/// A CPU quota of a control group of the server, inside the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Throttled {
+    /// Directory of the group: the server's own, or one above it.
+    pub group: String,
+    /// CPU time that it may use per time, in cores.
+    pub quota_cores: f64,
+    /// Periods in which processes of the group wanted to run.
+    pub periods: u64,
+    /// Those in which they were stopped until the end, as the quota was used up.
+    pub throttled_periods: u64,
+    /// Time for which they were stopped, summed over the cores, in seconds.
+    pub throttled_s: f64,
+}
+
+impl Throttled {
+    /// Share of the periods in which the group was stopped, in percent.
+    pub fn percent(&self) -> f64 {
+        self.throttled_periods as f64 / self.periods.max(1) as f64 * 100.0
+    }
 }
 
 /// A process tree behind the server, inside the window.

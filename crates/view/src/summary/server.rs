@@ -3,7 +3,8 @@
 use super::{Facts, Rows, per_second};
 use crate::format::{amount, bytes, or_dash, percent, plural, time};
 use crate::told;
-use brunt_results::{RunResult, result::Server};
+use brunt_results::RunResult;
+use brunt_results::result::{Server, Throttled};
 
 /// CPU in percent of a core, if it is known.
 pub(crate) fn cpu(server: &Server) -> Option<String> {
@@ -31,6 +32,9 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
     });
     rows.row("server", &format!("pid {pid}: {cpu}{busiest}{}", told::all(facts.result, "server")));
     rows.row("cost", &cost(server));
+    if let Some(quota) = &server.throttled {
+        rows.row("quota", &throttled(quota));
+    }
     service(rows, server);
     // Usually all counters share one reason; print it once.
     let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
@@ -45,6 +49,20 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
             rows.row(name, &line);
         }
     }
+}
+
+/// The quota under which the server runs.
+fn throttled(quota: &Throttled) -> String {
+    let Throttled { group, quota_cores, periods, throttled_periods, throttled_s } = quota;
+    let stopped = match throttled_periods {
+        0 => "never used up".to_owned(),
+        _ => format!(
+            "used up in {throttled_periods} of {periods} periods ({}), stopped for {}",
+            percent(quota.percent()),
+            time(throttled_s * 1e6)
+        ),
+    };
+    format!("{quota_cores:.2} cores of {group}, {stopped}")
 }
 
 /// What stands behind the server, and the sum.

@@ -159,6 +159,7 @@ impl Observer for LoadObserver {
         self.started = Instant::now();
         self.sinks.started();
         self.generator = Some(GeneratorMeter::attach(threads));
+        self.server.iter_mut().for_each(ServerMeter::search);
     }
 
     fn connecting(&mut self, opened: u64, of: u64) {

@@ -45,7 +45,7 @@ impl Run {
 
     fn end(mut self, now: u64, unanswered: &[u64]) -> Vec<Interval> {
         self.recorder.advance(now);
-        self.recorder.finish(now, unanswered.iter().map(|intended| (*intended, None)));
+        self.recorder.finish(now, unanswered.iter().map(|intended| (*intended, None)), 0);
         std::iter::from_fn(move || self.recorder.finished.pop_front().map(|interval| *interval)).collect()
     }
 }

@@ -1,0 +1,122 @@
+//! CPU quotas of the control groups of a server, and the periods in which it was stopped because one of them was used up.
+//!
+//! Of the groups of one process, of versions 1 and 2, and of all groups above them, as a container's. `cpu.stat` counts for all
+//! processes of a group, of which the server may be one.
+
+use crate::cgroup::{self, Version};
+use brunt_results::result::Throttled;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A group with a quota.
+#[derive(Debug, Clone)]
+struct Group {
+    path: PathBuf,
+    cores: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    periods: u64,
+    throttled: u64,
+    time: Duration,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Quotas {
+    groups: Vec<(Group, Counted)>,
+}
+
+impl Quotas {
+    /// Those of this process, counted from now on.
+    pub(crate) fn of(pid: u32) -> Self {
+        let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+        let hierarchies = cgroup::parse(&read("/proc/self/mountinfo"), &read(&format!("/proc/{pid}/cgroup")));
+        let with_quota = hierarchies.iter().filter(|hierarchy| hierarchy.may_have("cpu")).flat_map(|hierarchy| {
+            hierarchy.upwards().filter_map(|path| {
+                let cores = quota(path, hierarchy.version)?;
+                Some(Group { path: path.to_owned(), cores })
+            })
+        });
+        Self { groups: with_quota.map(|group| (group.clone(), counted(&group.path))).collect() }
+    }
+
+    /// The group that was stopped in most periods since then; `None` if none has a quota.
+    pub(crate) fn since(&self) -> Option<Throttled> {
+        let of = |(group, first): &(Group, Counted)| {
+            let now = counted(&group.path);
+            Throttled {
+                group: group.path.display().to_string(),
+                quota_cores: group.cores,
+                periods: now.periods.saturating_sub(first.periods),
+                throttled_periods: now.throttled.saturating_sub(first.throttled),
+                throttled_s: now.time.saturating_sub(first.time).as_secs_f64(),
+            }
+        };
+        self.groups.iter().map(of).max_by_key(|throttled| throttled.throttled_periods)
+    }
+}
+
+/// The quota of a group in cores, if it has one.
+fn quota(group: &Path, version: Version) -> Option<f64> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number > 0.0);
+    let read = |file: &str| fs::read_to_string(group.join(file)).ok();
+    let (quota, period) = match version {
+        Version::One => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
+        Version::Two => {
+            read("cpu.max")?.split_once(' ').map(|(quota, period)| (quota.to_owned(), period.to_owned()))?
+        }
+    };
+    Some(number(&quota)? / number(&period)?)
+}
+
+fn counted(group: &Path) -> Counted {
+    let text = fs::read_to_string(group.join("cpu.stat")).unwrap_or_default();
+    let entry = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse::<u64>().ok())
+    };
+    let time = entry("throttled_usec").map(Duration::from_micros);
+    let time = time.or_else(|| entry("throttled_time").map(Duration::from_nanos)).unwrap_or_default();
+    let [periods, throttled] = ["nr_periods", "nr_throttled"].map(|key| entry(key).unwrap_or_default());
+    Counted { periods, throttled, time }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotas_and_counts_of_both_versions_are_read() {
+        let home = tempfile::tempdir().unwrap();
+        let group = |name: &str, files: &[(&str, &str)]| {
+            let path = home.path().join(name);
+            fs::create_dir(&path).unwrap();
+            files.iter().for_each(|(file, text)| fs::write(path.join(file), text).unwrap());
+            path
+        };
+        let one = [("cpu.cfs_quota_us", "50000\n"), ("cpu.cfs_period_us", "100000\n")];
+        assert_eq!(quota(&group("one", &one), Version::One), Some(0.5));
+        let none = [("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")];
+        assert_eq!(quota(&group("none", &none), Version::One), None);
+        assert_eq!(quota(&group("two", &[("cpu.max", "150000 100000\n")]), Version::Two), Some(1.5));
+        assert_eq!(quota(&group("max", &[("cpu.max", "max 100000\n")]), Version::Two), None);
+        assert_eq!(quota(&group("top", &[]), Version::Two), None);
+        let path =
+            group("stat", &[("cpu.stat", "usage_usec 9\nnr_periods 40\nnr_throttled 35\nthrottled_usec 7000\n")]);
+        let known = Group { path, cores: 0.5 };
+        let first = Counted { periods: 10, throttled: 5, time: Duration::from_millis(2) };
+        let idle = Group {
+            path: group("idle", &[("cpu.stat", "nr_periods 4\nnr_throttled 0\nthrottled_time 0\n")]),
+            cores: 2.0,
+        };
+        let quotas = Quotas { groups: vec![(idle, Counted::default()), (known, first)] };
+        let since = quotas.since().unwrap();
+        assert_eq!(
+            (since.quota_cores, since.periods, since.throttled_periods, since.throttled_s),
+            (0.5, 30, 30, 0.005)
+        );
+        assert!(since.group.ends_with("/stat") && Quotas::default().since().is_none());
+    }
+}
