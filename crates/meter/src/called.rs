@@ -11,7 +11,7 @@ use crate::unix_sockets;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 
-/// Who is connected to one listener.
+/// The connections to one listener.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Clients {
     /// Inodes of the client ends on this machine.

@@ -12,7 +12,7 @@ mod name;
 mod processes;
 mod removal;
 
-pub use files::{Files, Linux};
+pub use files::{Files, Linux, entry};
 pub use hierarchy::{Hierarchy, Version, hierarchies, parse};
 pub use name::{is_name, make, new_name};
 pub use processes::{Freeze, is_frozen, kill, members, set_frozen, tree};

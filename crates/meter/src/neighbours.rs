@@ -1,12 +1,10 @@
 //! Other processes of the machine, by the CPU time that they used between two looks, with children that began and ended in between.
 
 use crate::everyone::Everyone;
-use std::fs;
+use crate::proc;
 
 /// Share of a core, in percent, below which a process is left out.
 const LEAST_PERCENT: f64 = 1.0;
-/// The parent of the kernel's threads: they work for other processes, which are to be named instead.
-const KTHREADD: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbour {
@@ -19,15 +17,14 @@ pub struct Neighbour {
 pub fn busiest(before: &Everyone, ours: &[u32], most: usize) -> Vec<Neighbour> {
     let now = Everyone::take();
     let elapsed = now.at.duration_since(before.at).as_nanos().max(1) as f64;
-    let is_left_out = |pid: u32| now.lineage(pid).any(|pid| pid == KTHREADD || ours.contains(&pid));
+    // Threads of the kernel work for other processes, which are to be named instead.
+    let is_left_out = |pid: u32| now.lineage(pid).any(|pid| pid == proc::KTHREADD || ours.contains(&pid));
     let percents = before.used_by(&now).into_iter().map(|(pid, used)| (pid, used.nanos as f64 / elapsed * 100.0));
     let mut busy: Vec<(u32, f64)> =
         percents.filter(|(pid, percent)| *percent >= LEAST_PERCENT && !is_left_out(*pid)).collect();
     busy.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let named = busy.into_iter().filter_map(|(pid, cpu_percent)| {
-        let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
-        Some(Neighbour { name, cpu_percent })
-    });
+    let named =
+        busy.into_iter().filter_map(|(pid, cpu_percent)| Some(Neighbour { name: proc::name_of(pid)?, cpu_percent }));
     named.take(most).collect()
 }
 

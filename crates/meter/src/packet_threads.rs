@@ -8,23 +8,20 @@ use crate::proc;
 use crate::schedstat::scheduled;
 use crate::threads::Times;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::sync::OnceLock;
 use std::time::Duration;
-
-/// Parent of all threads of the kernel.
-const KTHREADD: u32 = 2;
 
 /// `schedstat` of each, by core. They live as long as the machine.
 fn threads() -> &'static BTreeMap<usize, File> {
     static THREADS: OnceLock<BTreeMap<usize, File>> = OnceLock::new();
     let find = |stat: proc::Stat| {
-        let name = fs::read_to_string(format!("/proc/{}/comm", stat.pid)).ok()?;
-        let core = name.trim().strip_prefix("ksoftirqd/")?.parse().ok()?;
+        let core = proc::name_of(stat.pid)?.strip_prefix("ksoftirqd/")?.parse().ok()?;
         Some((core, File::open(format!("/proc/{}/schedstat", stat.pid)).ok()?))
     };
-    THREADS
-        .get_or_init(|| proc::Stat::all().into_iter().filter(|stat| stat.parent == KTHREADD).filter_map(find).collect())
+    THREADS.get_or_init(|| {
+        proc::Stat::all().into_iter().filter(|stat| stat.parent == proc::KTHREADD).filter_map(find).collect()
+    })
 }
 
 /// CPU time of the packet thread of each core, since boot.

@@ -73,6 +73,14 @@ pub(crate) fn text(path: impl AsRef<Path>) -> io::Result<String> {
     Ok(text)
 }
 
+/// Parent of all threads of the kernel.
+pub(crate) const KTHREADD: u32 = 2;
+
+/// The name of a process, as the kernel has it.
+pub(crate) fn name_of(pid: u32) -> Option<String> {
+    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
+}
+
 pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).collect()

@@ -130,11 +130,7 @@ impl ProcessTree {
             if self.members.contains_key(&stat.pid) {
                 continue;
             }
-            let member = Member::of(stat);
-            if stat.started < self.began {
-                self.earlier = self.earlier.plus(member.total());
-            }
-            self.members.insert(stat.pid, member);
+            self.insert(stat);
         }
         self.last_pid = None;
         self.refresh();
@@ -193,6 +189,15 @@ impl ProcessTree {
         self.total
     }
 
+    /// Adds a process; what it had used before the observation began is none of the tree's.
+    fn insert(&mut self, stat: Stat) {
+        let member = Member::of(stat);
+        if stat.started < self.began {
+            self.earlier = self.earlier.plus(member.total());
+        }
+        self.members.insert(stat.pid, member);
+    }
+
     /// Adds processes forked by members since the last refresh.
     fn add_descendants(&mut self) {
         let last_pid = proc::last_pid();
@@ -213,11 +218,7 @@ impl ProcessTree {
                     continue;
                 }
                 parents.push(stat.pid);
-                let member = Member::of(stat);
-                if stat.started < self.began {
-                    self.earlier = self.earlier.plus(member.total());
-                }
-                self.members.insert(stat.pid, member);
+                self.insert(stat);
             }
         }
     }

@@ -73,10 +73,7 @@ fn quota(group: &Path, version: Version) -> Option<f64> {
 
 fn counted(group: &Path) -> Counted {
     let text = fs::read_to_string(group.join("cpu.stat")).unwrap_or_default();
-    let entry = |key: &str| {
-        let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-        lines.find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse::<u64>().ok())
-    };
+    let entry = |key: &str| cgroup::entry(&text, key);
     let time = entry("throttled_usec").map(Duration::from_micros);
     let time = time.or_else(|| entry("throttled_time").map(Duration::from_nanos)).unwrap_or_default();
     let [periods, throttled] = ["nr_periods", "nr_throttled"].map(|key| entry(key).unwrap_or_default());

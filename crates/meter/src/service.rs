@@ -8,10 +8,9 @@ use crate::called::{self, Clients};
 use crate::everyone::Everyone;
 use crate::process::Tree;
 use crate::sampling_budget::SamplingBudget;
-use crate::{listener, network};
+use crate::{listener, network, proc};
 use brunt_results::result::Upstream;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -19,7 +18,7 @@ use std::time::Duration;
 
 /// Most processes one behind the other.
 const DEPTH: usize = 8;
-/// Listings of a look that finds nothing new while somebody is connected to a listener that is no part.
+/// Listings of a look that finds nothing new while there are connections to listeners that are no parts.
 pub(crate) const LISTINGS: usize = 3;
 
 /// What is taken for a part of the service.
@@ -77,7 +76,7 @@ pub struct Found {
 impl Service {
     /// The error names a process of the scope that cannot be metered.
     pub(crate) fn new(scope: Scope) -> Result<Self, String> {
-        let part = |pid: &u32| Ok(Part::new(vec![*pid], name_of(*pid), None, Tree::new(&[*pid])?));
+        let part = |pid: &u32| Ok(Part::new(vec![*pid], None, Tree::new(&[*pid])?));
         let parts = scope.also.iter().map(part).collect::<Result<_, String>>()?;
         Ok(Self { parts, scope, ..Self::default() })
     }
@@ -85,7 +84,10 @@ impl Service {
     /// Looks again, unless that would cost too much CPU time. `server`: the processes of the listener.
     pub(crate) fn look(&mut self, server: &[u32]) {
         let mut budget = std::mem::take(&mut self.budget);
-        budget.take(|| self.look_now(server, LISTINGS));
+        budget.take(|| {
+            self.look_now(server, LISTINGS);
+            self.count(server);
+        });
         self.budget = budget;
     }
 
@@ -104,13 +106,10 @@ impl Service {
                 break;
             }
         }
-        if !self.parts.is_empty() {
-            self.count(server);
-        }
     }
 
-    /// The listeners, as far as they are not known, that one of `callers` is connected to. Looks closely where somebody is connected
-    /// to one: a connection for one request is gone by the time at which all are listed.
+    /// The listeners, as far as they are not known, that one of `callers` is connected to. Lists closely where there are connections
+    /// to such a listener: one for a single request is gone by the time at which all are listed.
     fn called_by(&mut self, callers: &[u32], listings: usize) -> Result<Vec<(String, Clients)>, String> {
         for number in 0..listings {
             let (mut unknown, held) = match number {
@@ -161,18 +160,21 @@ impl Service {
         if found.pids.iter().any(|pid| server.contains(pid) || *pid == own) || found.roots.iter().any(is_above) {
             return Vec::new();
         }
-        let name = found.roots.first().map_or_else(String::new, |pid| name_of(*pid));
-        if self.scope.without.contains(&name) {
+        let Ok(tree) = Tree::new(&found.roots) else { return Vec::new() };
+        let part = Part::new(found.roots, Some(address), tree);
+        if self.scope.without.contains(&part.name) {
             return Vec::new();
         }
-        let Ok(tree) = Tree::new(&found.roots) else { return Vec::new() };
-        let pids = tree.pids();
-        self.parts.push(Part::new(found.roots, name, Some(address), tree));
+        let pids = part.tree.pids();
+        self.parts.push(part);
         pids
     }
 
     /// Counts the connections to each part: those of the service, and all.
     fn count(&mut self, server: &[u32]) {
+        if self.parts.iter().all(|part| part.addresses.is_empty()) {
+            return;
+        }
         let all: Vec<u32> = self.parts.iter().flat_map(|part| part.tree.pids()).chain(server.iter().copied()).collect();
         let (Ok(listeners), Ok(held)) = (called::listeners(), network::sockets_of(&all)) else { return };
         for part in &mut self.parts {
@@ -194,6 +196,7 @@ impl Service {
         let Some(opened) = self.opened.take() else { return };
         self.parts.iter_mut().for_each(|part| part.stop(&opened));
         self.look_now(server, LISTINGS);
+        self.count(server);
         self.parts.iter_mut().for_each(|part| part.stop(&opened));
     }
 
@@ -264,13 +267,9 @@ fn listed_closely(pids: &[u32]) -> Result<(BTreeMap<String, Clients>, BTreeSet<u
     })
 }
 
-/// The name of the process, as the kernel has it; empty if it has ended.
-fn name_of(pid: u32) -> String {
-    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned()
-}
-
 impl Part {
-    fn new(roots: Vec<u32>, name: String, address: Option<&str>, tree: Tree) -> Self {
+    fn new(roots: Vec<u32>, address: Option<&str>, tree: Tree) -> Self {
+        let name = roots.first().and_then(|pid| proc::name_of(*pid)).unwrap_or_default();
         let addresses = address.map(str::to_owned).into_iter().collect();
         Self { roots, name, addresses, tree, connections: [0; 2], used: None }
     }

@@ -1,4 +1,4 @@
-//! Who listens at the addresses of a server, looked at again: a reload, a restart or a successor on the same port replaces its processes.
+//! The sockets that listen at the addresses of a server, looked at again: a reload, a restart or a successor on the same port replaces its processes.
 
 use crate::listener;
 use std::collections::BTreeSet;

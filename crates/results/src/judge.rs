@@ -126,6 +126,7 @@ fn throttled(result: &RunResult) -> Option<ValidityIssue> {
     Some(ValidityIssue::Throttled {
         throttled: quota.throttled_periods,
         periods: quota.periods,
+        percent: quota.percent(),
         quota_cores: quota.quota_cores,
         group: quota.group.clone(),
     })

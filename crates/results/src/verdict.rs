@@ -24,7 +24,7 @@ pub enum ValidityIssue {
     /// connection busy, 0 to 1, where they were counted.
     RateMissed { offered: f64, achieved: f64, waited: Option<f64> },
     /// A CPU quota stopped the server in so many of the periods of its control group.
-    Throttled { throttled: u64, periods: u64, quota_cores: f64, group: String },
+    Throttled { throttled: u64, periods: u64, percent: f64, quota_cores: f64, group: String },
     /// A figure drifts over the window.
     NotStationary { evidence: String },
     /// Too few values for `quantile`, the highest shown.
@@ -150,8 +150,7 @@ impl ValidityIssue {
                 let busy = waited.map(|share| format!("; {:.1} % found every connection busy", share * 100.0));
                 format!("{achieved:.0} requests/s were answered of {offered:.0} offered{}", busy.unwrap_or_default())
             }
-            Self::Throttled { throttled, periods, quota_cores, group } => {
-                let percent = *throttled as f64 / (*periods).max(1) as f64 * 100.0;
+            Self::Throttled { throttled, periods, percent, quota_cores, group } => {
                 format!(
                     "the quota of {quota_cores:.2} cores of {group} stopped the server in {throttled} of {periods} periods \
                      ({percent:.0} %)"

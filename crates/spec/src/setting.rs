@@ -167,9 +167,12 @@ impl Setting {
         (self.of)(spec).texts()
     }
 
-    /// The value in one text, as a plan has it.
+    /// The value in one text, as a plan has it: a switch that is off has one too.
     pub fn text(&self, spec: &LoadSpec) -> Option<String> {
-        Some(self.texts(spec).join(",")).filter(|text| !text.is_empty())
+        match self.texts(spec).join(",") {
+            text if !text.is_empty() => Some(text),
+            _ => (self.kind == Kind::Switch).then(|| false.to_string()),
+        }
     }
 
     /// Sets it, or adds to a list.
@@ -188,8 +191,7 @@ impl Setting {
         (self.of_mut)(spec).clear();
         let texts = if self.separated { text.split(',').map(str::trim).collect() } else { vec![text] };
         texts.into_iter().try_for_each(|text| self.add(spec, OsStr::new(text)))?;
-        // A switch that is off has no text on a command line.
-        Ok(self.text(spec).unwrap_or_else(|| if self.kind == Kind::Switch { false.to_string() } else { String::new() }))
+        Ok(self.text(spec).unwrap_or_default())
     }
 
     /// The flag with its values, as words of a command line.

@@ -1,6 +1,7 @@
 //! What a group has used, as the kernel accounts for it.
 
 use super::Group;
+use brunt_meter::cgroup::entry;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -80,9 +81,6 @@ impl Group {
 
     /// A line `key number` of this file, in whichever directory has it; that of version 2, the last one, has most of them.
     fn entry(&self, name: &str, key: &str) -> Option<u64> {
-        self.dirs.iter().rev().find_map(|dir| {
-            let text = self.files.read(&dir.join(name)).ok()?;
-            text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
-        })
+        self.dirs.iter().rev().find_map(|dir| entry(&self.files.read(&dir.join(name)).ok()?, key))
     }
 }

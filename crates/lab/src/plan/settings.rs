@@ -220,7 +220,8 @@ impl Settings {
             return (setting.get)(self);
         }
         match direct::named(name) {
-            Some(setting) => setting.text(&self.load).or_else(|| self.off(setting)),
+            // A switch that is off is a value where it could be on.
+            Some(setting) => setting.text(&self.load).filter(|_| setting.is_set(&self.load) || self.path.is_some()),
             None => self.custom_axes.get(name).cloned(),
         }
     }

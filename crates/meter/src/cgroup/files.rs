@@ -39,6 +39,11 @@ pub trait Files: Debug + Send + Sync {
     }
 }
 
+/// The number of a line `key number` in the text of a file such as `cpu.stat`.
+pub fn entry(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
 /// The files of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Linux;

@@ -50,11 +50,6 @@ pub(super) fn named(name: &str) -> Option<&'static Setting> {
 }
 
 impl Settings {
-    /// The value of a switch that is not on, where it could be.
-    pub(super) fn off(&self, switch: &Setting) -> Option<String> {
-        (switch.kind == Kind::Switch && self.path.is_some()).then(|| false.to_string())
-    }
-
     /// The first of these settings that has a value and is one of HTTP.
     pub(super) fn first_direct_of_http(&self) -> Option<&'static str> {
         let mut of_http = all().filter(|setting| setting.heading == Heading::Http);
