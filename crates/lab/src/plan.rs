@@ -11,6 +11,7 @@ pub mod phase;
 pub mod policy;
 mod references;
 pub mod schema;
+mod service;
 pub mod settings;
 pub mod slicing;
 mod source;
@@ -33,6 +34,7 @@ pub use brunt_diagnostic::Diagnostic as PlanError;
 pub use filter::{Filter, Pattern};
 pub use parse::read;
 pub use phase::{Override, Phase};
+pub use service::Service;
 
 /// Name of the phase among the values of a cell.
 pub const PHASE: &str = "phase";
@@ -129,6 +131,8 @@ pub struct Target {
     pub pin: Pin,
     #[serde(skip_serializing_if = "is_default")]
     pub limits: Limits,
+    #[serde(skip_serializing_if = "is_default")]
+    pub service: Service,
     #[serde(skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
     /// Why it is skipped, if it is.

@@ -10,7 +10,7 @@ mod tester_window;
 pub mod trial;
 
 use crate::{
-    plan::{Plan, tester::BRUNT},
+    plan::{Plan, Target, tester::BRUNT},
     schedule::Cell,
     slices::Generator,
     testers::Tester,
@@ -57,6 +57,10 @@ impl Request {
         let mut added = added.cloned().unwrap_or_default();
         if cell.settings.external_tester().is_none() {
             // So that it keeps the figures that they are about.
+            let target_of = |target: &&Target| target.name == cell.target;
+            added.extend(
+                self.plan.targets.iter().find(target_of).map(|target| target.service.words()).unwrap_or_default(),
+            );
             added.extend(self.plan.fail_if.iter().flat_map(|bound| ["--fail-if".to_owned(), bound.clone()]));
         }
         self.tester.command(&cell, &added, port, target, seed, dir)

@@ -7,13 +7,15 @@
 //! Invariant: only groups created here are changed. Those of a killed process are found by the creator in their names.
 
 mod files;
+mod group;
 mod hierarchy;
 mod name;
 mod processes;
 mod removal;
 
 pub use files::{Files, Linux, entry};
-pub use hierarchy::{Hierarchy, Version, hierarchies, parse};
+pub use group::Group;
+pub use hierarchy::{Hierarchy, Version, hierarchies, hierarchies_of, parse};
 pub use name::{is_name, make, new_name};
 pub use processes::{Freeze, is_frozen, kill, members, set_frozen, tree};
 pub use removal::{remove, remove_orphans};

@@ -72,6 +72,8 @@ impl GeneratorMeter {
         let (Some(first), Some(last)) = (&self.first, &self.last) else {
             return all_absent_in(generator, "the measured window never opened");
         };
+        let cores: BTreeSet<usize> = self.cores.values().flatten().copied().collect();
+        generator.allowed_cores = (!cores.is_empty()).then(|| cores.into_iter().collect());
         generator.rss_bytes = sum(&last.stats, |stat| stat.rss_bytes).filter(|_| first.stats.is_some());
         if let Some(too_short) = cpu_accounting::too_short(window) {
             return all_absent_in(generator, &too_short);

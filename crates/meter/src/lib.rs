@@ -4,7 +4,7 @@
 //! Invariants:
 //! - An unavailable figure is absent with a reason, never zero and never an estimate.
 //! - Nothing changes a setting of the kernel or stays attached after its value is dropped; `cgroup` makes and changes groups
-//!   of our own.
+//!   of our own, and a [`Placement`] moves processes to other cores while it lives.
 #![allow(missing_docs)]
 
 mod absent;
@@ -24,10 +24,12 @@ pub mod generator;
 pub mod host;
 pub mod listener;
 pub mod marked;
+mod memory_limit;
 pub mod neighbours;
 mod network;
 mod packet_threads;
 mod per_core;
+mod placement;
 pub mod poll;
 mod proc;
 pub mod proc_net;
@@ -51,6 +53,7 @@ mod unix_sockets;
 
 pub use exit_watch::ExitWatch;
 pub use host::HostMeter;
+pub use placement::Placement;
 pub use process_tree::ProcessTree;
 pub use sampling_budget::SamplingBudget;
 pub use server::ServerMeter;

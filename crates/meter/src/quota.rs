@@ -31,8 +31,7 @@ pub(crate) struct Quotas {
 impl Quotas {
     /// Those of this process, counted from now on.
     pub(crate) fn of(pid: u32) -> Self {
-        let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-        let hierarchies = cgroup::parse(&read("/proc/self/mountinfo"), &read(&format!("/proc/{pid}/cgroup")));
+        let hierarchies = cgroup::hierarchies_of(pid);
         let with_quota = hierarchies.iter().filter(|hierarchy| hierarchy.may_have("cpu")).flat_map(|hierarchy| {
             hierarchy.upwards().filter_map(|path| {
                 let cores = quota(path, hierarchy.version)?;
@@ -40,6 +39,12 @@ impl Quotas {
             })
         });
         Self { groups: with_quota.map(|group| (group.clone(), counted(&group.path))).collect() }
+    }
+
+    /// The same since the groups were made.
+    pub(crate) fn so_far(pid: u32) -> Option<Throttled> {
+        let groups = Self::of(pid).groups.into_iter().map(|(group, _)| (group, Counted::default()));
+        Self { groups: groups.collect() }.since()
     }
 
     /// The group that was stopped in most periods since then; `None` if none has a quota.

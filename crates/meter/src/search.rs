@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+/// Shortest time of a search.
+const ENOUGH: Duration = Duration::from_millis(400);
 /// From one look to the next, at least; and at most a tenth of the time.
 const EVERY: Duration = Duration::from_millis(20);
 const REST: u32 = 9;
@@ -14,6 +16,7 @@ const REST: u32 = 9;
 #[derive(Debug)]
 pub struct Search {
     server: Vec<u32>,
+    began: Instant,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Service>>,
 }
@@ -21,7 +24,7 @@ pub struct Search {
 impl Search {
     /// `server`: the processes of the listener.
     pub fn begin(server: Vec<u32>, scope: Scope) -> Self {
-        Self::of(Service::new(scope).unwrap_or_default(), server)
+        Self::of(Service::new(scope, &server).unwrap_or_default(), server)
     }
 
     /// Goes on with what is known.
@@ -38,7 +41,7 @@ impl Search {
         };
         // Without a thread nothing is found.
         let thread = thread::Builder::new().name("brunt-search".to_owned()).spawn(search).ok();
-        Self { server, stop, thread }
+        Self { server, began: Instant::now(), stop, thread }
     }
 
     /// Looks a last time, after the load: pooled connections are still there.
@@ -46,6 +49,11 @@ impl Search {
         let mut service = self.finish().unwrap_or_default();
         service.look_now(&self.server, 1);
         service.found()
+    }
+
+    /// Whether it has looked often enough: where each request has a connection of its own, not every look meets one.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.began.elapsed() >= ENOUGH
     }
 
     /// What is known, to go on with. Waits for a look to end.

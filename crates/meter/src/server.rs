@@ -3,23 +3,29 @@
 //! Attach before the load, open and stop at the ends of the window, close when the number of completed requests is known. If
 //! the server ended inside the window, all figures are absent.
 
+mod stopped;
+
 use crate::absent;
+use crate::cgroup::Group;
 use crate::counters::{Counters, Event, Reading};
 use crate::cpu_accounting;
 use crate::everyone::Everyone;
 use crate::exit_watch::ExitWatch;
-use crate::network::{self, Network};
-use crate::process::{Snapshot, Switches, Tree, Usage, Window};
+use crate::memory_limit::MemoryLimits;
+use crate::network::Network;
+use crate::placement::Placement;
+use crate::process::{Snapshot, Switches, Tree, Window};
 use crate::quota::Quotas;
 use crate::sampling_budget::Sampler;
 use crate::search::Search;
 use crate::service::{Scope, Service};
 use crate::successor::Listened;
-use brunt_results::result::{Server, Throttled};
+use brunt_results::result::{Placed, Server};
 use brunt_results::series::Second;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use stopped::{Connections, Stopped};
 
 #[derive(Debug)]
 pub struct ServerMeter {
@@ -32,17 +38,20 @@ pub struct ServerMeter {
     last_sample: Snapshot,
     exit_watch: ExitWatch,
     listened: Listened,
+    /// The server is what is in it.
+    group: Option<Group>,
     /// Whether other processes than the attached ones serve now.
     replaced: bool,
+    /// While it is on cores that it did not choose.
+    placement: Option<Placement>,
     service: Service,
-    /// While it has the service: before the window opens.
+    /// While it has the service: before the window opens, and for a moment more without a warm-up.
     search: Option<Search>,
+    /// What every process had used when the window opened, until the search has ended.
+    opened: Option<Arc<Everyone>>,
     open: Option<Open>,
     stopped: Option<Stopped>,
 }
-
-/// All connections of the server, or why they cannot be listed.
-type Connections = Result<network::Sample, String>;
 
 #[derive(Debug)]
 struct Open {
@@ -50,18 +59,10 @@ struct Open {
     counted_first: Reading,
     network_first: Connections,
     quotas: Quotas,
+    memory_limits: MemoryLimits,
     switches: (Instant, Switches),
     counted: Sampler<Reading>,
     network: Sampler<Connections>,
-}
-
-#[derive(Debug)]
-struct Stopped {
-    usage: Usage,
-    counted: (Reading, Reading),
-    network: (Connections, Connections),
-    throttled: Option<Throttled>,
-    replaced: bool,
 }
 
 impl ServerMeter {
@@ -81,7 +82,7 @@ impl ServerMeter {
         let rss_start_bytes = last_sample.rss_bytes;
         let rss_anon_start_bytes = tree.rss_anon_bytes();
         let exit_watch = ExitWatch::of(pids);
-        let mut service = Service::new(scope)?;
+        let mut service = Service::new(scope, &tree.pids())?;
         // Without load there is nothing to look closely for.
         service.look_now(&tree.pids(), 1);
         let (open, stopped) = (None, None);
@@ -95,12 +96,38 @@ impl ServerMeter {
             last_sample,
             exit_watch,
             listened: Listened::new(addresses.to_vec()),
+            group: None,
             replaced: false,
+            placement: None,
             service,
             search: None,
+            opened: None,
             open,
             stopped,
         })
+    }
+
+    /// Attaches to what is in the group, and to what comes into it later. Processes of it may come and go.
+    pub fn attach_group(group: Group, scope: Scope) -> Result<Self, String> {
+        let pids = group.pids();
+        if pids.is_empty() {
+            return Err("no process is in it".to_owned());
+        }
+        let meter = Self::attach_scoped(&pids, &[], scope)?;
+        Ok(Self { exit_watch: ExitWatch::of(&[]), group: Some(group), ..meter })
+    }
+
+    fn join_group(&mut self) {
+        let Some(group) = &self.group else { return };
+        let known = self.tree.pids();
+        let fresh: Vec<u32> = group.pids().into_iter().filter(|pid| !known.contains(pid)).collect();
+        self.tree.add(&fresh);
+    }
+
+    /// Moves the server to these cores until the meter is dropped. What takes over from it is moved too.
+    pub fn place(&mut self, cores: &[usize]) -> Result<(), String> {
+        self.placement = Some(Placement::set(&self.tree.pids(), cores)?);
+        Ok(())
     }
 
     /// Looks for what stands behind the server until the window opens, as the load has begun.
@@ -132,6 +159,10 @@ impl ServerMeter {
         self.tree.add(&fresh);
         self.exit_watch = ExitWatch::of(&roots);
         self.replaced |= !fresh.is_empty();
+        if let Some(placement) = &mut self.placement {
+            // One that cannot be moved stays where it is, which `cores` of the result shows.
+            let _ = placement.add(&fresh);
+        }
         fresh.first().or(roots.first()).copied()
     }
 
@@ -149,6 +180,7 @@ impl ServerMeter {
         let network = Sampler::first(|| connections(&self.network, Network::list_under_load));
         self.open = Some(Open {
             quotas: Quotas::of(self.pid),
+            memory_limits: MemoryLimits::of(self.pid),
             switches: (self.last_sample.at, Switches::default()),
             counted_first: counted.newest.clone(),
             network_first: network.newest.clone(),
@@ -158,15 +190,28 @@ impl ServerMeter {
         });
         // Last, because it reads every process of the machine. It has a time of its own.
         let everyone = Arc::new(Everyone::take());
-        self.service =
-            self.search.take().and_then(Search::hand_over).unwrap_or_else(|| std::mem::take(&mut self.service));
-        self.service.open(Arc::clone(&everyone));
+        self.opened = Some(Arc::clone(&everyone));
+        // Without a warm-up it goes on until the next sample.
+        if self.search.as_ref().is_none_or(Search::is_enough) {
+            self.end_search();
+        }
         everyone
+    }
+
+    /// What was found is metered from the opening of the window.
+    fn end_search(&mut self) {
+        if let Some(service) = self.search.take().and_then(Search::hand_over) {
+            self.service = service;
+        }
+        if let Some(everyone) = self.opened.take() {
+            self.service.open(everyone);
+        }
     }
 
     /// Fills in the figures since the last sample or the opening.
     pub fn sample(&mut self, second: &mut Second) {
         self.renew();
+        self.join_group();
         let now = self.tree.sample();
         if now.alive {
             let cpu = now.since(&self.last_sample);
@@ -185,6 +230,9 @@ impl ServerMeter {
             open.connections(&self.network, second);
         }
         self.last_sample = now;
+        if self.open.is_some() {
+            self.end_search();
+        }
         if self.search.is_none() {
             self.service.look(&self.tree.pids());
         }
@@ -194,12 +242,14 @@ impl ServerMeter {
     pub fn stop(&mut self) {
         if let Some(open) = self.open.take() {
             self.renew();
+            self.join_group();
             let usage = open.window.close(&mut self.tree);
-            let throttled = open.quotas.since();
+            let (throttled, memory_limit) = (open.quotas.since(), open.memory_limits.since());
+            self.end_search();
             self.service.stop(&self.tree.pids());
             let counted = (open.counted_first, self.counters.read());
             let network = (open.network_first, connections(&self.network, Network::list));
-            self.stopped = Some(Stopped { usage, counted, network, throttled, replaced: self.replaced });
+            self.stopped = Some(Stopped { usage, counted, network, throttled, memory_limit, replaced: self.replaced });
         }
     }
 
@@ -207,7 +257,9 @@ impl ServerMeter {
     /// (`server.cycles_per_request`). `window` is the length of that of the load, of which this one is a reading.
     pub fn close(&mut self, completed: u64, window: Duration) -> (Server, BTreeMap<String, String>) {
         self.stop();
-        let mut server = Server { pid: Some(self.pid), ..Server::default() };
+        let placed = self.placement.as_ref();
+        let placed = placed.map(|placed| Placed { cores: placed.cores().to_vec(), before: placed.before() });
+        let mut server = Server { pid: Some(self.pid), placed, ..Server::default() };
         let stopped = match self.stopped.take() {
             Some(stopped) if stopped.usage.alive => stopped,
             stopped => {
@@ -268,97 +320,6 @@ impl Open {
         second.server_network_received_bytes_per_s = per_s(traffic.received_bytes);
         second.server_network_sent_bytes_per_s = per_s(traffic.sent_bytes);
         second.server_retransmitted_segments_per_s = per_s(traffic.retransmitted_segments);
-    }
-}
-
-impl Stopped {
-    /// What there was at the end of the window.
-    fn fill_moments(&self, server: &mut Server) {
-        let usage = &self.usage;
-        server.rss_bytes = Some(usage.rss_bytes);
-        server.rss_peak_bytes = usage.rss_peak_bytes;
-        server.rss_anon_bytes = usage.rss_anon_bytes;
-        server.threads = Some(usage.threads);
-        server.cores = usage.cores.clone();
-        server.socket_bytes = self.network.1.as_ref().ok().map(network::Sample::buffer_bytes);
-    }
-
-    /// What was used or counted within the window.
-    fn fill(&self, completed: u64, server: &mut Server) {
-        let usage = &self.usage;
-        let is_accounted = cpu_accounting::too_short(usage.cpu.wall).is_none();
-        if is_accounted {
-            server.cpu_user_percent = Some(usage.cpu.user_percent());
-            server.cpu_system_percent = Some(usage.cpu.system_percent());
-            server.busiest_thread_percent = usage.busiest_thread_percent;
-            server.run_queue_wait_percent = usage.run_queue_wait_percent;
-        }
-        server.minor_faults = Some(usage.faults.minor);
-        server.major_faults = Some(usage.faults.major);
-        server.throttled = self.throttled.clone();
-        server.voluntary_switches = usage.switches.map(|switches| switches.voluntary);
-        server.involuntary_switches = usage.switches.map(|switches| switches.involuntary);
-        if let Ok(traffic) = self.traffic() {
-            server.network_received_bytes = Some(traffic.received_bytes);
-            server.network_sent_bytes = Some(traffic.sent_bytes);
-            server.retransmitted_segments = Some(traffic.retransmitted_segments);
-        }
-        if completed > 0 {
-            let completed = completed as f64;
-            server.cpu_us_per_request = is_accounted.then(|| usage.cpu.total().as_secs_f64() * 1e6 / completed);
-            let each = |event| Some(self.count(event).ok()? / completed);
-            server.instructions_user_per_request = each(Event::InstructionsUser);
-            server.instructions_kernel_per_request = each(Event::InstructionsKernel);
-            server.cycles_per_request = each(Event::Cycles);
-        }
-    }
-
-    fn why_moment(&self, figure: &str) -> Option<String> {
-        let why = match figure {
-            "cores" => "the cores that the server may use are unknown",
-            "socket_bytes" => return self.network.1.as_ref().err().cloned(),
-            "rss_anon_start_bytes" | "rss_anon_bytes" | "rss_peak_bytes" => "a process ended while it was read",
-            _ => return None,
-        };
-        Some(why.to_owned())
-    }
-
-    fn why(&self, figure: &str, completed: u64) -> Option<String> {
-        let too_short = || cpu_accounting::too_short(self.usage.cpu.wall);
-        let why = match figure {
-            figure if figure.ends_with("_per_request") && completed == 0 => "no request completed",
-            "cpu_user_percent" | "cpu_system_percent" | "cpu_us_per_request" => return too_short(),
-            "busiest_thread_percent" | "run_queue_wait_percent" if too_short().is_some() => return too_short(),
-            "busiest_thread_percent" => {
-                return Some(format!("{} threads are too many to sample each", self.usage.threads));
-            }
-            "run_queue_wait_percent" => {
-                "more threads worked than it has cores, or the kernel does not account for waiting"
-            }
-            "voluntary_switches" | "involuntary_switches" => {
-                "threads of the server ended, and the kernel discards their switches, or there are too many threads"
-            }
-            "network_received_bytes" | "network_sent_bytes" | "retransmitted_segments" => return self.traffic().err(),
-            "instructions_user_per_request" => return self.count(Event::InstructionsUser).err(),
-            "instructions_kernel_per_request" => return self.count(Event::InstructionsKernel).err(),
-            "cycles_per_request" => return self.count(Event::Cycles).err(),
-            _ => return None,
-        };
-        Some(why.to_owned())
-    }
-
-    fn traffic(&self) -> Result<network::Traffic, String> {
-        let first = self.network.0.as_ref().map_err(String::clone)?;
-        self.network.1.as_ref().map_err(String::clone)?.since(first)
-    }
-
-    fn count(&self, event: Event) -> Result<f64, String> {
-        if self.replaced {
-            return Err(
-                "the server was replaced by another process, and the counters are those of the first".to_owned()
-            );
-        }
-        self.counted.1.since(&self.counted.0, event)
     }
 }
 

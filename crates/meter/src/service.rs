@@ -5,6 +5,7 @@
 //! window all the same, since the account of every process at that moment is kept.
 
 use crate::called::{self, Clients};
+use crate::cgroup::Group;
 use crate::everyone::Everyone;
 use crate::process::Tree;
 use crate::sampling_budget::SamplingBudget;
@@ -24,12 +25,14 @@ pub(crate) const LISTINGS: usize = 3;
 /// What is taken for a part of the service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Nothing but the listener and `also`.
+    /// Nothing but the listener, `also` and `also_groups`.
     pub only_listener: bool,
     /// Names of processes that are none of it, as that of a shared database.
     pub without: Vec<String>,
     /// Processes that are parts of it, connected or not.
     pub also: Vec<u32>,
+    /// Control groups that are parts of it, connected or not.
+    pub also_groups: Vec<Group>,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +51,8 @@ struct Part {
     roots: Vec<u32>,
     name: String,
     addresses: BTreeSet<String>,
+    /// It is what is in this group.
+    group: Option<Group>,
     tree: Tree,
     /// Connections of the service, and all.
     connections: [u64; 2],
@@ -74,10 +79,12 @@ pub struct Found {
 }
 
 impl Service {
-    /// The error names a process of the scope that cannot be metered.
-    pub(crate) fn new(scope: Scope) -> Result<Self, String> {
-        let part = |pid: &u32| Ok(Part::new(vec![*pid], None, Tree::new(&[*pid])?));
-        let parts = scope.also.iter().map(part).collect::<Result<_, String>>()?;
+    /// The error names what is in the scope and cannot be metered. `server`: the processes of the listener.
+    pub(crate) fn new(scope: Scope, server: &[u32]) -> Result<Self, String> {
+        let process = |pid: &u32| Ok(Part::new(vec![*pid], None, Tree::new(&[*pid])?));
+        let group = |group: &Group| Part::of_group(group, server);
+        let parts = scope.also.iter().map(process).chain(scope.also_groups.iter().map(group));
+        let parts = parts.collect::<Result<_, String>>()?;
         Ok(Self { parts, scope, ..Self::default() })
     }
 
@@ -93,6 +100,7 @@ impl Service {
 
     /// Looks, with so many listings at most where one finds nothing.
     pub(crate) fn look_now(&mut self, server: &[u32], listings: usize) {
+        self.parts.iter_mut().for_each(Part::join_group);
         if self.scope.only_listener {
             return;
         }
@@ -271,7 +279,29 @@ impl Part {
     fn new(roots: Vec<u32>, address: Option<&str>, tree: Tree) -> Self {
         let name = roots.first().and_then(|pid| proc::name_of(*pid)).unwrap_or_default();
         let addresses = address.map(str::to_owned).into_iter().collect();
-        Self { roots, name, addresses, tree, connections: [0; 2], used: None }
+        Self { roots, name, addresses, group: None, tree, connections: [0; 2], used: None }
+    }
+
+    /// All that is in a group, which must not be the server itself.
+    fn of_group(group: &Group, server: &[u32]) -> Result<Self, String> {
+        let roots = group.pids();
+        if roots.is_empty() {
+            return Err(format!("no process is in control group {}", group.name()));
+        }
+        if let Some(pid) = roots.iter().find(|pid| server.contains(pid)) {
+            return Err(format!("process {pid} of control group {} is the server itself", group.name()));
+        }
+        let tree = Tree::observe(&roots);
+        Ok(Self { name: group.name().to_owned(), group: Some(group.clone()), ..Self::new(roots, None, tree) })
+    }
+
+    /// Adds what has come into its group.
+    fn join_group(&mut self) {
+        let Some(group) = &self.group else { return };
+        let known = self.tree.pids();
+        let fresh: Vec<u32> = group.pids().into_iter().filter(|pid| !known.contains(pid)).collect();
+        self.roots.extend(&fresh);
+        self.tree.add(&fresh);
     }
 
     /// Reads what it has used, if that is not known yet.
@@ -279,6 +309,7 @@ impl Part {
         if self.used.is_some() {
             return;
         }
+        self.join_group();
         let last = self.tree.sample();
         let members: Vec<u32> = self.tree.pids().into_iter().chain(self.roots.iter().copied()).collect();
         let nanos = last.used().minus(opened.trees(&members)).nanos;

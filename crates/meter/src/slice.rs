@@ -13,5 +13,5 @@ mod server_cpu;
 
 pub use gaps::Gaps;
 pub use irq_time::{IrqTime, irq_time_accounting};
-pub use lost_time::LostTime;
+pub use lost_time::{Lost, LostTime};
 pub use server_cpu::{CpuSource, ServerCpu};

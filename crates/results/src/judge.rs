@@ -1,5 +1,6 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
+use crate::shared_cores::SharedCores;
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
 use crate::{result::RunResult, wrong_reply::WrongReply};
 
@@ -23,6 +24,9 @@ pub const RUN_QUEUE_PERCENT: f64 = 5.0;
 /// From this share of the periods on in which a quota stops the server, in percent, it is the limit.
 pub const THROTTLED_PERCENT: f64 = 1.0;
 
+/// Most outages that a verdict tells of.
+const OUTAGES: usize = 3;
+
 /// How many values the quantile `1 - beyond` needs: [`BEYOND_QUANTILE`] lie beyond it.
 pub fn values_needed(beyond: f64) -> u64 {
     (BEYOND_QUANTILE / beyond).round() as u64
@@ -35,7 +39,7 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
 
 /// The issues of a result, in no order.
 pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIssue> {
-    let checks = [errors, lag, generator_cpu, ceiling, throttled, missed_rate, samples];
+    let checks = [errors, lag, generator_cpu, ceiling, throttled, memory_limit, missed_rate, samples];
     let issues = checks.into_iter().filter_map(|check| check(result));
     issues.chain(disturbances(result, steal_percent)).collect()
 }
@@ -47,8 +51,18 @@ pub fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iter
     let server = result.server.run_queue_wait_percent.filter(|_| throttled(result).is_none());
     let waits = [("generator", result.generator.run_queue_wait_percent), ("server", server)];
     let waited = waits.into_iter().filter_map(|(whose, percent)| Some((whose, percent?)));
-    let waited = waited.filter(|(_, percent)| *percent > RUN_QUEUE_PERCENT);
-    steal.into_iter().chain(waited.map(|(whose, percent)| ValidityIssue::RunQueue { whose, percent }))
+    let waits: Vec<(&str, f64)> = waited.filter(|(_, percent)| *percent > RUN_QUEUE_PERCENT).collect();
+    let waited = match shared_cores(result) {
+        Some(cores) if !waits.is_empty() => vec![ValidityIssue::SharedCores { cores, waits }],
+        _ => waits.into_iter().map(|(whose, percent)| ValidityIssue::RunQueue { whose, percent }).collect(),
+    };
+    steal.into_iter().chain(waited)
+}
+
+/// The cores on which generator and server may both run, where they are known.
+fn shared_cores(result: &RunResult) -> Option<SharedCores> {
+    let (generator, server) = (&result.generator, &result.server);
+    SharedCores::of(generator.allowed_cores.as_ref()?, server.cores.as_ref()?, generator.thread_cpu_percent.len())
 }
 
 fn errors(result: &RunResult) -> Option<ValidityIssue> {
@@ -73,7 +87,9 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
         let noun = if replies == 1 { "reply" } else { "replies" };
         format!("the target closes each connection after {replies} {noun}")
     });
-    let first = result.first_wrong_reply.iter().map(ToString::to_string).chain(connect).chain(closed).collect();
+    let outages = result.connections.outages.iter().flatten().take(OUTAGES).map(ToString::to_string);
+    let first = result.first_wrong_reply.iter().map(ToString::to_string).chain(connect).chain(closed);
+    let first = first.chain(outages).collect();
     result.has_failed().then_some(ValidityIssue::Errors {
         failed,
         all: result.attempts(),
@@ -132,6 +148,12 @@ fn throttled(result: &RunResult) -> Option<ValidityIssue> {
     })
 }
 
+/// Whether a memory limit made the server wait. At the limit that version 1 knows, page cache is given up first, which is no wait.
+fn memory_limit(result: &RunResult) -> Option<ValidityIssue> {
+    let limit = result.server.memory_limit.as_ref().filter(|limit| limit.high_events + limit.killed > 0)?;
+    Some(ValidityIssue::MemoryLimit { group: limit.group.clone(), waits: limit.high_events, killed: limit.killed })
+}
+
 /// Whether the server's busiest thread is saturated, or all its cores are: many processes may share one.
 fn server_is_saturated(result: &RunResult) -> bool {
     let server = &result.server;
@@ -183,7 +205,7 @@ pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Latency, Requests, Throttled};
+    use crate::result::{Latency, MemoryLimit, Requests, Throttled};
     use crate::{latency::LatencySummary, verdict::Kind};
 
     fn good() -> RunResult {
@@ -282,6 +304,34 @@ mod tests {
         assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
+    }
+
+    #[test]
+    fn generator_and_server_that_share_a_core_are_told_apart_from_other_programs() {
+        let judged = |server: usize, wait: f64| {
+            let mut result = good();
+            (result.generator.allowed_cores, result.server.cores) = (Some(vec![0, 1]), Some(vec![server]));
+            result.generator.run_queue_wait_percent = Some(wait);
+            result.server.run_queue_wait_percent = Some(2.0 * wait);
+            judge(&result, Some(0.0))
+        };
+        let shared = judged(1, 6.0);
+        let said = "generator and server share core 1; a thread was runnable without a core, one of the generator for 6 %, \
+                    one of the server for 12 % of the time";
+        assert_eq!((&shared.why[..], shared.kinds.len()), (&[said.to_owned()][..], 1));
+        assert_eq!(shared.remedy, ["give each cores of its own: --cores 0 --server-cores 1"]);
+        assert!(judged(2, 6.0).why.iter().all(|why| why.starts_with("a thread of the ")), "{:?}", judged(2, 6.0));
+        assert!(judged(1, 1.0).is_ok());
+    }
+
+    #[test]
+    fn a_memory_limit_at_which_processes_wait_is_told_and_one_that_gives_up_page_cache_is_not() {
+        let limit = |high_events, max_events, killed| MemoryLimit { high_events, max_events, killed, ..<_>::default() };
+        for (limit, kind) in
+            [(limit(1, 0, 0), Kind::Throttled), (limit(0, 0, 1), Kind::Throttled), (limit(0, 9, 0), Kind::Ok)]
+        {
+            assert_verdict(kind, |r| r.server.memory_limit = Some(limit));
+        }
     }
 
     /// In so many percent of 1000 periods; its threads wait for a core then.

@@ -29,6 +29,7 @@ pub mod result;
 pub mod schema;
 pub mod secrets;
 pub mod series;
+pub mod shared_cores;
 pub mod slice;
 pub mod slo;
 pub mod stages;

@@ -5,14 +5,16 @@
 mod bytes;
 mod derived;
 mod host;
+mod outage;
 mod parts;
 mod server;
 
 pub use bytes::Bytes;
 pub use derived::RATE_TOLERANCE;
 pub use host::{Core, Host};
+pub use outage::Outage;
 pub use parts::{Named, PartFigures, Step};
-pub use server::{Server, Throttled, Upstream};
+pub use server::{MemoryLimit, Placed, Server, Throttled, Upstream};
 
 use crate::{ConnectError, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;
@@ -255,6 +257,10 @@ pub struct Connections {
     /// are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_open: Option<u64>,
+    /// Times in which the target could not be connected to, of 10 ms and more, up to a hundred; absent by slices and for external
+    /// testers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Vec<Outage>>,
     /// Jain's fairness index of the good replies of each connection in the window: 1 if all got as many. Absent as
     /// `served_percent` is.
     #[serde(default)]
@@ -317,6 +323,9 @@ pub struct Generator {
     pub spin_percent: Option<f64>,
     /// Cores it was pinned to; empty if none.
     pub cores: Vec<usize>,
+    /// Cores that its load threads may use; absent where unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_cores: Option<Vec<usize>>,
     /// CPU of each load thread, in the order of `cores`.
     pub thread_cpu_percent: Vec<f64>,
     /// Longest time that one load thread was runnable without a core, in percent of the window.

@@ -3,8 +3,10 @@
 //! Each issue is a type that carries its evidence and has a remedy, so a report cannot print a warning without a reason.
 
 use crate::connect_error::ConnectCause;
+use crate::shared_cores::SharedCores;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::{cmp::Reverse, str::FromStr};
 
 /// One reason not to trust a result, with its evidence.
@@ -25,6 +27,8 @@ pub enum ValidityIssue {
     RateMissed { offered: f64, achieved: f64, waited: Option<f64> },
     /// A CPU quota stopped the server in so many of the periods of its control group.
     Throttled { throttled: u64, periods: u64, percent: f64, quota_cores: f64, group: String },
+    /// A memory limit made processes of the server wait, or the kernel kill them.
+    MemoryLimit { group: String, waits: u64, killed: u64 },
     /// A figure drifts over the window.
     NotStationary { evidence: String },
     /// Too few values for `quantile`, the highest shown.
@@ -34,6 +38,8 @@ pub enum ValidityIssue {
     /// Other processes used the same cores: time that a thread of the `generator` or `server` was runnable without a core, in
     /// percent of the window.
     RunQueue { whose: &'static str, percent: f64 },
+    /// The same, where generator and server may wait for each other.
+    SharedCores { cores: SharedCores, waits: Vec<(&'static str, f64)> },
     /// The busiest other processes of a disturbed run, in percent of a core.
     Neighbours { busiest: Vec<(String, f64)> },
 }
@@ -106,11 +112,13 @@ impl ValidityIssue {
         match self {
             Self::ServerExited { .. } | Self::Errors { .. } => Kind::Errors,
             Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } => Kind::ClientLimited,
-            Self::Throttled { .. } => Kind::Throttled,
+            Self::Throttled { .. } | Self::MemoryLimit { .. } => Kind::Throttled,
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
             Self::TooFewSamples { .. } => Kind::TooFewSamples,
-            Self::Steal { .. } | Self::RunQueue { .. } | Self::Neighbours { .. } => Kind::Disturbed,
+            Self::Steal { .. } | Self::RunQueue { .. } | Self::SharedCores { .. } | Self::Neighbours { .. } => {
+                Kind::Disturbed
+            }
         }
     }
 
@@ -156,6 +164,9 @@ impl ValidityIssue {
                      ({percent:.0} %)"
                 )
             }
+            Self::MemoryLimit { group, waits, killed } => format!(
+                "at the memory limit of {group}, processes waited {waits} times for memory to be reclaimed, and {killed} were killed"
+            ),
             Self::NotStationary { evidence } => evidence.clone(),
             Self::TooFewSamples { count, needed, quantile } => {
                 format!("{quantile} needs {needed} requests, {count} were recorded")
@@ -163,6 +174,11 @@ impl ValidityIssue {
             Self::Steal { percent } => format!("the hypervisor took {percent:.1} % of the CPU time"),
             Self::RunQueue { whose, percent } => {
                 format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
+            }
+            Self::SharedCores { cores, waits } => {
+                let waits: Vec<String> =
+                    waits.iter().map(|(whose, percent)| format!("one of the {whose} for {percent:.0} %")).collect();
+                format!("{cores}; a thread was runnable without a core, {} of the time", waits.join(", "))
             }
             Self::Neighbours { busiest } => {
                 let words: Vec<String> =
@@ -173,7 +189,14 @@ impl ValidityIssue {
     }
 
     /// What to do about it, as one sentence.
-    pub fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> Cow<'static, str> {
+        match self {
+            Self::SharedCores { cores, .. } => cores.remedy().into(),
+            other => other.fixed_remedy().into(),
+        }
+    }
+
+    fn fixed_remedy(&self) -> &'static str {
         match self {
             Self::ServerExited { .. } => "look at its log for the reason",
             Self::Errors { cause, .. } => cause.remedy(),
@@ -192,11 +215,14 @@ impl ValidityIssue {
                 "raise the quota (cpu.max, cpu.cfs_quota_us, --cpus of a container), or lower the rate; to measure under it, \
                  --allow throttled"
             }
+            Self::MemoryLimit { .. } => {
+                "raise the limit (memory.high, memory.max, --memory of a container); to measure under it, --allow throttled"
+            }
             Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle",
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate",
             Self::Steal { .. } => "repeat the run on a quieter machine",
-            Self::RunQueue { .. } => {
-                "stop other programs on these cores, or give generator and server cores of their own (--cores)"
+            Self::RunQueue { .. } | Self::SharedCores { .. } => {
+                "stop other programs on these cores, or give generator and server cores of their own (--cores, --server-cores)"
             }
             Self::Neighbours { .. } => "stop them, or repeat the run when they have ended",
         }
@@ -218,7 +244,7 @@ pub enum Kind {
     NotStationary,
     /// The offered rate was not reached.
     RateMissed,
-    /// A CPU quota stopped the server.
+    /// A CPU quota or a memory limit stopped the server.
     Throttled,
     /// The generator was the limit.
     ClientLimited,
@@ -306,7 +332,7 @@ impl Verdict {
         let at = if worst { 0 } else { self.why.len() };
         self.kinds.insert(at.min(self.kinds.len()), issue.kind());
         self.why.insert(at, issue.evidence());
-        self.remedy.insert(at, issue.remedy().to_owned());
+        self.remedy.insert(at, issue.remedy().into_owned());
         self.kind = self.kind.max(issue.kind());
     }
 

@@ -113,6 +113,9 @@ fn mode(result: &RunResult) -> String {
     }
 }
 
+/// Most outages that are told, each in a row.
+const OUTAGES: usize = 5;
+
 /// Minimum number of connections for a meaningful connect rate.
 const ENOUGH_CONNECTIONS: u64 = 1000;
 
@@ -198,6 +201,9 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     let kept = kept_open
         .map_or(String::new(), |count| format!(", {count} reset that the target kept open when it was to close"));
     rows.row("connections", &format!("{opened} opened, {peak} at most at a time{rate}{kept}"));
+    for outage in result.connections.outages.iter().flatten().take(OUTAGES) {
+        rows.row("down", &outage.to_string());
+    }
     if let Some((served, jain)) = served_percent.zip(jain_index).filter(|_| peak >= ENOUGH_CONNECTIONS) {
         rows.row("evenness", &format!("{served:.1} % of the connections served in the window, Jain's index {jain:.3}"));
     }

@@ -1,18 +1,25 @@
 //! `brunt doctor`: checks for settings of this machine that distort results, and prints the remedies.
 
 use super::stdout;
+use brunt_inputs::address;
 use brunt_meter::doctor::{self, Facts, Finding, State};
+use brunt_meter::{listener, process::Tree};
 use brunt_results::{Count, Error, ExitCode, Rate, calibration::Calibrations, state_dir};
 use brunt_runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
 
 const WATCH: Duration = Duration::from_millis(500);
+/// For the name of a host.
+const LOOKUP: Duration = Duration::from_secs(5);
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Also check limits for this many connections with both ends on this machine, for example 1M
     #[arg(long = "for", value_name = "CONNECTIONS")]
     connections: Option<Count>,
+    /// Check the limits of this running server instead: the URL or address where it listens, or the id of its process
+    #[arg(long, value_name = "URL|ADDRESS|PID", conflicts_with = "connections")]
+    server: Option<String>,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -20,13 +27,39 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let mut findings = doctor::examine(&Facts::read(WATCH), self.connections.map(|count| count.0));
-        findings.push(ceiling());
-        findings.extend(ring());
+        let findings = match &self.server {
+            Some(server) => of_server(server)?,
+            None => self.of_machine(),
+        };
         stdout::print_as(self.json, &findings, |findings| text(findings))?;
         let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
         Ok(if is_bad { ExitCode::Untrusted } else { ExitCode::Good })
     }
+
+    fn of_machine(&self) -> Vec<Finding> {
+        let mut findings = doctor::examine(&Facts::read(WATCH), self.connections.map(|count| count.0));
+        findings.push(ceiling());
+        findings.extend(ring());
+        findings
+    }
+}
+
+/// What limits each process that serves there.
+fn of_server(server: &str) -> Result<Vec<Finding>, Error> {
+    let pids = match server.parse() {
+        Ok(pid) => vec![pid],
+        Err(_) if server.contains("://") => {
+            let address = address::parse(server)?.address(LOOKUP)?;
+            listener::roots_of(&[address]).map_err(Error::Failed)?
+        }
+        Err(_) => listener::roots_of(&[server]).map_err(Error::Failed)?,
+    };
+    if let Some(pid) = pids.iter().find(|pid| Tree::new(&[**pid]).is_err()) {
+        return Err(Error::Failed(format!(
+            "--server {server}: process {pid} does not exist or is not visible from here"
+        )));
+    }
+    Ok(pids.into_iter().flat_map(doctor::examine_server).collect())
 }
 
 /// Stored calibration of the generator on this machine.

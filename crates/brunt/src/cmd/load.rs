@@ -33,6 +33,7 @@ mod start;
 mod target;
 mod tls;
 mod ui;
+mod wait;
 mod words;
 
 pub(super) use resolve::resolved;

@@ -2,24 +2,20 @@
 
 use crate::shared::server::{Server, serve};
 use crate::shared::target::{Run, Target, json, load, number};
-use brunt_meter::cgroup::{Hierarchy, Version, hierarchies};
 use brunt_meter::process::cpu_of;
 use brunt_testkit::{Signal, assert_code, text};
 use serde_json::Value;
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 const REQUESTS: u64 = 2000;
 
 /// An echo server that computes for 100 us a request.
-fn backend() -> Server {
+pub fn backend() -> Server {
     Server::start(serve("--listen 127.0.0.1:0 --work spin=100us"))
 }
 
 /// CPU time of these processes for each of the requests, in microseconds, and the result of a load of them.
-fn loaded(url: &str, flags: &str, pids: &[u32]) -> (Vec<f64>, Value) {
+pub fn loaded(url: &str, flags: &str, pids: &[u32]) -> (Vec<f64>, Value) {
     let used = || pids.iter().map(|pid| cpu_of(*pid).unwrap()).collect::<Vec<_>>();
     let before = used();
     let flags = format!("-n {REQUESTS} -c 4 --json - --quiet --allow-untrusted {flags}");
@@ -31,14 +27,14 @@ fn loaded(url: &str, flags: &str, pids: &[u32]) -> (Vec<f64>, Value) {
 }
 
 /// Parts by pid, with their costs.
-fn parts(result: &Value) -> Vec<(u32, f64)> {
+pub fn parts(result: &Value) -> Vec<(u32, f64)> {
     let parts = result["server"]["upstreams"].as_array().cloned().unwrap_or_default();
     parts.iter().map(|part| (number(part, "pid") as u32, number(part, "cpu_us_per_request"))).collect()
 }
 
 /// The meters open and close a little before and after the requests.
 #[track_caller]
-fn assert_near(measured: f64, truth: f64) {
+pub fn assert_near(measured: f64, truth: f64) {
     assert!((measured / truth - 1.0).abs() < 0.05, "{measured} us, and {truth} by the kernel's account");
 }
 
@@ -139,68 +135,11 @@ fn a_server_that_is_restarted_in_the_load_is_metered_on() {
     let (result, said) = (json(&output), String::from_utf8_lossy(&output.stderr).into_owned());
     assert!(said.contains(&format!("server pid {before} ended after ")), "{said}");
     assert!(said.contains(&format!("; pid {} serves now", second.pid())), "{said}");
+    // Where the load noticed that nothing listened, it names what listens now.
+    for outage in result["connections"]["outages"].as_array().unwrap() {
+        assert_eq!(outage["back_as"], second.pid(), "{outage}");
+    }
     let all = number(&result, "server.cpu_us_per_request") * number(&result, "requests.completed");
     assert!(all >= 20_000.0, "{all} us: {:#}", result["server"]);
     assert!(!result["verdict"]["why"].to_string().contains("exited"), "{:#}", result["verdict"]);
-}
-
-/// A control group that may use a hundredth of a core; removed at the end.
-struct Slow(PathBuf);
-
-impl Slow {
-    /// `None` where no group can be made.
-    fn new() -> Option<Self> {
-        let groups = hierarchies().into_iter().filter(|hierarchy| hierarchy.may_have("cpu"));
-        groups.filter_map(Self::in_hierarchy).next()
-    }
-
-    fn in_hierarchy(hierarchy: Hierarchy) -> Option<Self> {
-        let group = Self(hierarchy.own.join(format!("brunt-test-{}", std::process::id())));
-        fs::create_dir(&group.0).ok()?;
-        let (file, quota) = match hierarchy.version {
-            Version::One => ("cpu.cfs_quota_us", "1000"),
-            Version::Two => ("cpu.max", "1000 100000"),
-        };
-        // The file is there if the controller is.
-        File::options().write(true).open(group.0.join(file)).ok()?.write_all(quota.as_bytes()).ok()?;
-        Some(group)
-    }
-
-    fn takes(&self, pid: u32) {
-        fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
-    }
-}
-
-impl Drop for Slow {
-    fn drop(&mut self) {
-        let empty = || fs::read_to_string(self.0.join("cgroup.procs")).is_ok_and(|text| text.is_empty());
-        brunt_testkit::until("its processes have ended", empty);
-        let _ = fs::remove_dir(&self.0);
-    }
-}
-
-#[test]
-fn a_quota_that_stops_the_server_is_the_verdict() {
-    let Some(group) = Slow::new() else {
-        println!("skipped: no control group with a CPU quota can be made here");
-        return;
-    };
-    let server = backend();
-    group.takes(server.pid());
-    let url = format!("tcp://{}", server.address());
-    // Ten times what it may compute.
-    let output = load(&url, "-c 4 -R 1k -d 1s --quiet").output().unwrap();
-    assert_code(&output, &[3]);
-    let page = text(&output);
-    assert!(page.contains("\n  quota       0.01 cores of ") && page.contains(", used up in "), "{page}");
-    let result = json(&load(&url, "-c 4 -d 1s --quiet --json -").output().unwrap());
-    let kinds = result["verdict"]["kinds"].to_string();
-    assert!(kinds.contains("throttled"), "{kinds}");
-    assert!(result["verdict"]["remedy"].to_string().contains("raise the quota"), "{:#}", result["verdict"]);
-    let stopped = ["throttled_periods", "periods"].map(|key| number(&result, &format!("server.throttled.{key}")));
-    assert!(stopped[0] >= 1.0 && stopped[0] <= stopped[1] && stopped[1] <= 30.0, "{stopped:?}");
-    drop(server);
-    let free = backend();
-    let result = json(&load(&format!("tcp://{}", free.address()), "-n 100 -c 1 --quiet --json -").output().unwrap());
-    assert!(!result["verdict"]["kinds"].to_string().contains("throttled"), "{:#}", result["verdict"]);
 }

@@ -55,6 +55,12 @@ impl Target {
         Self { running, port }
     }
 
+    /// An echo server on this port.
+    #[track_caller]
+    pub fn start_at(port: u16) -> Self {
+        Self::play_at("echo", port)
+    }
+
     /// Ends this echo server, and starts another one on its port.
     #[track_caller]
     pub fn restart(self) -> Self {

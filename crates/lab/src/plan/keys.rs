@@ -118,6 +118,7 @@ pub const TARGET: &[Key] = &[
     ),
     optional("pin", ValueType::Pin, "true (default): the highest-numbered cores; \"4-7\": these; false: any core."),
     optional("limits", ValueType::Table(LIMITS), "Resource limits of its processes."),
+    optional("service", ValueType::Table(SERVICE), "What counts as a part of it beside its own processes."),
     FILTER[0],
     FILTER[1],
     optional("skip", ValueType::Text, "Skips it; the reason."),
@@ -165,6 +166,13 @@ pub const CO_RUNNER: &[Key] = &[
     required("command", ValueType::Command, "Repeated as long as the trial lasts; words with placeholders."),
     optional("progress", ValueType::Text, "Pattern of the work done, in its output. Default: its CPU time."),
     optional("resource", ValueType::Text, "What it competes for, for reports."),
+];
+
+pub const SERVICE: &[Key] = &[
+    optional("only_listener", ValueType::Bool, "true: not what it is connected to on this machine."),
+    optional("without", ValueType::Words, "Names of processes that are left out, such as a shared database."),
+    optional("also_cgroup", ValueType::Words, "Control groups that are parts of it, by their paths."),
+    optional("also_unit", ValueType::Words, "Units of systemd that are parts of it."),
 ];
 
 pub const LIMITS: &[Key] = &[

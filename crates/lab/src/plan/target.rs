@@ -2,6 +2,7 @@
 
 use super::filter::filter;
 use super::references::References;
+use super::service::Service;
 use super::source::{Source, Table, Value, entries};
 use super::{HOOK_TIMEOUT, Pin, Target, TargetKind, keys};
 use crate::plan::{Limits, PlanError};
@@ -38,6 +39,7 @@ pub(super) fn read(text: &Source, table: &DeTable, references: &mut References) 
         max_server_cores: table.whole("max_server_cores", 1..=1024)?,
         pin: table.read("pin", pin)?.unwrap_or_default(),
         limits: table.read("limits", limits)?.unwrap_or_default(),
+        service: table.read("service", Service::read)?.unwrap_or_default(),
         filter,
         skip: table.read("skip", Source::string)?,
     })

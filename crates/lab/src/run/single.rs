@@ -71,7 +71,8 @@ impl SingleTarget<'_> {
             opened => opened.map_err(|why| context.target_failed(why))?,
         };
         let name = self.group.target.name.clone();
-        let (loader, server) = (Box::new(connections), account::of_process(pid));
+        let scope = self.group.target.service.scope().map_err(|why| context.target_failed(why))?;
+        let (loader, server) = (Box::new(connections), account::of_server(vec![pid], scope));
         let participant = Participant { name, loader, process: Some(pid), server, freezable: None };
         let done = work(participant, &mut || running.gone());
         context.stop_target(running)?;

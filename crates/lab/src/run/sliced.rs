@@ -152,10 +152,11 @@ impl SlicedStart<'_> {
             let pid = running.process.pid();
             let (record, words) = self.words(group, target, pid)?;
             Directory::open(&group.trials[0].dir).write_json("trial.json", &record)?;
-            match self.loader(group, target.context.port, pid, &words) {
-                Ok(loader) => {
+            let loader = self.loader(group, target.context.port, pid, &words);
+            match loader.and_then(|loader| Ok((loader, group.target.service.scope()?))) {
+                Ok((loader, scope)) => {
                     target.load = loader.load().clone();
-                    let (name, server) = (group.target.name.clone(), account::of_process(pid));
+                    let (name, server) = (group.target.name.clone(), account::of_server(vec![pid], scope));
                     let freezable = Some(process_group(pid));
                     participants.push(Participant { name, loader, process: Some(pid), server, freezable });
                 }

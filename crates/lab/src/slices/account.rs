@@ -3,8 +3,8 @@
 #[cfg(any(test, feature = "sim"))]
 use crate::clock::given;
 use brunt_meter::search::{Found, Search};
-use brunt_meter::slice::{CpuSource, IrqTime, LostTime, ServerCpu};
-use brunt_meter::{Scope, proc_net};
+use brunt_meter::slice::{CpuSource, IrqTime, Lost, LostTime, ServerCpu};
+use brunt_meter::{Scope, affinity, proc_net};
 use std::time::Duration;
 
 /// Of the machine. Where a test gives the time, it gives these too.
@@ -29,12 +29,21 @@ impl MachineAccount {
         given::account().unwrap_or_default()
     }
 
-    /// Time that it took from the slices.
-    pub(super) fn lost(&mut self) -> Duration {
+    /// Time that it, or a target on the cores of the generator, took from the slices.
+    pub(super) fn lost(&mut self) -> Lost {
         match self {
             Self::Kernel(kernel) => kernel.0.read(),
             #[cfg(any(test, feature = "sim"))]
-            Self::Given => Self::given().lost,
+            Self::Given => Lost { paused: Self::given().lost, ..Lost::default() },
+        }
+    }
+
+    /// Whether the generator may run on one of these cores.
+    pub(super) fn is_on(&self, cores: &[usize]) -> bool {
+        match self {
+            Self::Kernel(kernel) => kernel.0.is_on(cores),
+            #[cfg(any(test, feature = "sim"))]
+            Self::Given => false,
         }
     }
 
@@ -76,6 +85,11 @@ pub trait TargetAccount {
     /// Resident memory at the last read, in bytes.
     fn rss_bytes(&self) -> u64;
 
+    /// The cores that it may use; empty if they are not known.
+    fn cores(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
     /// Begins to look for what stands behind it; `None` if that is not looked for.
     fn search(&self) -> Option<Search> {
         None
@@ -109,6 +123,10 @@ impl TargetAccount for Service {
 
     fn rss_bytes(&self) -> u64 {
         self.cpu.rss_bytes()
+    }
+
+    fn cores(&self) -> Vec<usize> {
+        affinity::of_processes(&self.cpu.pids())
     }
 
     fn search(&self) -> Option<Search> {

@@ -70,6 +70,8 @@ pub(super) struct Taking<'a> {
     idled: (Duration, Duration),
     /// Before it was frozen; `None` if it is the only target or not metered.
     pub(super) idle: Option<Idle>,
+    /// It may run on cores of the generator.
+    pub(super) is_beside: bool,
     /// It works while others have the load and rests while none has, as the backend of a proxy does.
     pub(super) is_shared: bool,
     /// Why its CPU time is not known, if a part of its service cannot be metered.
@@ -78,7 +80,8 @@ pub(super) struct Taking<'a> {
 
 impl<'a> Taking<'a> {
     pub(super) fn new(participant: Participant<'a>) -> Self {
-        Self { participant, freezer: None, idled: Default::default(), idle: None, is_shared: false, unseen: None }
+        let (freezer, idle, unseen) = (None, None, None);
+        Self { participant, freezer, idled: Default::default(), idle, is_beside: false, is_shared: false, unseen }
     }
 
     /// It used so much CPU time while others were warmed up for `time`.

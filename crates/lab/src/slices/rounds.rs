@@ -79,6 +79,10 @@ impl<'a> Rounds<'a> {
                 rounds.lengths = lengths(slice, connections.unwrap_or(1), &paces);
             }
         }
+        for target in &mut rounds.targets {
+            let server = target.participant.server.as_ref();
+            target.is_beside = server.is_some_and(|server| rounds.machine.is_on(&server.cores()));
+        }
         rounds.begun = clock::now();
         rounds.cpu = rounds.read_cpu();
         rounds.interrupts = rounds.machine.interrupts();
@@ -268,7 +272,7 @@ impl<'a> Rounds<'a> {
         let (at, lost, accepted) = (clock::since(self.begun), self.machine.lost(), self.machine.accepted());
         self.targets[index].thaw();
         let Some(slice) = self.made(index, spec)? else { return Ok(None) };
-        let lost = self.machine.lost().saturating_sub(lost);
+        let lost_now = self.machine.lost();
         let (now, irq) = (self.read_cpu(), self.machine.interrupts());
         let interrupts = irq.saturating_sub(std::mem::replace(&mut self.interrupts, irq));
         let opened = self.machine.accepted().zip(accepted).map(|(now, before)| now.saturating_sub(before));
@@ -279,6 +283,7 @@ impl<'a> Rounds<'a> {
             .zip(&self.cpu)
             .map(|(before, now)| Some((*now)?.saturating_sub((*before)?).as_secs_f64() * 1e6))
             .collect();
+        let lost = lost_now.since(lost, self.beside_the_generator(&used));
         let server = self.targets[index].participant.server.as_ref();
         if server.is_some_and(|server| server.source().leaves_out_interrupts()) {
             used[index] = used[index].map(|us| us + interrupts.as_secs_f64() * 1e6);
@@ -306,6 +311,17 @@ impl<'a> Rounds<'a> {
             opened: slice.opened.or(opened),
             ..slice
         }))
+    }
+
+    /// What the targets used of the generator's cores, at most, of what they `used` in all, in microseconds; `None` if that is not
+    /// known of one.
+    fn beside_the_generator(&self, used: &[Option<f64>]) -> Option<Duration> {
+        let beside = |(target, used): (&Taking, &Option<f64>)| match &target.participant {
+            Participant { server: None, process: Some(_), .. } => None,
+            _ => Some(used.filter(|_| target.is_beside).unwrap_or(0.0)),
+        };
+        let all: Option<f64> = self.targets.iter().zip(used).map(beside).sum();
+        all.map(|us| Duration::from_secs_f64(us / 1e6))
     }
 
     fn read_cpu(&mut self) -> Vec<Option<Duration>> {

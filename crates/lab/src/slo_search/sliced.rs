@@ -187,6 +187,7 @@ impl Sampler for Slices<'_> {
                 brunt_results::units::trimmed(strictest * 100.0)
             ));
         }
+        doubts.extend_from_slice(self.rounds.notes());
         doubts.push("one start of the target was measured; another may differ by a percent or more".to_owned());
         doubts
     }

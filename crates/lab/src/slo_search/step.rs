@@ -151,7 +151,7 @@ pub(super) fn evaluate(result: &RunResult, slo: &Slo) -> Evaluation {
     let causes: Vec<ValidityIssue> =
         if outcome == SloOutcome::Holds { Vec::new() } else { disturbances.chain(limited).collect() };
     broken.extend(causes.iter().map(ValidityIssue::evidence));
-    let remedy = distinct(causes.iter().map(|cause| cause.remedy().to_owned()));
+    let remedy = distinct(causes.iter().map(|cause| cause.remedy().into_owned()));
     Evaluation { outcome, broken, remedy }
 }
 

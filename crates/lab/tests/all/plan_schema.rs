@@ -3,7 +3,7 @@
 
 use brunt_lab::plan::key::Key;
 use brunt_lab::plan::keys::{
-    CO_RUNNER, COLOCATION, LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names,
+    CO_RUNNER, COLOCATION, LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SERVICE, SETTINGS, TARGET, names,
 };
 use brunt_lab::plan::read;
 use brunt_lab::plan::schema::json_schema;
@@ -52,7 +52,7 @@ fn the_example_explains_every_key() {
     let targets = list(&plan["target"]);
     let within = |key: &'static str| targets.iter().map(move |target| &target[key]);
     let settings = [&plan["load"]].into_iter().chain(sweeps).chain(phases);
-    let expected: [(&[Key], BTreeSet<String>); 9] = [
+    let expected: [(&[Key], BTreeSet<String>); 10] = [
         (PLAN, keys_of([&plan])),
         (SETTINGS, keys_of(settings)),
         (OVERRIDE, keys_of(overrides)),
@@ -60,6 +60,7 @@ fn the_example_explains_every_key() {
         (SERVE, keys_of(within("serve"))),
         (NGINX, keys_of(within("nginx"))),
         (LIMITS, keys_of(within("limits"))),
+        (SERVICE, keys_of(within("service"))),
         (COLOCATION, keys_of([&plan["colocation"]])),
         (CO_RUNNER, keys_of(list(&plan["co_runner"]))),
     ];

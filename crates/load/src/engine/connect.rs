@@ -1,7 +1,9 @@
 //! Opens connections: all of them before the load, later the lost ones.
 
 use super::connect_pacer::{ConnectPacer, Pace};
+use super::first_failures;
 use super::worker::{Protocol, Worker};
+use brunt_results::ConnectCause;
 use brunt_runtime::time;
 use std::{cell::Cell, cell::RefCell, io, rc::Rc, time::Duration};
 
@@ -145,7 +147,10 @@ pub async fn pause<P>(worker: &Worker<P>, index: u32, failures: &mut u32) -> boo
 pub(super) async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
     let limit = worker.shared.options.timeout;
     let opened = time::timeout(limit, dial(worker, index)).await;
-    let opened = opened.unwrap_or_else(|time::Elapsed| Err(io::ErrorKind::TimedOut.into()));
+    let opened = opened.unwrap_or_else(|time::Elapsed| {
+        unreachable(worker, index);
+        Err(io::ErrorKind::TimedOut.into())
+    });
     opened.inspect_err(|error| {
         worker.shared.first_failures.note_connect(error);
         worker.not_opened();
@@ -154,7 +159,16 @@ pub(super) async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Res
 
 /// Makes one attempt to open connection `index` of this thread, without a timeout. The caller counts an error.
 pub async fn dial<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
-    let link = P::open(worker, index, &mut ()).await?;
+    let link = P::open(worker, index, &mut ()).await.inspect_err(|error| {
+        if first_failures::cause(error) != ConnectCause::Exhausted {
+            unreachable(worker, index);
+        }
+    })?;
     worker.opened(index);
     Ok(link)
+}
+
+/// The host of connection `index` could not be connected to just now.
+pub fn unreachable<P>(worker: &Worker<P>, index: u32) {
+    worker.shared.outages.failed(worker.host(index), worker.clock.now());
 }

@@ -13,6 +13,15 @@ pub struct FirstFailures {
     connect: OnceLock<ConnectError>,
 }
 
+/// Whose limit an error of connecting is.
+pub fn cause(error: &io::Error) -> ConnectCause {
+    match Errno::from_io_error(error) {
+        Some(Errno::CONNREFUSED) => ConnectCause::Refused,
+        Some(Errno::MFILE | Errno::NFILE | Errno::ADDRNOTAVAIL) => ConnectCause::Exhausted,
+        _ => ConnectCause::Other,
+    }
+}
+
 /// Those of one process.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct Told {
@@ -23,14 +32,7 @@ pub struct Told {
 impl FirstFailures {
     #[cold]
     pub fn note_connect(&self, error: &io::Error) {
-        self.connect.get_or_init(|| {
-            let cause = match Errno::from_io_error(error) {
-                Some(Errno::CONNREFUSED) => ConnectCause::Refused,
-                Some(Errno::MFILE | Errno::NFILE | Errno::ADDRNOTAVAIL) => ConnectCause::Exhausted,
-                _ => ConnectCause::Other,
-            };
-            ConnectError { cause, error: error.to_string() }
-        });
+        self.connect.get_or_init(|| ConnectError { cause: cause(error), error: error.to_string() });
     }
 
     pub fn told(&self) -> Told {

@@ -3,7 +3,7 @@
 //! Written rarely: the only thing that every request reads is the end of the window.
 
 use super::{clock::Clock, commands::Commands, first_failures::FirstFailures, hosts::Hosts};
-use crate::measure::{handshakes::Handshakes, links::Budget};
+use crate::measure::{handshakes::Handshakes, links::Budget, outages::Outages};
 use crate::options::Options;
 use brunt_runtime::CancellationToken;
 use serde::{Deserialize, Serialize};
@@ -180,6 +180,7 @@ pub struct Shared {
     pub commands: Option<Commands>,
     handshakes: Mutex<Handshakes>,
     pub first_failures: FirstFailures,
+    pub outages: Outages,
     /// Why the run has no result, although the load had begun.
     broken: Mutex<Option<String>>,
     /// Connections may be opened.
@@ -205,6 +206,7 @@ impl Shared {
             commands: None,
             handshakes: Mutex::default(),
             first_failures: FirstFailures::default(),
+            outages: Outages::default(),
             broken: Mutex::default(),
             connect: CancellationToken::new(),
             go: CancellationToken::new(),

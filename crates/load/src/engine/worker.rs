@@ -159,7 +159,9 @@ impl<P> Worker<P> {
     }
 
     pub fn opened(&self, index: u32) {
-        self.shared.connecting.opened(self.host(index));
+        let host = self.host(index);
+        self.shared.connecting.opened(host);
+        self.shared.outages.opened(host, || self.clock.now());
         self.core.borrow_mut().scheduler.recorder.connections += 1;
     }
 

@@ -10,5 +10,6 @@ pub(crate) mod handshakes;
 pub(crate) mod histogram;
 pub(crate) mod interval;
 pub(crate) mod links;
+pub(crate) mod outages;
 pub(crate) mod recorder;
 pub(crate) mod served;

@@ -15,7 +15,7 @@ pub use parent::run;
 pub use worker::run_worker;
 
 use crate::engine::{message::Message, shared::Progress};
-use crate::measure::{counter::Counting, handshakes::Handshakes};
+use crate::measure::{counter::Counting, handshakes::Handshakes, outages::Outage};
 use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
 use brunt_spec::LoadSpec;
@@ -83,5 +83,6 @@ enum Report {
         /// With an open loop, the requests that each thread took from its schedule.
         taken: Vec<Option<u64>>,
         handshakes: Handshakes,
+        outages: Vec<Outage>,
     },
 }

@@ -109,9 +109,10 @@ impl Receiver {
                 let error = LoadError::Process(format!("process {}: {reason}", self.process + 1));
                 self.pass_on(self.first, Message::Failed(error));
             }
-            Report::Done { taken: counts, handshakes } => {
+            Report::Done { taken: counts, handshakes, outages } => {
                 self.is_done = true;
                 self.shared.handshakes().add(handshakes);
+                self.shared.outages.join(outages);
                 let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
                 taken.iter_mut().skip(self.first).zip(counts).for_each(|(thread, count)| *thread = count);
             }

@@ -29,7 +29,10 @@ pub fn run_worker(parent: Parent, resolve: impl FnOnce(&LoadSpec) -> Result<Opti
     let Some((Start { zero_ns }, _)) = parent.recv()? else { return Ok(()) };
     let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
     match work(&parent, &shared, first, end) {
-        Ok(taken) => parent.send(&Report::Done { taken, handshakes: std::mem::take(&mut shared.handshakes()) }),
+        Ok(taken) => {
+            let (handshakes, outages) = (std::mem::take(&mut *shared.handshakes()), shared.outages.take());
+            parent.send(&Report::Done { taken, handshakes, outages })
+        }
         Err(error) => parent.send(&Report::Failed(error.to_string())),
     }
 }

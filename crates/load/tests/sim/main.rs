@@ -8,6 +8,7 @@ mod faults;
 mod http;
 mod left;
 mod loops;
+mod outages;
 mod properties;
 mod queue;
 mod sessions;

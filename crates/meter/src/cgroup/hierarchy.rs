@@ -15,7 +15,7 @@ pub enum Version {
 pub struct Hierarchy {
     /// Its top directory.
     pub root: PathBuf,
-    /// The directory of our own group, or the top one where our group lies outside of the mount, as in some containers.
+    /// The directory of the own group of a process, or the top one where our group lies outside of the mount, as in some containers.
     pub own: PathBuf,
     pub version: Version,
     /// Options of the mount, the names of controllers among them. In version 2 the files of a directory tell.
@@ -36,8 +36,17 @@ impl Hierarchy {
 
 /// The hierarchies of this machine.
 pub fn hierarchies() -> Vec<Hierarchy> {
+    of("/proc/self/cgroup")
+}
+
+/// The same with the group of this process as own.
+pub fn hierarchies_of(pid: u32) -> Vec<Hierarchy> {
+    of(&format!("/proc/{pid}/cgroup"))
+}
+
+fn of(groups: &str) -> Vec<Hierarchy> {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-    parse(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+    parse(&read("/proc/self/mountinfo"), &read(groups))
 }
 
 /// The hierarchies in the texts of `/proc/PID/mountinfo` and `/proc/PID/cgroup`.

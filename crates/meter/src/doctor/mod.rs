@@ -6,8 +6,10 @@
 mod facts;
 mod limits;
 mod machine;
+mod server;
 
 pub use facts::Facts;
+pub use server::examine_server;
 
 use serde::Serialize;
 

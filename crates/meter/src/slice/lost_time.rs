@@ -1,5 +1,6 @@
 //! Time that the machine takes from slices: threads of the generator runnable without a core, steal, and gaps in which a core
-//! stood still. The run delay of a server is not in it: it is part of the server's result.
+//! stood still. The run delay of a server is not in it: it is part of the server's result, and so is what a server on a core of
+//! the generator uses of that core.
 
 use super::gaps::Gaps;
 use crate::host::HostCpu;
@@ -16,13 +17,35 @@ const SLEEP: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub struct LostTime {
-    /// `schedstat` of each thread of the generator; none if its threads wait for each other or for the server.
+    /// `schedstat` of each thread of the generator; none if its threads wait for each other.
     threads: Vec<File>,
+    /// That those threads may use.
+    cores: BTreeSet<usize>,
     /// Of the generator's cores and of the server's.
     steal: [Steal; 2],
     gaps: Gaps,
     last: Parts,
-    total: Duration,
+    total: Lost,
+}
+
+/// Since the attachment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Mean wait of the generator's threads for a core, less packet threads.
+    pub waited: Duration,
+    /// Steal (of the generator's or the server's cores, whichever lost more, as a mean) or gaps, whichever is more, as one pause
+    /// shows in both.
+    pub paused: Duration,
+}
+
+impl Lost {
+    /// The time that the machine took from what was done since `earlier`. `ours`: CPU time of the targets in it on cores of the
+    /// generator, for which that waited; `None` if there are targets whose CPU time is not known, so that its waits tell nothing.
+    pub fn since(self, earlier: Self, ours: Option<Duration>) -> Duration {
+        let waited = self.waited.saturating_sub(earlier.waited);
+        let for_others = ours.map_or(Duration::ZERO, |ours| waited.saturating_sub(ours));
+        for_others + self.paused.saturating_sub(earlier.paused)
+    }
 }
 
 /// Cumulative.
@@ -55,28 +78,33 @@ impl LostTime {
         }
         let cores: BTreeSet<usize> =
             (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| sets.iter().any(|set| set.is_set(*core))).collect();
-        let alone = threads.len() <= cores.len() && !server_cores.iter().any(|core| cores.contains(core));
+        let alone = threads.len() <= cores.len();
         let schedstat = |tid: &u32| File::open(format!("/proc/{tid}/schedstat")).ok();
         let mut lost = Self {
             threads: threads.iter().filter(|_| alone).filter_map(schedstat).collect(),
-            steal: [Steal::of(cores.into_iter().collect()), Steal::of(server_cores.to_vec())],
+            steal: [Steal::of(cores.iter().copied().collect()), Steal::of(server_cores.to_vec())],
+            cores,
             gaps: Gaps::watch(threads.first().copied(), SLEEP),
             last: Parts::default(),
-            total: Duration::ZERO,
+            total: Lost::default(),
         };
         lost.last = lost.parts();
         lost
     }
 
-    /// Since the attachment: mean wait of the generator's threads, less packet threads, plus steal (of the generator's or
-    /// the server's cores, whichever lost more, as a mean) or gaps, whichever is more, as one pause shows in both.
-    pub fn read(&mut self) -> Duration {
+    /// Whether the generator may run on one of these cores.
+    pub fn is_on(&self, cores: &[usize]) -> bool {
+        cores.iter().any(|core| self.cores.contains(core))
+    }
+
+    pub fn read(&mut self) -> Lost {
         let now = self.parts();
         let last = std::mem::replace(&mut self.last, now);
         let since = |part: fn(&Parts) -> Duration| part(&now).saturating_sub(part(&last));
         let stolen = since(|parts| parts.stolen[0]).max(since(|parts| parts.stolen[1]));
         let waited = since(|parts| parts.waited).saturating_sub(since(|parts| parts.packets));
-        self.total += waited + stolen.max(since(|parts| parts.gaps));
+        self.total.waited += waited;
+        self.total.paused += stolen.max(since(|parts| parts.gaps));
         self.total
     }
 

@@ -4,7 +4,7 @@
 //! command is about.
 #![allow(dead_code, reason = "each test program uses its part of what they share")]
 
-use brunt_meter::slice::{LostTime, ServerCpu};
+use brunt_meter::slice::{Lost, LostTime, ServerCpu};
 use brunt_testkit::{Role, Running, Signal};
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, BufReader, Write};
@@ -230,7 +230,7 @@ fn role() {
             "meter-itself" => elsewhere = Some(Duration::from_nanos(error_while_running(number as usize))),
             "watch-lost" => lost = Some(LostTime::attach(&[rustix::thread::gettid().as_raw_pid() as u32], &[])),
             // Lost time of this thread since then.
-            "lost" => elsewhere = lost.as_mut().map(LostTime::read),
+            "lost" => elsewhere = lost.as_mut().map(|lost| lost.read().since(Lost::default(), Some(Duration::ZERO))),
             "sleep" => (0..number).for_each(|_| thread::sleep(Duration::from_millis(1))),
             // Idle children until this process ends.
             "children" => children.extend((0..number).map(|_| Descendant::start())),

@@ -1,7 +1,7 @@
 //! What is read between slices agrees with the clocks of the processes and with pauses made on purpose.
 
 use crate::shared::{Actor, Bracket};
-use brunt_meter::slice::{CpuSource, LostTime, ServerCpu};
+use brunt_meter::slice::{CpuSource, Lost, LostTime, ServerCpu};
 use brunt_testkit::{alone, at_most, judge, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::RefCell;
@@ -192,8 +192,18 @@ fn until_it_slept(thread: u32) {
 
 /// Time for which a thread was runnable without a core.
 fn waited(thread: u32) -> Duration {
+    scheduled(thread, 1)
+}
+
+/// CPU time of the thread.
+fn ran(thread: u32) -> Duration {
+    scheduled(thread, 0)
+}
+
+/// A time of `/proc/PID/schedstat`.
+fn scheduled(thread: u32, field: usize) -> Duration {
     let text = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap();
-    Duration::from_nanos(text.split(' ').nth(1).unwrap().parse().unwrap())
+    Duration::from_nanos(text.split(' ').nth(field).unwrap().parse().unwrap())
 }
 
 #[test]
@@ -246,17 +256,25 @@ fn waiting_for_a_core_is_lost_time_unless_the_server_has_it() {
         let _stops = Stops(&stop);
         let generator = scope.spawn(busy);
         let tid = receiver.recv().unwrap();
-        let (mut lost, mut shared) = (LostTime::attach(&[tid], &[]), LostTime::attach(&[tid], &[core]));
+        let mut lost = LostTime::attach(&[tid], &[]);
+        assert!(lost.is_on(&[core]) && !lost.is_on(&[core + 1]));
         let before = waited(tid);
         let _rival = scope.spawn(busy);
+        let rival = receiver.recv().unwrap();
         until("the generator has waited", || waited(tid) - before >= 100 * MS);
         let least = waited(tid) - before;
-        let (lost, shared) = (lost.read(), shared.read());
-        println!("{lost:?} of {least:?} at least, and {shared:?} with the server on this core");
+        let ours = ran(rival);
+        let [lost, ours, unknown] = {
+            let lost = lost.read();
+            [Some(Duration::ZERO), Some(ours), None].map(|ours| lost.since(Lost::default(), ours))
+        };
+        println!(
+            "{lost:?} of {least:?} at least, {ours:?} without what the rival used, {unknown:?} if it is not known"
+        );
         assert!(!generator.is_finished());
-        // What packet threads have used is not lost, and pauses that both see may be told apart.
+        // What packet threads have used is not lost.
         assert!(lost + 10 * MS > least, "{lost:?} of {least:?} at least");
-        assert!(shared < lost, "{shared:?} with the server on this core, {lost:?} otherwise");
+        assert!(unknown <= ours && ours < lost, "{unknown:?} {ours:?} {lost:?}");
     });
 }
 

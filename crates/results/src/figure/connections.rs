@@ -13,6 +13,16 @@ figures! { FIGURES:
         of: |result| Some(result.connections.peak as f64),
         prometheus: family("brunt_connections", 1.0),
     }
+    DOWN {
+        key: "down",
+        label: "time down",
+        unit: Unit::Us,
+        better: Better::Lower,
+        help: "Time of the window in which the target could not be connected to",
+        path: "connections.outages",
+        of: |result| result.connections.outages.as_ref().map(|all| all.iter().map(|one| one.of_window_s * 1e6).sum()),
+        bound: Some("time without a connection, as in down>1s"),
+    }
     RSS_PER_CONNECTION {
         key: "rss_per_connection",
         label: "memory a connection",

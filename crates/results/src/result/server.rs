@@ -54,15 +54,29 @@ pub struct Server {
     pub retransmitted_segments: Option<u64>,
     /// Memory of the socket buffers of these connections at the end of the window, in bytes.
     pub socket_bytes: Option<u64>,
+    /// Where it was moved for the load; absent if it stayed where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placed: Option<Placed>,
     /// The CPU quota that stopped it in most periods; absent if none of its control groups has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled: Option<Throttled>,
+    /// The memory limit because of which most happened; absent if none of its control groups has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<MemoryLimit>,
     /// What it is connected to on this machine as a client, and what these are connected to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upstreams: Vec<Upstream>,
     /// What it is connected to as a client and whose CPU time is not known, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen_upstreams: Vec<String>,
+}
+
+/// The cores of a server that was moved for the load, and given back after it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Placed {
+    pub cores: Vec<usize>,
+    /// Those that its first thread could use before and after.
+    pub before: Vec<usize>,
 }
 
 /// A CPU quota of a control group of the server, inside the window.
@@ -85,6 +99,25 @@ impl Throttled {
     pub fn percent(&self) -> f64 {
         self.throttled_periods as f64 / self.periods.max(1) as f64 * 100.0
     }
+}
+
+/// The memory limit of a control group of the server, inside the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryLimit {
+    /// Directory of the group: the server's own, or one above it.
+    pub group: String,
+    /// Above it, its processes wait until memory is reclaimed (`memory.high`), in bytes.
+    pub high_bytes: Option<u64>,
+    /// It never uses more (`memory.max`, `memory.limit_in_bytes`), in bytes.
+    pub max_bytes: Option<u64>,
+    /// What it used at the end, page cache included, in bytes.
+    pub used_bytes: Option<u64>,
+    /// Times that its processes waited because it was above `high_bytes`.
+    pub high_events: u64,
+    /// Times that it was about to use more than `max_bytes`, and memory, page cache first, was reclaimed.
+    pub max_events: u64,
+    /// Processes of it that the kernel killed for want of memory.
+    pub killed: u64,
 }
 
 /// A process tree behind the server, inside the window.

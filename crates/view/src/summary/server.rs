@@ -3,8 +3,8 @@
 use super::{Facts, Rows, per_second};
 use crate::format::{amount, bytes, or_dash, percent, plural, time};
 use crate::told;
-use brunt_results::RunResult;
-use brunt_results::result::{Server, Throttled};
+use brunt_results::result::{MemoryLimit, Server, Throttled};
+use brunt_results::{Cores, RunResult};
 
 /// CPU in percent of a core, if it is known.
 pub(crate) fn cpu(server: &Server) -> Option<String> {
@@ -30,10 +30,18 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
     let busiest = server.busiest_thread_percent.map_or(String::new(), |busiest| {
         format!(", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest))
     });
-    rows.row("server", &format!("pid {pid}: {cpu}{busiest}{}", told::all(facts.result, "server")));
+    let placed = server.placed.as_ref().map_or(String::new(), |placed| {
+        let [cores, before] = [&placed.cores, &placed.before].map(|cores| Cores(cores.clone()));
+        let noun = if cores.count() == 1 { "core" } else { "cores" };
+        format!(", moved to {noun} {cores} for the load (before: {before})")
+    });
+    rows.row("server", &format!("pid {pid}: {cpu}{busiest}{placed}{}", told::all(facts.result, "server")));
     rows.row("cost", &cost(server));
     if let Some(quota) = &server.throttled {
         rows.row("quota", &throttled(quota));
+    }
+    if let Some(limit) = &server.memory_limit {
+        rows.row("memory", &memory(limit));
     }
     service(rows, server);
     // Usually all counters share one reason; print it once.
@@ -65,6 +73,19 @@ fn throttled(quota: &Throttled) -> String {
     format!("{quota_cores:.2} cores of {group}, {stopped}")
 }
 
+/// The memory limit under which the server runs.
+fn memory(limit: &MemoryLimit) -> String {
+    let MemoryLimit { group, used_bytes, high_events, max_events, killed, .. } = limit;
+    let limits = [("", limit.max_bytes), ("high ", limit.high_bytes)];
+    let limits = limits.into_iter().filter_map(|(word, limit)| Some(format!("{word}{}", bytes(limit? as f64))));
+    let used = used_bytes.map_or(String::new(), |used| format!(", {} used", bytes(used as f64)));
+    let events =
+        [(*max_events, "reached"), (*high_events, "waited for memory"), (*killed, "killed for want of memory")];
+    let events = events.into_iter().filter(|(count, _)| *count > 0);
+    let events = events.map(|(count, what)| format!(", {what} {}", plural(count, "time"))).collect::<String>();
+    format!("limit {} of {group}{used}{events}", limits.collect::<Vec<_>>().join(", "))
+}
+
 /// What stands behind the server, and the sum.
 fn service(rows: &mut Rows, server: &Server) {
     for one in &server.upstreams {
@@ -76,10 +97,10 @@ fn service(rows: &mut Rows, server: &Server) {
         rows.row(
             "upstream",
             &format!(
-                "{} (pid {}, {}): {cost} CPU/request, CPU {}, RSS {}; {}{others}",
+                "{} (pid {}{}): {cost} CPU/request, CPU {}, RSS {}; {}{others}",
                 one.name,
                 one.pid,
-                one.addresses.join(", "),
+                one.addresses.iter().map(|address| format!(", {address}")).collect::<String>(),
                 percent(one.cpu_percent),
                 bytes(one.rss_bytes as f64),
                 plural(one.connections, "connection"),

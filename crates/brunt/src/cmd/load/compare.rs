@@ -12,10 +12,10 @@ use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
 use brunt_lab::slices::session::session;
 use brunt_lab::slices::text;
-use brunt_meter::Scope;
+use brunt_meter::{Placement, Scope};
 use brunt_results::comparison::Verdict;
 use brunt_results::figure::{COST, RATE};
-use brunt_results::{Error, ExitCode, Span, directory::Directory};
+use brunt_results::{Cores, Error, ExitCode, Span, directory::Directory};
 use brunt_slices::{LoadComparison, Progress, Settings, Slice, SlicedLoad, record};
 use brunt_spec::LoadSpec;
 use brunt_view::status_line::StatusLine;
@@ -52,6 +52,7 @@ fn unused(args: &Args) -> Option<&'static str> {
         ("-n", requests::count(&args.spec).is_ok_and(|count| count.is_some())),
         ("--steady", args.spec.steady),
         ("--server-pid", args.server.pid.is_some()),
+        ("--server-cgroup", args.server.server_cgroup.is_some()),
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
         ("--counts", args.counting.counts.is_some()),
@@ -77,14 +78,16 @@ impl Args {
         let allowed = brunt_meter::environment::cpus_allowed();
         let (mut participants, mut notes): (Vec<Participant>, Vec<String>) = (Vec::new(), Vec::new());
         let (mut seed, mut is_open) = (1, false);
-        let names = names(&self.spec.urls);
+        let (names, mut placements) = (names(&self.spec.urls), Vec::new());
         for (url, name) in self.spec.urls.iter().zip(&names) {
             let spec = LoadSpec { urls: vec![url.clone()], ..self.spec.clone() };
             let (options, _) = options::options_of(self, &spec, allowed.as_deref())?;
             (seed, is_open) = (self.spec.seed.unwrap_or(options.seed), options.rate.is_some());
+            self.server.wait(&options, &stop, self.quiet)?;
+            placements.extend(self.server.place(&options.target)?);
             let (process, server) = match self.server.no_meter {
                 true => (None, Err("--no-meter".to_owned())),
-                false => server(&options.target, self.server.scope()),
+                false => server(&options.target, self.server.scope()?),
             };
             notes.extend(server.as_ref().err().map(|why| format!("no CPU a request of {name}: {why}")));
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
@@ -94,6 +97,7 @@ impl Args {
             notes.extend(one_server(&participants, &participant));
             participants.push(participant);
         }
+        notes.extend(placed(&placements));
         notes.push(ONE_START.to_owned());
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
@@ -115,6 +119,7 @@ impl Args {
         })?;
         notes.extend_from_slice(rounds.notes());
         drop(rounds);
+        drop(placements);
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
         let settings = Settings { margin: slicing.margin, precision };
@@ -182,6 +187,16 @@ fn server(target: &brunt_load::Target, scope: Scope) -> (Option<u32>, Result<Box
         account::of_server(all, scope).ok_or_else(ended)
     });
     (first, server)
+}
+
+/// A note on servers that were moved.
+fn placed(placements: &[Placement]) -> Option<String> {
+    let [first, ..] = placements else { return None };
+    let mut before: Vec<String> = placements.iter().map(|one| Cores(one.before()).to_string()).collect();
+    before.dedup();
+    let (cores, before) = (Cores(first.cores().to_vec()), before.join(" and "));
+    let noun = if cores.count() == 1 { "core" } else { "cores" };
+    Some(format!("the servers were moved to {noun} {cores} for the comparison (before: {before}) and then given back"))
 }
 
 /// A note if the process that serves this one serves one of those before it too.

@@ -47,6 +47,8 @@ pub(super) struct LoadObserver {
     started: Instant,
     /// The process of the server that exited before the end of the window, and when that was noticed.
     exited: Cell<Option<(u32, Instant)>>,
+    /// Processes that took over from one that exited, and when that exit was noticed, in seconds after the load began.
+    successors: Vec<(f64, u32)>,
     /// At the start of the window.
     everyone: Option<Arc<Everyone>>,
     busiest: Vec<Neighbour>,
@@ -77,6 +79,7 @@ impl LoadObserver {
             gone,
             started: Instant::now(),
             exited: Cell::new(None),
+            successors: Vec::new(),
             everyone: None,
             busiest: Vec::new(),
         }
@@ -122,6 +125,7 @@ impl LoadObserver {
         if let Some(successor) = self.server.as_mut().and_then(ServerMeter::renew) {
             self.exited.set(None);
             let after_s = at.duration_since(self.started).as_secs_f64();
+            self.successors.push((after_s, successor));
             self.progress.line(&format!("server pid {pid} ended after {after_s:.1} s; pid {successor} serves now"));
         }
     }
@@ -149,6 +153,10 @@ impl LoadObserver {
         let (host, missing) = self.host.close(window);
         result.host = host;
         absent.extend(missing);
+        for outage in result.connections.outages.iter_mut().flatten() {
+            let back = self.successors.iter().rev().find(|(noticed_s, _)| outage.is_about(*noticed_s));
+            outage.back_as = back.map(|(_, pid)| *pid);
+        }
         result.interrupted |= self.stop.load(Ordering::Relaxed);
         (absent, self.write_error)
     }

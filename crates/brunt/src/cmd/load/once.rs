@@ -12,6 +12,7 @@ use brunt_results::verdict::FailureCause;
 use brunt_results::{Error, ExitCode, WrongReply};
 use brunt_view::format::{bytes, time};
 use std::fmt::Write;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Bytes of a body that are shown unless all are asked for.
@@ -21,6 +22,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let allowed = brunt_meter::environment::cpus_allowed();
     let (mut options, notes) = options::options_of(args, &args.spec, allowed.as_deref())?;
     args.print_notes(&notes);
+    args.server.wait(&options, &AtomicBool::new(false), args.quiet)?;
     let looked_up = Flags(&args.spec).proxy_url().or_else(|| args.spec.urls.first().cloned());
     let lookup = looked_up.map_or(Ok(Duration::ZERO), |url| address::lookup_time(&url))?;
     args.script.install(args, &mut options)?;
@@ -132,7 +134,7 @@ fn received(reply: &Reply, is_whole: bool) -> String {
 }
 
 /// Why the exchange is not what the load expects, if so; one line. `http`: the target, if it is one of HTTP.
-fn failure(exchange: &Exchange, http: Option<&Http>) -> Option<String> {
+pub(super) fn failure(exchange: &Exchange, http: Option<&Http>) -> Option<String> {
     let uses_tls = http.map(Http::uses_tls);
     let wrong = exchange.replies.iter().find(|reply| !reply.is_expected);
     let unexpected = wrong.map(|reply| match (http, reply.status) {

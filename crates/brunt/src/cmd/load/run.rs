@@ -120,6 +120,8 @@ impl Args {
     pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
         let (mut options, mut notes) = options::options_of(self, &self.spec, env.cpus_allowed.as_deref())?;
+        let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
+        self.server.wait(&options, &stop, self.quiet)?;
         let script = self.script.install(self, &mut options)?;
         notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
         notes.extend(self.turned_bounds());
@@ -128,7 +130,6 @@ impl Args {
         let sinks = self.metrics.open(&options, self.quiet)?;
         let served = self.serve(output.directory(), &options)?;
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
-        let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let page = signals::flag_on_each(SIGUSR1)?;
         let found = self.server.meter(&options.target)?;
         let (no_server, server) = (found.as_ref().err().cloned(), found.ok());

@@ -1,9 +1,11 @@
 //! The server that is metered: which processes it is, and what stands behind it.
 
-use super::{listeners, usage};
-use brunt_load::Target;
-use brunt_meter::{Scope, ServerMeter};
-use brunt_results::Error;
+use super::{listeners, usage, wait};
+use brunt_load::{Options, Target};
+use brunt_meter::cgroup::Group;
+use brunt_meter::{Placement, Scope, ServerMeter};
+use brunt_results::{Cores, Error, Span};
+use std::sync::atomic::AtomicBool;
 
 const HEADING: &str = "Server";
 
@@ -12,12 +14,27 @@ pub(super) struct ServerFlags {
     /// Meter this process and its children [default: the local process that listens on the address]
     #[arg(long = "server-pid", value_name = "PID", help_heading = HEADING)]
     pub pid: Option<u32>,
+    /// Meter what is in this control group, as that of a container [default: the local process that listens on the address]
+    #[arg(long, value_name = "PATH", conflicts_with = "pid", help_heading = HEADING)]
+    pub server_cgroup: Option<String>,
+    /// Move the server, all of its processes and threads, to these cores, such as 1 or 2-3, for the time of the load
+    #[arg(long, value_name = "LIST", help_heading = HEADING)]
+    server_cores: Option<Cores>,
+    /// Wait so long at most until the target answers the first request as the load expects, before the load begins
+    #[arg(long, value_name = "TIME", help_heading = HEADING)]
+    wait: Option<Span>,
     /// Do not meter the server
     #[arg(long, help_heading = HEADING)]
     pub no_meter: bool,
     /// Count this process and its children as a part of the service too; may be given several times
     #[arg(long, value_name = "PID", help_heading = HEADING)]
     also_pid: Vec<u32>,
+    /// Count what is in this control group as a part of the service too; may be given several times
+    #[arg(long, value_name = "PATH", help_heading = HEADING)]
+    also_cgroup: Vec<String>,
+    /// Count this unit of systemd as a part of the service too; may be given several times
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    also_unit: Vec<String>,
     /// Count the listener alone, not the processes of this machine that it is connected to
     #[arg(long, help_heading = HEADING)]
     only_listener: bool,
@@ -30,7 +47,11 @@ impl ServerFlags {
     /// Refuses flags that contradict each other.
     pub(super) fn check(&self) -> Result<(), Error> {
         let scoped = [
+            ("--server-cgroup", self.server_cgroup.is_some()),
+            ("--server-cores", self.server_cores.is_some()),
             ("--also-pid", !self.also_pid.is_empty()),
+            ("--also-cgroup", !self.also_cgroup.is_empty()),
+            ("--also-unit", !self.also_unit.is_empty()),
             ("--only-listener", self.only_listener),
             ("--without", !self.without.is_empty()),
         ];
@@ -45,8 +66,25 @@ impl ServerFlags {
         }
     }
 
-    pub(super) fn scope(&self) -> Scope {
-        Scope { only_listener: self.only_listener, without: self.without.clone(), also: self.also_pid.clone() }
+    /// Which processes form the service. Groups given by name must exist.
+    pub(super) fn scope(&self) -> Result<Scope, Error> {
+        let group = |(flag, name): (&str, &String)| {
+            let found = if flag == "--also-unit" { Group::of_unit(name) } else { Group::at(name) };
+            found.map_err(|why| Error::Failed(format!("{flag} {name}: {why}")))
+        };
+        let by_path = self.also_cgroup.iter().map(|path| ("--also-cgroup", path));
+        let groups = by_path.chain(self.also_unit.iter().map(|unit| ("--also-unit", unit))).map(group);
+        Ok(Scope {
+            only_listener: self.only_listener,
+            without: self.without.clone(),
+            also: self.also_pid.clone(),
+            also_groups: groups.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Waits until the target answers, if that was asked for.
+    pub(super) fn wait(&self, options: &Options, stop: &AtomicBool, quiet: bool) -> Result<(), Error> {
+        self.wait.map_or(Ok(()), |limit| wait::until_answered(options, limit, stop, quiet))
     }
 
     /// Meter of the server, or the reason why there is none. Processes given by their ids must exist.
@@ -57,15 +95,42 @@ impl ServerFlags {
         for pid in &self.also_pid {
             ServerMeter::attach(*pid).map_err(|why| Error::Failed(format!("--also-pid {pid}: {why}")))?;
         }
-        Ok(match self.pid {
-            Some(pid) => {
-                let meter = ServerMeter::attach_scoped(&[pid], &[], self.scope());
+        let scope = self.scope()?;
+        let mut found = match (self.pid, &self.server_cgroup) {
+            (Some(pid), _) => {
+                let meter = ServerMeter::attach_scoped(&[pid], &[], scope);
                 Ok(meter.map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
-            None => {
-                let addresses: Vec<String> = target.addresses().iter().map(ToString::to_string).collect();
-                listeners::of(target).and_then(|pids| ServerMeter::attach_scoped(&pids, &addresses, self.scope()))
+            (None, Some(path)) => {
+                let meter = Group::at(path).and_then(|group| ServerMeter::attach_group(group, scope));
+                Ok(meter.map_err(|why| Error::Failed(format!("--server-cgroup {path}: {why}")))?)
             }
-        })
+            (None, None) => {
+                let addresses: Vec<String> = target.addresses().iter().map(ToString::to_string).collect();
+                let is_given = scope != Scope::default();
+                let meter = |pids: Vec<u32>| ServerMeter::attach_scoped(&pids, &addresses, scope);
+                match listeners::of(target).map(meter) {
+                    // Of what was named, as the flag says.
+                    Ok(Err(why)) if is_given => return Err(Error::Failed(why)),
+                    found => found.and_then(|meter| meter),
+                }
+            }
+        };
+        if let Some(cores) = &self.server_cores {
+            let placed = found.as_mut().map_err(|why| why.clone()).and_then(|meter| meter.place(&cores.0));
+            placed.map_err(|why| cannot_move(cores, &why))?;
+        }
+        Ok(found)
     }
+
+    /// Moves the server of this target until the placement is dropped, if that was asked for.
+    pub(super) fn place(&self, target: &Target) -> Result<Option<Placement>, Error> {
+        let Some(cores) = &self.server_cores else { return Ok(None) };
+        let placement = listeners::of(target).and_then(|pids| Placement::set(&pids, &cores.0));
+        placement.map(Some).map_err(|why| cannot_move(cores, &why))
+    }
+}
+
+fn cannot_move(cores: &Cores, why: &str) -> Error {
+    Error::Failed(format!("--server-cores {cores}: {why}"))
 }

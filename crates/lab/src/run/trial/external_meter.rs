@@ -7,7 +7,7 @@
 
 use super::TESTER_OUT;
 use crate::clock;
-use crate::plan::settings::Settings;
+use crate::plan::{Service, settings::Settings};
 use crate::run::tester_window::{TesterWindow, busiest_percent};
 use crate::schedule::Cell;
 use crate::testers::external::{ExternalTester, LoadSpec, ParsedOutput};
@@ -40,9 +40,10 @@ pub(super) struct ExternalMeter {
 
 impl ExternalMeter {
     /// Opens the target's window; start the tester right after.
-    pub(super) fn open(target: u32, settings: &Settings, directory: &Directory) -> Self {
+    pub(super) fn open(target: u32, service: &Service, settings: &Settings, directory: &Directory) -> Self {
         let series = directory.series();
-        let mut server = ServerMeter::attach(target);
+        let scope = service.scope();
+        let mut server = scope.and_then(|scope| ServerMeter::attach_scoped(&[target], &[], scope));
         server.iter_mut().for_each(|server| _ = server.open());
         let mut host = HostMeter::attach();
         host.open();

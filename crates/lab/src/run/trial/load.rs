@@ -39,7 +39,8 @@ impl TrialContext<'_> {
         record.tester = launch.words();
         directory.write_json("trial.json", record)?;
         let external = settings.tester.as_deref().and_then(external);
-        let mut meter = external.map(|_| ExternalMeter::open(target.pid(), settings, &directory));
+        let mut meter =
+            external.map(|_| ExternalMeter::open(target.pid(), &group.target.service, settings, &directory));
         let mut tester =
             ProcessGroup::start(launch, self.runner.registry).map_err(|e| fail(e.to_string(), &tester_log))?;
         tick("load");

@@ -1,14 +1,35 @@
 //! The report of a run, from all that its threads have told.
 
 use super::Coordinator;
-use crate::measure::collector::Collector;
+use crate::measure::{collector::Collector, outages::Outage};
 use crate::report::{self, Report};
 use crate::{http::Http, observer::Observer, schedule::Schedule};
-use brunt_results::result::Connections;
+use brunt_results::result::{self, Connections};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 impl Coordinator<'_> {
+    /// Those that reach into the window.
+    fn outages(&self, [open, close]: [u64; 2]) -> Vec<result::Outage> {
+        let start = self.shared.start.load(Relaxed);
+        let s = |from: u64, until: u64| Duration::from_nanos(until.saturating_sub(from)).as_secs_f64();
+        let all = self.shared.outages.take().into_iter();
+        let of_window = all.filter(|outage| outage.until_ns > open && outage.from_ns < close);
+        let told = of_window.map(|Outage { host, from_ns, until_ns, failed }| {
+            let (from, until) = (from_ns.max(start), until_ns.min(close));
+            result::Outage {
+                at_s: s(start, from),
+                down_s: s(from, until),
+                of_window_s: s(from.max(open), until),
+                address: self.shared.hosts.addresses[host].to_string(),
+                failed,
+                is_over: until_ns < close,
+                back_as: None,
+            }
+        });
+        told.collect()
+    }
+
     /// The report of the run. `unsent` are the threads' schedules as far as they were taken.
     pub fn report(&mut self, mut collector: Collector, unsent: &[Schedule], observer: &mut dyn Observer) -> Report {
         let Self { shared, .. } = *self;
@@ -45,6 +66,7 @@ impl Coordinator<'_> {
                 .closed_after
                 .filter(|replies| completed <= replies * opened && result.errors.closed > peak),
             kept_open: result.connections.kept_open,
+            outages: Some(self.outages([open, close])),
         };
         let http = shared.options.target.http();
         result.handshakes = http.is_some_and(Http::uses_tls).then(|| shared.handshakes().take());

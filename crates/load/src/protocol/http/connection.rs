@@ -169,6 +169,7 @@ async fn open_for(
         // Requests assigned meanwhile wait for the connection too, which is not generator lag.
         conversation.has_request();
         if worker.core.borrow().scheduler.is_timed_out(index) {
+            connect::unreachable(worker, index);
             return Poll::Ready(Err(Failure::Timeout));
         }
         dialling.as_mut().poll(cx).map_err(|error| {

@@ -1,0 +1,165 @@
+//! Memory limits of the control groups of a server, and what the kernel did in a window because one of them was reached.
+//!
+//! Of the groups of one process, of versions 1 and 2, and of all groups above them. A group's events are those of all its processes.
+
+use crate::cgroup::{self, Version};
+use brunt_results::result::MemoryLimit;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Version 1 writes no limit as the largest number of pages.
+const NO_LIMIT: u64 = 1 << 60;
+
+#[derive(Debug, Clone)]
+struct Group {
+    path: PathBuf,
+    version: Version,
+    /// Above it, allocations wait for memory to be reclaimed; version 2 alone.
+    high: Option<u64>,
+    max: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Events {
+    high: u64,
+    max: u64,
+    killed: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct MemoryLimits {
+    groups: Vec<(Group, Events)>,
+}
+
+impl MemoryLimits {
+    /// Those of this process, counted from now on.
+    pub(crate) fn of(pid: u32) -> Self {
+        let limited = cgroup::hierarchies_of(pid).into_iter().filter(|hierarchy| hierarchy.may_have("memory"));
+        let groups = limited.flat_map(|hierarchy| {
+            let version = hierarchy.version;
+            let groups = hierarchy.upwards().filter_map(|path| Group::of(path, version)).collect::<Vec<_>>();
+            groups.into_iter().map(|group| (group.clone(), group.events()))
+        });
+        Self { groups: groups.collect() }
+    }
+
+    /// The same since the groups were made.
+    pub(crate) fn so_far(pid: u32) -> Option<MemoryLimit> {
+        let groups = Self::of(pid).groups.into_iter().map(|(group, _)| (group, Events::default()));
+        Self { groups: groups.collect() }.since()
+    }
+
+    /// The group in which most happened since then, of as many the one with the lowest limit; `None` if none has a limit.
+    pub(crate) fn since(&self) -> Option<MemoryLimit> {
+        let of = |(group, first): &(Group, Events)| {
+            let now = group.events();
+            MemoryLimit {
+                group: group.path.display().to_string(),
+                high_bytes: group.high,
+                max_bytes: group.max,
+                used_bytes: group.used(),
+                high_events: now.high.saturating_sub(first.high),
+                max_events: now.max.saturating_sub(first.max),
+                killed: now.killed.saturating_sub(first.killed),
+            }
+        };
+        let least = |limit: &MemoryLimit| limit.high_bytes.into_iter().chain(limit.max_bytes).min();
+        let events = |limit: &MemoryLimit| (limit.killed, limit.high_events, limit.max_events);
+        self.groups
+            .iter()
+            .map(of)
+            .max_by(|one, other| events(one).cmp(&events(other)).then_with(|| least(other).cmp(&least(one))))
+    }
+}
+
+impl Group {
+    /// `None` without a limit.
+    fn of(path: &Path, version: Version) -> Option<Self> {
+        let (high, max) = match version {
+            Version::One => (None, "memory.limit_in_bytes"),
+            Version::Two => (Some("memory.high"), "memory.max"),
+        };
+        let limit = |file: &str| number(&path.join(file)).filter(|bytes| *bytes < NO_LIMIT);
+        let group = Self { path: path.to_owned(), version, high: high.and_then(limit), max: limit(max) };
+        (group.high.is_some() || group.max.is_some()).then_some(group)
+    }
+
+    fn used(&self) -> Option<u64> {
+        number(&self.path.join(match self.version {
+            Version::One => "memory.usage_in_bytes",
+            Version::Two => "memory.current",
+        }))
+    }
+
+    fn events(&self) -> Events {
+        let text = |file: &str| fs::read_to_string(self.path.join(file)).unwrap_or_default();
+        let (events, control) = match self.version {
+            Version::One => (String::new(), text("memory.oom_control")),
+            Version::Two => (text("memory.events"), String::new()),
+        };
+        let entry = |key: &str| cgroup::entry(&events, key).unwrap_or_default();
+        match self.version {
+            Version::One => Events {
+                high: 0,
+                max: number(&self.path.join("memory.failcnt")).unwrap_or_default(),
+                killed: cgroup::entry(&control, "oom_kill").unwrap_or_default(),
+            },
+            Version::Two => Events { high: entry("high"), max: entry("max"), killed: entry("oom_kill") },
+        }
+    }
+}
+
+/// Of a file with one number; `max` is none.
+fn number(file: &Path) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, files: &[(&str, &str)]) {
+        fs::create_dir_all(path).unwrap();
+        files.iter().for_each(|(file, text)| fs::write(path.join(file), text).unwrap());
+    }
+
+    #[test]
+    fn limits_and_events_of_both_versions_are_read() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        write(
+            &at("two"),
+            &[
+                ("memory.high", "1000\n"),
+                ("memory.max", "max\n"),
+                ("memory.current", "900\n"),
+                ("memory.events", "low 0\nhigh 5\nmax 0\noom 0\noom_kill 1\n"),
+            ],
+        );
+        let v1 = |limit: &str, failed: &str| {
+            [
+                ("memory.limit_in_bytes", limit.to_owned()),
+                ("memory.failcnt", failed.to_owned()),
+                ("memory.usage_in_bytes", "7\n".to_owned()),
+                ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n".to_owned()),
+            ]
+        };
+        for (name, limit) in [("one", "500\n"), ("none", "9223372036854771712\n")] {
+            let files = v1(limit, "3\n");
+            write(&at(name), &files.each_ref().map(|(file, text)| (*file, text.as_str())));
+        }
+        assert!(Group::of(&at("none"), Version::One).is_none() && Group::of(&at("missing"), Version::Two).is_none());
+        let (one, two) = (Group::of(&at("one"), Version::One).unwrap(), Group::of(&at("two"), Version::Two).unwrap());
+        assert_eq!([one.max, one.high, two.max, two.high], [Some(500), None, None, Some(1000)]);
+        assert_eq!(one.events(), Events { high: 0, max: 3, killed: 2 });
+        assert_eq!(two.events(), Events { high: 5, max: 0, killed: 1 });
+        // Nothing happened since: that of the lowest limit.
+        let limits = MemoryLimits { groups: vec![(two.clone(), two.events()), (one.clone(), one.events())] };
+        let quiet = limits.since().unwrap();
+        assert_eq!((quiet.max_bytes, quiet.used_bytes, quiet.max_events, quiet.killed), (Some(500), Some(7), 0, 0));
+        fs::write(at("two").join("memory.events"), "high 25\nmax 0\noom_kill 1\n").unwrap();
+        let busy = limits.since().unwrap();
+        assert_eq!((busy.high_bytes, busy.high_events, busy.killed), (Some(1000), 20, 0));
+        assert!(MemoryLimits::default().since().is_none());
+    }
+}
