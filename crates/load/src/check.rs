@@ -49,6 +49,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     redirects_fit(options)?;
     options.direct.check().map_err(LoadError::Options)?;
     connection_stages(options)?;
+    open_loop_only(options)?;
     ensure!(
         options.replay.is_none() || options.rate.is_some() && options.arrival == Arrival::Constant,
         "recorded times are an open loop of their own: leave --arrival out"
@@ -106,6 +107,21 @@ fn connection_stages(options: &Options) -> Result<(), LoadError> {
         "stages of connections have from 1 to {connections}, which is their most"
     );
     Ok(())
+}
+
+/// Rejects settings of a schedule where there is none.
+fn open_loop_only(options: &Options) -> Result<(), LoadError> {
+    let Direct { spread, send_tick, .. } = options.direct;
+    let given = [
+        spread.map(|spread| format!("--spread {}", spread.word())),
+        send_tick.map(|tick| format!("--send-tick {tick}")),
+    ];
+    match given.into_iter().flatten().next().filter(|_| options.rate.is_none()) {
+        None => Ok(()),
+        Some(given) => Err(LoadError::Options(format!(
+            "{given}: each connection of a closed loop sends when it has its reply; give -R, or leave it out"
+        ))),
+    }
 }
 
 /// Rejects the length of a slice.

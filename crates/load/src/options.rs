@@ -230,7 +230,8 @@ impl Options {
     /// The intended times of a thread's requests at `rate` over all threads; `None` in a closed loop.
     pub(crate) fn schedule(&self, rate: Option<f64>, seed: u64, share: Share) -> Option<Schedule> {
         let profile = self.profile(rate)?;
-        let schedule = Schedule::new(self.arrival, profile, seed, share);
+        let tick_ns = self.direct.send_tick.map_or(0, |tick| tick.0.as_nanos() as u64);
+        let schedule = Schedule::new(self.arrival, profile, seed, share).at_ticks(tick_ns);
         let from_ns = self.warmup.as_nanos() as u64;
         Some(match self.requests {
             Some(requests) => schedule.end_after(requests, from_ns),

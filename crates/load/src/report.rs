@@ -46,6 +46,7 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             due: open.then_some(totals.due),
             waited: open.then_some(counters.waited),
         },
+        sends: counters.sends.sends().filter(|_| open),
         latency: totals.latency.summary(&options.percentiles, target.http().is_some()),
         errors: counters.of_window.errors.clone(),
         bytes: counters.bytes.clone(),
@@ -54,7 +55,10 @@ pub fn result(options: &Options, measured: Duration, totals: &Totals) -> RunResu
             kept_open: Some(counters.kept_open).filter(|count| *count > 0),
             ..result::Connections::default()
         },
-        responses: target.http().map(|_| totals.counters.replies.responses()),
+        responses: target.http().map(|_| result::Responses {
+            apart: Some(counters.apart).filter(|apart| apart.from_20_to_80_ms > 0),
+            ..counters.replies.responses()
+        }),
         generator: result::Generator {
             cpu_percent: has_window.then(|| percents.iter().map(|(cpu, _)| cpu).sum()),
             spin_percent: has_window.then(|| percents.iter().map(|(_, spin)| spin).sum()),
@@ -111,6 +115,8 @@ pub fn load(options: &Options, measured_s: f64) -> result::Load {
             (None, Arrival::Constant) => "constant".to_owned(),
             (None, Arrival::Poisson) => "poisson".to_owned(),
         }),
+        spread: open.then(|| options.direct.spread().word().to_owned()),
+        send_tick_us: options.direct.send_tick.map(|tick| tick.0.as_secs_f64() * 1e6),
         request_bytes: target.request_bytes(),
         vary: target.http().and_then(Http::variants).map(u64::from),
         connections: options.connections as u64,

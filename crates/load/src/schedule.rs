@@ -13,6 +13,7 @@ mod end;
 mod openings;
 mod profile;
 mod share;
+mod tick;
 
 pub use brunt_spec::Arrival;
 use end::End;
@@ -21,6 +22,7 @@ use profile::NEVER_NS;
 pub(crate) use profile::half_up;
 pub use profile::{Profile, Stage, Step};
 pub use share::{Numbers, Share};
+use tick::Tick;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -36,6 +38,7 @@ pub struct Schedule {
     share: Share,
     process: Process,
     end: End,
+    tick: Tick,
 }
 
 #[derive(Debug, Clone)]
@@ -59,7 +62,16 @@ impl Schedule {
                 Process::Poisson { random }
             }
         };
-        let mut schedule = Self { profile, number: 0.0, next_ns: 0.0, taken: 0, share, process, end: End::Never };
+        let mut schedule = Self {
+            profile,
+            number: 0.0,
+            next_ns: 0.0,
+            taken: 0,
+            share,
+            process,
+            end: End::Never,
+            tick: Tick::default(),
+        };
         schedule.number = match &mut schedule.process {
             Process::Constant(numbers) => numbers.current() as f64,
             Process::Poisson { random } => gap(share.mean_gap(), random),
@@ -78,6 +90,19 @@ impl Schedule {
         };
         self.skip_to_end();
         self
+    }
+
+    /// Requests are sent at multiples of so many nanoseconds after the load began.
+    #[must_use]
+    pub fn at_ticks(mut self, tick_ns: u64) -> Self {
+        self.tick = Tick(tick_ns);
+        self
+    }
+
+    /// When a request of this intended time is to be sent.
+    #[inline]
+    pub fn due(&self, intended: u64) -> u64 {
+        self.tick.due(intended)
     }
 
     /// If there is no further request, it is due never.
@@ -120,12 +145,13 @@ impl Schedule {
         self.taken - before
     }
 
-    /// The requests left before `end`, as pairs of an intended time and the number of requests at it.
+    /// The requests left that are to be sent before `end`, as pairs of an intended time and the number of requests at it.
     ///
     /// The first million are exact. Of a larger backlog, the rest is in equal steps with the expected number in each: the
     /// quantiles are the same and the run ends in time.
     pub fn rest(&self, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let mut exact = self.clone();
+        let end = self.tick.intended_before(end);
         let mut left = EXACT_REST;
         let mut bulk = None;
         std::iter::from_fn(move || {

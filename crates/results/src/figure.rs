@@ -2,13 +2,14 @@
 //! exports, the live view, monitoring systems and `docs/reference/figures.md` take name, unit, words and value.
 //!
 //! A figure is added by one entry in a file of this folder: `load` (requests), `times` (latencies), `server` (CPU, memory),
-//! `connections`, `replies` (HTTP). Keys, columns of the index and names of metrics are contracts with scripts: they are added,
-//! never renamed. An absent value is `None`, never 0.
+//! `connections`, `replies` (HTTP), `sends` (open loops). Keys, columns of the index and names of metrics are contracts with
+//! scripts: they are added, never renamed. An absent value is `None`, never 0.
 
 mod connections;
 mod load;
 pub mod reference;
 mod replies;
+mod sends;
 mod server;
 mod times;
 mod written;
@@ -16,6 +17,7 @@ mod written;
 pub use connections::*;
 pub use load::*;
 pub use replies::*;
+pub use sends::*;
 pub use server::*;
 pub use times::*;
 pub use written::{absent, computed, written};
@@ -261,8 +263,15 @@ use figures;
 
 /// All figures, in the order of tables.
 pub fn all() -> impl Iterator<Item = &'static Figure> + Clone {
-    let groups =
-        [load::FIGURES, times::FIGURES, server::FIGURES, connections::FIGURES, server::COSTS, replies::FIGURES];
+    let groups = [
+        load::FIGURES,
+        times::FIGURES,
+        server::FIGURES,
+        connections::FIGURES,
+        server::COSTS,
+        replies::FIGURES,
+        sends::FIGURES,
+    ];
     groups.into_iter().flatten().copied()
 }
 

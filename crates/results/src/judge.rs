@@ -1,5 +1,7 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
+mod delayed_ack;
+
 use crate::shared_cores::SharedCores;
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
 use crate::{result::RunResult, wrong_reply::WrongReply};
@@ -39,7 +41,8 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
 
 /// The issues of a result, in no order.
 pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIssue> {
-    let checks = [errors, lag, generator_cpu, ceiling, throttled, memory_limit, missed_rate, samples];
+    let checks =
+        [errors, lag, generator_cpu, ceiling, throttled, memory_limit, delayed_ack::issue, missed_rate, samples];
     let issues = checks.into_iter().filter_map(|check| check(result));
     issues.chain(disturbances(result, steal_percent)).collect()
 }
@@ -205,7 +208,7 @@ pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Latency, MemoryLimit, Requests, Throttled};
+    use crate::result::{Apart, Latency, MemoryLimit, Requests, Responses, Throttled};
     use crate::{latency::LatencySummary, verdict::Kind};
 
     fn good() -> RunResult {
@@ -301,6 +304,7 @@ mod tests {
                 r.requests = Requests { offered_rate: Some(rate), ..Requests::default() };
             });
         }
+        assert_verdict(Kind::DelayedAck, |r| delay(r, 2.0));
         assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
@@ -341,11 +345,19 @@ mod tests {
         result.server.run_queue_wait_percent = Some(if throttled_periods >= 10 { 40.0 } else { 0.0 });
     }
 
+    /// So many percent of its replies.
+    fn delay(result: &mut RunResult, percent: f64) {
+        let delayed = (percent * 1000.0).round() as u64;
+        let apart = Apart { from_35_to_45_ms: delayed, from_20_to_80_ms: delayed };
+        result.responses = Some(Responses { apart: Some(apart), ..Responses::default() });
+        result.latency.first_byte = Some(LatencySummary { p50_us: Some(100.0), ..Default::default() });
+    }
+
     /// For every threshold: the last value that raises no issue and the first that does.
     #[test]
     fn thresholds_are_as_documented_and_the_worst_issue_names_the_verdict() {
         type Change = fn(&mut RunResult, f64);
-        let cases: [(Kind, f64, f64, Change); 11] = [
+        let cases: [(Kind, f64, f64, Change); 12] = [
             (Kind::Errors, 0.0, 1.0, |r, x| r.requests.failed = x as u64),
             (Kind::ClientLimited, 100.0, 100.1, |r, x| r.latency.lag.p99_us = Some(x)),
             (Kind::ClientLimited, 500.0, 500.1, |r, x| lags(r, x, 10_000.0)),
@@ -353,6 +365,7 @@ mod tests {
             // The offered rate is 10,000 over 10 s: 2 % less, and three times the square root of 100,000 over 10 s.
             (Kind::RateMissed, 9705.2, 9705.1, |r, x| r.requests.rate = x),
             (Kind::Throttled, 0.9, 1.0, throttle),
+            (Kind::DelayedAck, 0.999, 1.0, delay),
             (Kind::TooFewSamples, 1000.0, 999.0, |r, x| counts(r, x as u64, x as u64)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.generator.run_queue_wait_percent = Some(x)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.server.run_queue_wait_percent = Some(x)),

@@ -2,18 +2,24 @@
 //!
 //! An unavailable figure is `None` (`null`) with the reason in `env.json`; it is never zero and never an estimate.
 
+mod apart;
 mod bytes;
 mod derived;
+mod few_steps;
 mod host;
 mod outage;
 mod parts;
+mod sends;
 mod server;
 
+pub use apart::Apart;
 pub use bytes::Bytes;
 pub use derived::RATE_TOLERANCE;
+pub use few_steps::FewSteps;
 pub use host::{Core, Host};
 pub use outage::Outage;
 pub use parts::{Named, PartFigures, Step};
+pub use sends::{CLOSE_NS, CLOSED_LOOP_SENDS, CLUMPED_POINTS, Rest, SendCounts, Sends};
 pub use server::{MemoryLimit, Placed, Server, Throttled, Upstream};
 
 use crate::{ConnectError, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
@@ -44,6 +50,9 @@ pub struct RunResult {
     pub load: Load,
     /// Requests of the measured window.
     pub requests: Requests,
+    /// How they were sent; absent in a closed loop, where each follows a reply, and for external testers.
+    #[serde(default)]
+    pub sends: Option<Sends>,
     /// Four distributions, in microseconds.
     pub latency: Latency,
     /// Errors by kind.
@@ -105,6 +114,13 @@ pub struct Load {
     pub mode: String,
     /// Name of the arrival process of an open loop: `constant`, `poisson`, or `recorded` in a replay.
     pub arrival: Option<String>,
+    /// Which connection takes the next request of an open loop: `turns` or `random`; absent in results of older versions, where it
+    /// was `turns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<String>,
+    /// Requests of an open loop were sent at multiples of this time only, in microseconds; absent if each was when it was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_tick_us: Option<f64>,
     /// Payload bytes of one request, where fixed.
     pub request_bytes: Option<u64>,
     /// Variants of each request, sent in turn; absent if requests are equal.
@@ -168,7 +184,8 @@ pub struct Latency {
     /// First byte of the reply - sent, of completed requests. Of HTTP alone.
     #[serde(default)]
     pub first_byte: Option<LatencySummary>,
-    /// sent - intended, without the time spent waiting for a free connection: the generator's own lateness.
+    /// sent - intended, without the time spent waiting for a free connection, or for the next multiple of `load.send_tick_us`: the
+    /// generator's own lateness.
     pub lag: LatencySummary,
     /// done - intended, of failed requests.
     pub error: LatencySummary,
@@ -298,6 +315,9 @@ pub struct Responses {
     /// Count of replies that were refused, by rule; absent as `lenient` is.
     #[serde(default)]
     pub refused_rules: Option<BTreeMap<String, u64>>,
+    /// Count of replies by the time between their first and their last byte; absent if none has taken 20 to 80 ms for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<Apart>,
     /// Count of redirects that are to be followed; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirects: Option<u64>,

@@ -1,6 +1,6 @@
 //! A slice of load on one target: what is asked for, and what it measured.
 
-use crate::result::{Connections, Errors};
+use crate::result::{Connections, Errors, SendCounts};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub struct Measured {
     pub service: Option<Histogram<u64>>,
     /// sent - intended, as far as the generator caused it; `None` in a closed loop, where it is 0.
     pub lag: Option<Histogram<u64>>,
+    /// How requests of the window were sent; `None` in a closed loop.
+    pub sends: Option<SendCounts>,
     /// CPU time of the generator over lead, window and drain.
     pub cpu: Duration,
     /// CPU of the busiest load thread in the window, without the time it spent waiting, in percent of a core.

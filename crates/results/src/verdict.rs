@@ -29,6 +29,8 @@ pub enum ValidityIssue {
     Throttled { throttled: u64, periods: u64, percent: f64, quota_cores: f64, group: String },
     /// A memory limit made processes of the server wait, or the kernel kill them.
     MemoryLimit { group: String, waits: u64, killed: u64 },
+    /// So many of the replies had their first byte 35 to 45 ms before their last one.
+    DelayedAck { delayed: u64, replies: u64 },
     /// A figure drifts over the window.
     NotStationary { evidence: String },
     /// Too few values for `quantile`, the highest shown.
@@ -113,6 +115,7 @@ impl ValidityIssue {
             Self::ServerExited { .. } | Self::Errors { .. } => Kind::Errors,
             Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } => Kind::ClientLimited,
             Self::Throttled { .. } | Self::MemoryLimit { .. } => Kind::Throttled,
+            Self::DelayedAck { .. } => Kind::DelayedAck,
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
             Self::TooFewSamples { .. } => Kind::TooFewSamples,
@@ -167,6 +170,11 @@ impl ValidityIssue {
             Self::MemoryLimit { group, waits, killed } => format!(
                 "at the memory limit of {group}, processes waited {waits} times for memory to be reclaimed, and {killed} were killed"
             ),
+            Self::DelayedAck { delayed, replies } => format!(
+                "{delayed} of {replies} replies ({:.1} %) had their last byte 35 to 45 ms after their first one, as Nagle's \
+                 algorithm makes it that waits for a delayed acknowledgement",
+                *delayed as f64 * 100.0 / *replies as f64
+            ),
             Self::NotStationary { evidence } => evidence.clone(),
             Self::TooFewSamples { count, needed, quantile } => {
                 format!("{quantile} needs {needed} requests, {count} were recorded")
@@ -218,6 +226,9 @@ impl ValidityIssue {
             Self::MemoryLimit { .. } => {
                 "raise the limit (memory.high, memory.max, --memory of a container); to measure under it, --allow throttled"
             }
+            Self::DelayedAck { .. } => {
+                "let the server send head and body in one write, or set TCP_NODELAY on its connections"
+            }
             Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle",
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate",
             Self::Steal { .. } => "repeat the run on a quieter machine",
@@ -244,6 +255,8 @@ pub enum Kind {
     NotStationary,
     /// The offered rate was not reached.
     RateMissed,
+    /// Replies waited for delayed acknowledgements.
+    DelayedAck,
     /// A CPU quota or a memory limit stopped the server.
     Throttled,
     /// The generator was the limit.
@@ -260,6 +273,7 @@ impl Kind {
             Self::Disturbed => "disturbed",
             Self::NotStationary => "not-stationary",
             Self::RateMissed => "rate-missed",
+            Self::DelayedAck => "delayed-ack",
             Self::Throttled => "throttled",
             Self::ClientLimited => "client-limited",
             Self::Errors => "errors",
@@ -267,12 +281,13 @@ impl Kind {
     }
 
     /// All kinds, from best to worst.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Ok,
         Self::TooFewSamples,
         Self::Disturbed,
         Self::NotStationary,
         Self::RateMissed,
+        Self::DelayedAck,
         Self::Throttled,
         Self::ClientLimited,
         Self::Errors,

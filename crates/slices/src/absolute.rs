@@ -7,7 +7,7 @@ use crate::record::Slice;
 use brunt_results::LatencySummary;
 use brunt_results::hlog::Counts;
 use brunt_results::latency::new_histogram;
-use brunt_results::result::{Bytes, Generator, Latency, Load, Requests, Responses, RunResult, Server};
+use brunt_results::result::{Bytes, Generator, Latency, Load, Requests, Responses, RunResult, SendCounts, Server};
 use brunt_statistics::median;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
@@ -72,6 +72,7 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
         left_us: None,
         waited: slices.iter().map(|slice| slice.waited).sum(),
     };
+    result.sends = sends(slices).sends();
     result.latency = latency(slices, closed)?;
     slices.iter().for_each(|slice| result.errors.add(&slice.errors));
     result.bytes = Bytes::of(sum(|slice| slice.sent_bytes), sum(|slice| slice.received_bytes));
@@ -97,6 +98,12 @@ pub fn result(slices: &[&Slice], load: Load, server: Server, generator_cores: &[
         ..server
     };
     Ok(result)
+}
+
+fn sends(slices: &[&Slice]) -> SendCounts {
+    let mut all = SendCounts::default();
+    slices.iter().filter_map(|slice| slice.sends.as_ref()).for_each(|sends| all.add(sends));
+    all
 }
 
 fn latency(slices: &[&Slice], closed: bool) -> Result<Latency, String> {

@@ -5,7 +5,7 @@ use brunt_results::LatencySummary;
 use brunt_results::figure::{COST, Figure, RATE};
 use brunt_results::hlog::{Counts, decode};
 use brunt_results::latency::add_censored;
-use brunt_results::result::Errors;
+use brunt_results::result::{Errors, SendCounts};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -104,6 +104,9 @@ pub struct Slice {
     /// Service times of an open loop; of a closed loop they are the response times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
+    /// How the requests of an open loop were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends: Option<SendCounts>,
     /// The generator's own lateness in an open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<String>,

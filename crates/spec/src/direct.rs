@@ -4,9 +4,10 @@
 use crate::row;
 use crate::setting::{Heading, Setting};
 use crate::value::words;
-use brunt_results::{Count, Size};
+use brunt_results::{Count, Size, Span};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Direct {
@@ -14,6 +15,10 @@ pub struct Direct {
     pub no_verify: bool,
     /// TCP_NODELAY of the connections; `None` is on.
     pub nodelay: Option<OnOff>,
+    /// Which connection takes the next request of an open loop.
+    pub spread: Option<Spread>,
+    /// Requests of an open loop are sent at multiples of this time after its start only.
+    pub send_tick: Option<Span>,
     /// HTTP replies that break a rule are refused, also where a user agent may accept them.
     pub strict_http: bool,
     /// Most bytes of the head of a reply.
@@ -28,15 +33,25 @@ pub struct Direct {
 
 /// Size of the head of a reply.
 const MAX_HEADER: RangeInclusive<u64> = 64..=16 << 20;
+/// Times between two sends of what is due.
+const SEND_TICK: RangeInclusive<Duration> = Duration::from_micros(10)..=Duration::from_secs(1);
 /// Fields of a reply.
 const MAX_FIELDS: RangeInclusive<u64> = 1..=100_000;
 
 impl Direct {
+    /// Which connection takes the next request of an open loop.
+    pub fn spread(&self) -> Spread {
+        self.spread.unwrap_or(Spread::DEFAULT)
+    }
+
     /// # Errors
-    /// A limit of replies is out of range.
+    /// A limit of replies, or the time between sends, is out of range.
     pub fn check(&self) -> Result<(), String> {
         if let Some(size) = self.max_header.filter(|size| !MAX_HEADER.contains(&size.0)) {
             return Err(format!("--max-header {size}: must be from 64B to 16MiB"));
+        }
+        if let Some(tick) = self.send_tick.filter(|tick| !SEND_TICK.contains(&tick.0)) {
+            return Err(format!("--send-tick {tick}: must be from 10us to 1s"));
         }
         match self.max_fields.filter(|count| !MAX_FIELDS.contains(&count.0)) {
             Some(count) => Err(format!("--max-fields {count}: must be from 1 to 100000")),
@@ -49,6 +64,28 @@ words! {
     OnOff { On = "on", Off = "off" }
 }
 
+words! {
+    /// Which of several idle connections takes the next request.
+    Spread {
+        /// The one that has been idle longest.
+        Turns = "turns",
+        /// Any, with equal probability.
+        Random = "random",
+    }
+}
+
+impl Spread {
+    /// With turns, each connection rests for connections / rate, and a delay that needs a shorter rest is in no request.
+    pub const DEFAULT: Self = Self::Random;
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Turns => "turns",
+            Self::Random => "random",
+        }
+    }
+}
+
 pub const DIRECT: &[Setting] = &[
     row!(direct.no_verify).long("no-verify").help("", "Count the bytes of tcp:// replies without comparing them"),
     row!(direct.nodelay)
@@ -56,6 +93,23 @@ pub const DIRECT: &[Setting] = &[
         .help("ON|OFF", "TCP_NODELAY: off lets the kernel hold a small request back until earlier ones are acknowledged [default: on]")
         .plan("TCP_NODELAY of the generator's connections: on or off. Default on.")
         .field("TCP_NODELAY", ""),
+    row!(direct.spread)
+        .long("spread")
+        .help(
+            "ORDER",
+            "Open loop: the connection that takes the next request is the one idle longest, or any idle one at random \
+             [default: random]",
+        )
+        .plan("Which idle connection takes the next request of a rate: turns (the one idle longest) or random. Default random.")
+        .field("Idle connections of an open loop take requests", ""),
+    row!(direct.send_tick)
+        .long("send-tick")
+        .help(
+            "TIME",
+            "Open loop: send at multiples of this time only, all that is due at once, as generators with a timer do; to see what \
+             that changes [default: each request when it is due]",
+        )
+        .plan("At a rate: requests are sent at multiples of this time only, all that is due at once. Default: each when it is due."),
     row!(direct.strict_http)
         .under(Heading::Http)
         .long("strict-http")

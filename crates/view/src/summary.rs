@@ -3,6 +3,7 @@
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
 mod names;
+mod sends;
 mod server;
 mod steps;
 
@@ -43,6 +44,7 @@ pub fn page(facts: &Facts) -> String {
         }
     }
     requests(&mut rows, result);
+    sends::rows(result).iter().for_each(|(name, text)| rows.row(name, text));
     generator(&mut rows, result);
     server::rows(&mut rows, facts);
     rows.row("verdict", result.verdict.kind.word());
@@ -93,7 +95,8 @@ fn mode(result: &RunResult) -> String {
                 true => format!("{:.1} %", result.requests.rate / due * 100.0),
                 false => "none was due in the window".to_owned(),
             };
-            format!("open loop, {arrival} arrivals: {} offered, {achieved} answered ({share})", rate(offered))
+            let tick = load.send_tick_us.map_or(String::new(), |tick| format!(" sent every {}", time(tick)));
+            format!("open loop, {arrival} arrivals{tick}: {} offered, {achieved} answered ({share})", rate(offered))
         }
         None => {
             // With a number of connections that changes, the law holds in each step. Of few requests, many connections get none.

@@ -99,7 +99,7 @@ pub struct Args {
     /// Fewer failures than a bound on errors or failed are accepted
     #[arg(long, value_name = "BOUNDS", value_parser = bounds::<Threshold>, help_heading = "Result")]
     fail_if: Vec<Vec<Threshold>>,
-    /// Doubts that do not make the exit status 3: too-few-samples, disturbed, not-stationary, rate-missed, throttled,
+    /// Doubts that do not make the exit status 3: too-few-samples, disturbed, not-stationary, rate-missed, delayed-ack, throttled,
     /// client-limited
     #[arg(long, value_name = "KINDS", value_delimiter = ',', help_heading = "Result")]
     allow: Vec<Kind>,

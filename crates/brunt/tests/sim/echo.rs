@@ -1,7 +1,8 @@
 //! Echo over TCP and Unix sockets.
 
 use crate::worlds::{
-    FIRST, HANDSHAKE, LAG, MS, Run, SECOND, Serve, US, WAY, address, exact, open, options, run, times, values,
+    FIRST, HANDSHAKE, LAG, MS, Run, SECOND, Serve, US, WAY, address, exact, open, options, run, times, turns,
+    values,
 };
 use brunt_load::{Options, Target};
 use brunt_results::LatencySummary;
@@ -144,7 +145,7 @@ fn connections_are_replaced_after_their_requests() {
 #[test]
 fn connections_of_an_open_loop_are_replaced_between_its_requests() {
     let target = Target::Echo { address: address().into(), size: 64, reuse: Some(10) };
-    let options = open(target, 1000.0, 4, 1);
+    let options = Options { direct: turns(), ..open(target, 1000.0, 4, 1) };
     let Run { report, responses, server } = run(&exact(), &options, Serve::echo("none", 1)).unwrap();
     let result = report.result;
     // A connection is replaced as soon as it has carried its requests.

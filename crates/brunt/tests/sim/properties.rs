@@ -7,6 +7,7 @@ use crate::worlds::{Run, SECOND, run};
 use brunt_results::LatencySummary;
 use brunt_results::series::Second;
 use brunt_runtime::sim::{Settings, World};
+use brunt_spec::Spread;
 use brunt_testkit::each_seed;
 use std::{fmt, hint};
 
@@ -201,6 +202,7 @@ impl<'r> Outcome<'r> {
             return;
         }
         let connections = case.options.connections as u64;
+        let in_turns = case.options.direct.spread() == Spread::Turns;
         let (requests, jain) = (&result.requests, result.connections.jain_index.unwrap_or(1.0));
         match (case.options.rate, case.depth) {
             // Little's law: each is busy until no request is left and its last one is answered, after one of the warm-up.
@@ -212,6 +214,7 @@ impl<'r> Outcome<'r> {
                 assert!(service.count as f64 * mean >= least * 0.999, "{least} {self:?}");
             }
             (None, _) => assert_eq!(requests.unanswered, 0, "{self:?}"),
+            (Some(_), _) if !in_turns => assert_eq!(result.connections.jain_index, None, "{self:?}"),
             (Some(_), _) if case.is_regular => {
                 let (each, more) = (requests.completed / connections, requests.completed % connections);
                 let squares = more * (each + 1).pow(2) + (connections - more) * each.pow(2);
@@ -220,7 +223,7 @@ impl<'r> Outcome<'r> {
             }
             (Some(_), _) => assert!(jain > EVEN || requests.completed < 20 * connections, "{self:?}"),
         }
-        let takes_turns = case.options.rate.is_some() && case.options.threads.len() == 1 && case.depth == 1;
+        let takes_turns = in_turns && case.options.rate.is_some() && case.options.threads.len() == 1 && case.depth == 1;
         if let Some(wire) = self.wire.as_ref().filter(|_| takes_turns && case.reuse.is_none()) {
             // The one idle longest is next: all others were before it, and have just ended.
             assert!(wire.most_passed_over <= 2 * connections, "{self:?}");

@@ -3,9 +3,10 @@
 use crate::targets::{Seen, get, reply, serve};
 use crate::worlds::{MS, SECOND, Serve, US, address, exact, options, run};
 use brunt_load::http::Pipeline;
-use brunt_load::{Arrival, Options, Target};
+use brunt_load::{Arrival, Direct, Options, Target};
 use brunt_runtime::sim::{Faults, Settings, World};
 use brunt_serve::http::handler::{Fault, Response};
+use brunt_spec::Spread;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -82,6 +83,10 @@ impl Case {
             duration: if open { duration } else { SECOND },
             warmup: world.one_of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
             timeout: world.one_of(&[5 * MS, SECOND]),
+            direct: Direct {
+                spread: world.one_of(&[None, Some(Spread::Turns), Some(Spread::Turns)]).filter(|_| open),
+                ..Direct::default()
+            },
             seed: world.random(),
             ..options(parts.target)
         };

@@ -1,11 +1,12 @@
 //! Worlds for loads and servers, and the run of a load against a server in one.
 
-use brunt_load::{LoadError, Observer, Options, Report, Target, run_in_world};
+use brunt_load::{Direct, LoadError, Observer, Options, Report, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::sim::{Costs, Settings, World};
 use brunt_runtime::{CancellationToken, time};
 use brunt_serve::http::Server;
 use brunt_serve::{Counts, Model, Notice, ServeError, Service, http};
+use brunt_spec::Spread;
 use hdrhistogram::Histogram;
 use std::sync::mpsc::{self, Sender, TryRecvError};
 use std::{net::SocketAddr, time::Duration};
@@ -47,6 +48,11 @@ pub fn exact() -> World {
 /// A closed loop of one second over one connection.
 pub fn options(target: Target) -> Options {
     Options { seed: 7, ..Options::new("sim".to_owned(), target) }
+}
+
+/// Connections of an open loop take requests in turn.
+pub fn turns() -> Direct {
+    Direct { spread: Some(Spread::Turns), ..Direct::default() }
 }
 
 /// An open loop of one second of that rate after its dispatchers have learnt.

@@ -77,6 +77,7 @@ fn slice(measured: Measured) -> Slice {
         response: coarse(&measured.response),
         censored: (!measured.censored.is_empty()).then(|| coarse(&measured.censored)),
         service: measured.service.as_ref().map(coarse),
+        sends: measured.sends,
         lag: measured.lag.as_ref().map(coarse),
         ..Slice::default()
     }

@@ -3,7 +3,7 @@
 use crate::schedule::Cell;
 use brunt_results::stages::{Quantity, Range};
 use brunt_results::{Count, Rate};
-use brunt_spec::{Arrival, Backend, CountOrFile, Factor, LoadSpec, Written};
+use brunt_spec::{Arrival, Backend, CountOrFile, Direct, Factor, LoadSpec, Written};
 use std::ffi::OsStr;
 
 fn constant<T: Quantity>(value: T) -> Range<T> {
@@ -46,6 +46,10 @@ pub(super) fn spec(cell: &Cell, port: u16, seed: u64) -> Result<LoadSpec, String
         steady: settings.steady == Some(true),
         no_keepalive: is_http && !settings.keeps_alive(),
         insecure: settings.uses_tls(),
+        direct: match rate {
+            Some(_) => settings.load.direct.clone(),
+            None => Direct { spread: None, send_tick: None, ..settings.load.direct.clone() },
+        },
         ..settings.load.clone()
     })
 }

@@ -163,6 +163,7 @@ impl ExternalTester {
         let sends = "starts its clock when it sends, not when the request was due: see service";
         for (figure, why, is_absent) in [
             ("latency.lag", "does not say how late it sent by its own fault", true),
+            ("sends", "does not say when it sends", true),
             ("latency.first_byte", "is not read for the time to the first byte of a reply", true),
             ("requests.unanswered", "does not count requests that it left without a reply", true),
             ("connections.connect_rate_per_s", "does not say how fast it opened connections", true),

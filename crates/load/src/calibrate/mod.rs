@@ -7,6 +7,7 @@ use crate::http::{Expect, Http, Requests};
 use crate::{LoadError, Options, Silent, Target, run};
 use brunt_runtime::net::{Address, Any, Listener, Stream};
 use brunt_runtime::{CancellationToken, Runtime, spawn};
+use brunt_spec::Direct;
 use std::thread::{self, JoinHandle};
 use std::{io, sync::Arc, time::Duration};
 
@@ -62,6 +63,7 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
         replay: None,
         connect_rate: None,
         sources: None,
+        direct: Direct { spread: None, send_tick: None, ..options.direct.clone() },
         ..options.clone()
     };
     Ok((options, server))

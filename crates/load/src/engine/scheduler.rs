@@ -1,8 +1,8 @@
 //! Assigns due requests to connections, for one load thread.
 //!
 //! Pure state: no socket, no clock. Invariants:
-//! - A due request goes to the connection idle longest, so that connections stay out of phase. If none is idle, connections
-//!   with capacity (pipelines of an open loop) take turns.
+//! - A due request goes to the connection idle longest, so that connections stay out of phase, or to any idle one, by [`Order`].
+//!   If none is idle, connections with capacity (pipelines of an open loop) take it in the same order.
 //! - Without capacity the schedule does not move: the request keeps its intended time and goes to the next connection with
 //!   capacity. Response time counts from the intended time, lag from when there was capacity. Requests that wait because the
 //!   generator was late keep that lag: there would have been capacity by so much earlier.
@@ -13,13 +13,18 @@
 mod again;
 mod capacity;
 mod counts;
+mod due;
 mod names;
 mod slot;
+mod spread;
 mod timeouts;
+
+pub use spread::Order;
 
 use crate::measure::recorder::{Failure, Recorder};
 use crate::measure::served::Served;
 use crate::{measure::interval::Counters, schedule::Schedule};
+use due::Taken;
 use names::Names;
 use slot::{Pipeline, Slot, State};
 use std::{collections::VecDeque, iter, task::Waker};
@@ -52,6 +57,7 @@ pub struct Scheduler {
     /// Connections from this one on have no place in the load now: they take no request. `u32::MAX` unless the number of
     /// connections changes.
     pub places: u32,
+    pub order: Order,
     slots: Vec<Slot>,
     /// Good replies in the window, by connection.
     replies: Vec<u32>,
@@ -94,6 +100,7 @@ impl Scheduler {
         Self {
             recorder,
             places: u32::MAX,
+            order: Order::Turns,
             slots: vec![Slot::CLOSED; connections],
             replies: vec![0; connections],
             depth,
@@ -117,7 +124,7 @@ impl Scheduler {
     pub fn begin(&mut self, start_ns: u64) {
         self.start_ns = Some(start_ns);
         if self.schedule.is_none() {
-            while let Some(index) = self.take_capacity() {
+            while let Some(index) = self.take_capacity(start_ns) {
                 self.slots[index as usize] = Slot::assigned(start_ns);
                 self.wakers[index as usize].wake_by_ref();
             }
@@ -131,12 +138,12 @@ impl Scheduler {
         self.recorder.advance(now_ns);
         let open_loop = self.schedule.is_some();
         if self.start_ns.is_none() || self.recorder.is_draining() {
-            self.add_capacity(index);
+            self.add_capacity(index, now_ns);
             return Action::Wait;
         }
         if !open_loop {
             if !self.recorder.may_send() {
-                self.add_capacity(index);
+                self.add_capacity(index, now_ns);
                 return Action::Wait;
             }
             self.recorder.taken();
@@ -145,22 +152,29 @@ impl Scheduler {
         }
         if self.available > 0 {
             // The dispatcher is late: do its work, in its order.
-            self.add_capacity(index);
+            self.add_capacity(index, now_ns);
             self.dispatch(now_ns);
             return self.send_assigned(index, now_ns);
         }
-        let Some(intended) = self.take_due(now_ns) else {
-            self.add_capacity(index);
+        let Some(Taken { intended, due, is_scheduled }) = self.take_due(now_ns) else {
+            self.add_capacity(index, now_ns);
             if let Some(dispatcher) = self.dispatcher.take() {
                 dispatcher.wake();
             }
             return Action::Wait;
         };
-        if intended < now_ns {
+        if !self.slots[index as usize].is_busy() {
+            self.recorder.rested(0);
+        }
+        if due < now_ns {
             self.recorder.waited(now_ns);
+        } else if is_scheduled {
+            self.recorder.scheduled(intended);
+            self.recorder.woke_for(1);
+            self.recorder.sent_at(now_ns);
         }
         self.assign(index, intended);
-        self.send(index, now_ns, intended.max(now_ns.saturating_sub(self.late_ns)))
+        self.send(index, now_ns, due.max(now_ns.saturating_sub(self.late_ns)))
     }
 
     /// Sends the next request that was assigned to a connection, if there is one.
@@ -171,8 +185,10 @@ impl Scheduler {
         }
         if self.schedule.is_some() {
             let State::Assigned { intended } = self.first_unsent(index).state() else { return Action::Wait };
-            self.late_ns = now_ns - intended;
-            return self.send(index, now_ns, intended);
+            let due = self.due_at(intended).min(now_ns);
+            self.late_ns = now_ns - due;
+            self.recorder.sent_at(now_ns);
+            return self.send(index, now_ns, due);
         }
         // A closed loop has no schedule to be late against, and takes a request when it is sent.
         self.slots[index as usize] = Slot::CLOSED;
@@ -295,47 +311,11 @@ impl Scheduler {
         let before = self.requeued.len();
         self.requeued.extend(pipeline.take_unsent().filter_map(|slot| match slot.state() {
             State::Assigned { intended } => Some(intended),
-            State::Closed | State::Idle | State::InFlight { .. } => None,
+            State::Closed | State::Idle { .. } | State::InFlight { .. } => None,
         }));
         if self.requeued.len() > before {
             self.dispatch(now_ns);
         }
-    }
-
-    /// Assigns due requests to connections with capacity and wakes them.
-    pub fn dispatch(&mut self, now_ns: u64) -> Due {
-        self.recorder.advance(now_ns);
-        if self.recorder.is_draining() {
-            return Due::Over;
-        }
-        loop {
-            match self.next_due() {
-                None => return Due::Over,
-                Some(due) if due > now_ns => return Due::At(due),
-                Some(_) if self.available == 0 => return Due::NoCapacity,
-                Some(_) => (),
-            }
-            let (Some(intended), Some(index)) = (self.take_due(now_ns), self.take_capacity()) else {
-                return Due::NoCapacity;
-            };
-            self.assign(index, intended);
-            self.wakers[index as usize].wake_by_ref();
-        }
-    }
-
-    /// When the next request is due, requeued ones first.
-    fn next_due(&self) -> Option<u64> {
-        let scheduled = || Some(self.start_ns? + self.schedule.as_ref()?.peek());
-        self.requeued.front().copied().or_else(scheduled)
-    }
-
-    fn take_due(&mut self, now_ns: u64) -> Option<u64> {
-        let due = self.next_due().filter(|due| *due <= now_ns)?;
-        if self.requeued.pop_front().is_none() {
-            self.schedule.as_mut()?.take();
-            self.recorder.taken();
-        }
-        Some(due)
     }
 
     /// How evenly the connections were served in the window.
@@ -349,7 +329,7 @@ impl Scheduler {
         let is_unanswered = move |slot: &Slot| match slot.state() {
             State::InFlight { intended, .. } => Some(intended),
             State::Assigned { intended } => open_loop.then_some(intended),
-            State::Closed | State::Idle => None,
+            State::Closed | State::Idle { .. } => None,
         };
         let (names, pipelines) = (&self.names, &self.pipelines);
         let waits = self.slots.iter().filter_map(|slot| match slot.state() {
@@ -371,5 +351,7 @@ impl Scheduler {
 
 #[cfg(test)]
 mod pipeline_tests;
+#[cfg(test)]
+mod sends_tests;
 #[cfg(test)]
 mod tests;

@@ -73,7 +73,11 @@ async fn slice<P: Protocol>(
     brunt_runtime::yield_now().await;
     let options = &worker.shared.options;
     channels.take_spares(worker);
-    worker.core.borrow_mut().scheduler.begin_again(start, open, options.schedule(rate, seed, worker.share));
+    {
+        let scheduler = &mut worker.core.borrow_mut().scheduler;
+        scheduler.order.restart(seed, worker.share);
+        scheduler.begin_again(start, open, options.schedule(rate, seed, worker.share));
+    }
     (0..refused).for_each(|_| worker.not_opened());
     let dispatch = || brunt_runtime::spawn(dispatch::run(Rc::clone(worker), Rc::clone(margin)));
     let dispatcher = rate.map(|_| dispatch());

@@ -3,7 +3,7 @@
 use super::clock::{Clock, thread_cpu_ns};
 use super::connect_pacer::Pace;
 use super::places::Places;
-use super::scheduler::Scheduler;
+use super::scheduler::{Order, Scheduler};
 use super::shared::Shared;
 use super::trace::Trace;
 use crate::measure::breakdown::Breakdown;
@@ -88,6 +88,7 @@ impl<P> Worker<P> {
         let timeout_ns = options.timeout.as_nanos() as u64;
         let depth = options.target.http().map_or(1, Http::depth);
         let mut scheduler = Scheduler::new(share.own(), depth, schedule, timeout_ns, recorder);
+        scheduler.order = Order::new(options.direct.spread(), options.seed, share);
         let staged = (!options.connection_stages.is_empty()).then(|| {
             let first = share.below(options.first_connections());
             scheduler.places = first as u32;

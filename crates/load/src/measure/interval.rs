@@ -4,7 +4,7 @@
 //! so that a load thread never allocates or clears a histogram while it is measured.
 
 use super::histogram::RawHistogram;
-use brunt_results::result::{Bytes, Errors, Responses};
+use brunt_results::result::{Apart, Bytes, Errors, Responses, SendCounts};
 use brunt_wire::http1::Leniencies;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,6 +45,10 @@ pub struct Counters {
     pub kept_open: u64,
     /// Counts of replies, for protocols whose replies have a status.
     pub replies: Replies,
+    /// Of an open loop.
+    pub sends: SendCounts,
+    /// Of completed replies that came in several receives.
+    pub apart: Apart,
 }
 
 /// Failures of the window. A refused reply is one of the window in which it comes, as every other reply. A request without a
@@ -79,6 +83,8 @@ impl Counters {
         self.kept_open += other.kept_open;
         self.bytes.add(&other.bytes);
         self.replies.add(&other.replies);
+        self.sends.add(&other.sends);
+        self.apart.add(&other.apart);
     }
 
     /// The target has closed a connection with requests unanswered, after so many replies on it.
@@ -243,6 +249,7 @@ impl Replies {
             lenient: Some(self.lenient),
             lenient_rules: Some(self.lenient_rules.clone()),
             refused_rules: Some(self.refused_rules.clone()),
+            apart: None,
             redirects: Some(self.redirects).filter(|count| *count > 0),
             followed: Some(self.followed).filter(|_| self.redirects > 0),
         }

@@ -17,6 +17,7 @@
 mod counted;
 mod failures;
 mod intervals;
+mod sends;
 
 pub use crate::measure::failure::Failure;
 
@@ -40,6 +41,10 @@ pub struct Recorder {
     /// Latencies are kept of requests intended at or after this time.
     from_ns: u64,
     closed_loop: bool,
+    /// Intended time of the request that the schedule gave last, and when the last one was sent; those that waited for a connection
+    /// aside.
+    scheduled_ns: u64,
+    sent_ns: u64,
     /// Requests with a connection and without a reply.
     pub outstanding: u64,
     /// Those of the warm-up among them in a window of a number of requests, which are others.
@@ -72,6 +77,8 @@ impl Recorder {
             open_ns: u64::MAX,
             from_ns: u64::MAX,
             closed_loop,
+            scheduled_ns: 0,
+            sent_ns: 0,
             outstanding: 0,
             of_warmup: 0,
             connections: 0,
@@ -223,6 +230,7 @@ impl Recorder {
         let pieces = self.current.pieces.get_or_insert_default();
         pieces.first_byte.record(first_byte_ns);
         pieces.service.record(service_ns);
+        self.current.counters.apart.record(service_ns - first_byte_ns);
     }
 
     #[inline(never)]

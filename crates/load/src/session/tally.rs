@@ -112,6 +112,7 @@ impl Tally {
             unanswered,
             abandoned: self.abandoned,
             waited: offered.map(|_| self.window.waited),
+            sends: offered.map(|_| self.window.sends),
             errors: self.all.errors,
             response: self.response,
             censored: self.censored,

@@ -1,7 +1,7 @@
 //! Phases, limits, stops and observers of runs.
 
 use crate::targets::{Seen, echo_after, seen};
-use crate::worlds::{MS, Run, SIZE, US, address, beside, exact, options, run, values};
+use crate::worlds::{MS, Run, SIZE, US, address, beside, exact, options, run, turns, values};
 use brunt_load::{Arrival, Observer, Options, Report, Target, run_in_world};
 use brunt_results::series::Second;
 use brunt_runtime::sim::World;
@@ -153,7 +153,8 @@ fn a_connection_that_has_carried_its_requests_is_replaced_without_an_error() {
     for rate in [None, Some(2000.0)] {
         let most = Rc::<Seen>::default();
         let target = Target::Echo { address: address().into(), size: SIZE, reuse: Some(5) };
-        let load = Options { rate, target, connections: 2, ..options() };
+        let direct = rate.map(|_| turns()).unwrap_or_default();
+        let load = Options { rate, target, connections: 2, direct, ..options() };
         let result = run(&exact(1), &load, seen(most.clone(), SIZE as u64, Duration::ZERO, 6)).report.result;
         let (requests, opened) = (&result.requests, result.connections.opened);
         assert_eq!((requests.failed, result.errors.total(), result.connections.peak), (0, 0, 2));

@@ -11,6 +11,7 @@ mod loops;
 mod outages;
 mod properties;
 mod queue;
+mod sends;
 mod sessions;
 mod slices;
 mod targets;

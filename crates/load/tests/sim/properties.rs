@@ -2,9 +2,11 @@
 
 use crate::targets::{self, Seen};
 use crate::worlds::{MS, US, address, options};
-use brunt_load::{Arrival, Options, Report, Silent, Target, run_in_world};
+use brunt_load::{Arrival, Direct, Options, Report, Silent, Target, run_in_world};
+use brunt_results::Span;
 use brunt_runtime::Builder;
 use brunt_runtime::sim::{Faults, Settings, World};
+use brunt_spec::Spread;
 use brunt_testkit::each_seed;
 use std::{rc::Rc, time::Duration};
 
@@ -40,6 +42,11 @@ fn load(world: &World) -> Options {
         duration: if open { length } else { 1000 * MS },
         warmup: world.one_of(&[Duration::ZERO, Duration::ZERO, 5 * MS]),
         timeout: world.one_of(&[5 * MS, 1000 * MS]),
+        direct: Direct {
+            spread: world.one_of(&[None, Some(Spread::Turns), Some(Spread::Random)]).filter(|_| open),
+            send_tick: world.one_of(&[None, None, Some(Span(MS))]).filter(|_| open),
+            ..Direct::default()
+        },
         seed: world.random(),
         ..options()
     }
@@ -83,6 +90,8 @@ fn holds(options: &Options, report: &Report, seen: &Seen) {
         true => (requests.failed, 0),
         false => (failed, options.connections as u64 * if options.requests.is_some() { 2 } else { 1 }),
     };
+    // Those of the last tick are to be sent after the window: 20, at random times fewer than 60.
+    let most = most + if options.direct.send_tick.is_some() { 60 } else { 0 };
     let ended = completed + failed_at_all + requests.unanswered;
     assert!((ended..=ended + most).contains(&begun), "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}");
     assert!(errors.total() >= requests.failed, "{sent} {completed} {failed} {requests:?} {errors:?} {options:?}");
@@ -97,8 +106,32 @@ fn holds(options: &Options, report: &Report, seen: &Seen) {
         let pairs = figures(&latency.response).into_iter().zip(figures(&latency.service));
         pairs.for_each(|(response, service)| assert!(response >= service, "{latency:?}"));
     }
+    shape_holds(options, report, sent);
     if let Some(limit) = options.requests {
         assert!(completed + failed <= limit + sum(|s| if s.warmup { s.completed + s.failed } else { 0 }));
+    }
+}
+
+/// Of so many requests that were sent in all.
+fn shape_holds(options: &Options, report: &Report, sent: u64) {
+    let result = &report.result;
+    assert!(options.rate.is_some() || result.sends.is_none());
+    let Some(sends) = &result.sends else { return };
+    let shape = format!("{sends:?} {:?} {options:?}", result.requests);
+    if options.warmup.is_zero() && result.errors.total() == 0 {
+        assert!((sends.count..=sends.count + result.requests.waited.unwrap()).contains(&sent), "{sent} {shape}");
+    }
+    let scheduled = (sends.per_wakeup_mean * sends.wakeups as f64).round();
+    // A wake-up has at least one request; the window may end between it and its sends.
+    assert!(sends.wakeups as f64 <= scheduled && sends.per_wakeup_p99 >= 1.0, "{shape}");
+    assert!([sends.close_percent, sends.scheduled_close_percent].iter().all(|share| (0.0..=100.0).contains(share)));
+    if let Some(rest) = sends.rest {
+        assert!(rest.p50_us <= rest.max_us * 1.04 && rest.mean_us <= rest.max_us, "{shape}");
+    }
+    // A thread has at most as many wake-ups as there are ticks in the window.
+    if let Some(tick) = options.direct.send_tick.filter(|_| result.requests.waited == Some(0)) {
+        let ticks = (result.load.measured_s / tick.0.as_secs_f64()).floor() + 1.0;
+        assert!(sends.wakeups as f64 <= ticks * options.threads.len() as f64, "{ticks} {shape}");
     }
 }
 

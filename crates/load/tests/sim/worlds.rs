@@ -1,10 +1,11 @@
 //! Worlds for loads, and the run of a load in one.
 
-use brunt_load::{LoadError, Observer, Options, Report, Silent, Target, run_in_world};
+use brunt_load::{Direct, LoadError, Observer, Options, Report, Silent, Target, run_in_world};
 use brunt_results::{latency::new_histogram, series::Second};
 use brunt_runtime::Builder;
 use brunt_runtime::net::Address;
 use brunt_runtime::sim::{Costs, Settings, World};
+use brunt_spec::Spread;
 use hdrhistogram::Histogram;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -57,6 +58,11 @@ pub fn open(rate: f64, connections: usize, threads: usize) -> Options {
 pub fn options() -> Options {
     let target = Target::Echo { address: address().into(), size: SIZE, reuse: None };
     Options { seed: 7, ..Options::new(format!("tcp://{}", address()), target) }
+}
+
+/// Connections of an open loop take requests in turn.
+pub fn turns() -> Direct {
+    Direct { spread: Some(Spread::Turns), ..Direct::default() }
 }
 
 /// The same load of an echo on another address.

@@ -17,7 +17,7 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
         assert!(server.backend.ends_with(&said), "{}", server.backend);
 
         // With a generous timeout and a low rate every request is answered.
-        let flags = "-c 300 -R 1k -d 1500ms --warmup 200ms -T 30s --json - --quiet --allow-untrusted";
+        let flags = "-c 300 -R 1k --spread turns -d 1500ms --warmup 200ms -T 30s --json - --quiet --allow-untrusted";
         let output = Load::start(&format!("tcp://{} {flags}", server.address())).end();
         let result = json(&output);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output));

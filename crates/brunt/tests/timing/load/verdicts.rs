@@ -1,8 +1,12 @@
-//! What only the scheduler shows of a verdict: other programs on the cores of the generator.
+//! What only the scheduler and the network stack show of a verdict: other programs on the cores of the generator, delayed
+//! acknowledgements.
 
 use crate::shared::target::{Target, json, load};
-use brunt_testkit::{Running, alone, text, until};
+use brunt_testkit::{Running, alone, judge, listener, text, until};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 #[test]
@@ -33,4 +37,53 @@ fn first_core() -> String {
 /// A busy loop on one core, killed at the end of the test.
 fn hog(core: &str) -> Running {
     Running::start(Command::new("taskset").args(["-c", core, "sh", "-c", "while :; do :; done"]))
+}
+
+/// The URL of a server that writes head and body of a reply apart.
+fn in_parts(nodelay: bool) -> String {
+    let listener = listener();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            stream.set_nodelay(nodelay).unwrap();
+            thread::spawn(move || reply_in_parts(stream));
+        }
+    });
+    url
+}
+
+/// Each request comes whole.
+fn reply_in_parts(mut stream: TcpStream) {
+    let mut request = [0; 4096];
+    while stream.read(&mut request).is_ok_and(|length| length > 0) {
+        for part in ["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "hello"] {
+            if stream.write_all(part.as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn replies_that_wait_for_delayed_acknowledgements_are_told_from_others() {
+    let _alone = alone();
+    let is_delayed = |url: &str, flags: &str| {
+        let output = load(url, &format!("{flags} --warmup 0s --no-meter --json - --quiet")).output().unwrap();
+        let verdict = &json(&output)["verdict"];
+        (verdict["kinds"].to_string().contains("delayed-ack"), verdict.to_string())
+    };
+    judge("head and body apart wait for the acknowledgement, and with TCP_NODELAY they do not", || {
+        let [parts, nodelay] = [false, true].map(in_parts);
+        for flags in ["-c 1 -n 50", "-c 1 -n 40 -R 40"] {
+            let (is_found, verdict) = is_delayed(&parts, flags);
+            if !is_found {
+                return Err(format!("{flags}: {verdict}"));
+            }
+            let (is_found, verdict) = is_delayed(&nodelay, flags);
+            if is_found {
+                return Err(format!("{flags}, nodelay: {verdict}"));
+            }
+        }
+        Ok(())
+    });
 }

@@ -112,12 +112,13 @@ const VERDICT: usize = 1;
 
 /// A verdict in its colour; what follows the word as it is.
 fn verdict(text: &str) -> String {
-    const WORDS: [&str; 17] = [
+    const WORDS: [&str; 18] = [
         "ok",
         "too-few-samples",
         "disturbed",
         "not-stationary",
         "rate-missed",
+        "delayed-ack",
         "throttled",
         "client-limited",
         "errors",

@@ -7,7 +7,7 @@ use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::hlog::{Hlog, decode};
 use brunt_results::latency::{add_censored, new_histogram};
-use brunt_results::result::{Load, Responses, Server};
+use brunt_results::result::{CLOSED_LOOP_SENDS, Load, Responses, Server};
 use brunt_results::{RunResult, figure, judge::judge};
 use brunt_slices::{Slice, absolute, record};
 use std::collections::BTreeMap;
@@ -170,6 +170,7 @@ pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
         ("generator.ceiling_rate", result.generator.ceiling_rate.is_none()),
         ("requests.due", result.requests.due.is_none() && result.load.mode == "open"),
         ("requests.waited", result.requests.waited.is_none() && result.load.mode == "open"),
+        ("sends", result.sends.is_none() && result.load.mode == "open"),
         ("latency.first_byte", result.latency.first_byte.is_none()),
         ("connections.connect_rate_per_s", result.connections.connect_rate_per_s.is_none()),
         ("connections.served_percent", result.connections.served_percent.is_none()),
@@ -183,6 +184,9 @@ pub(in crate::run) fn absent(result: &RunResult) -> BTreeMap<String, String> {
         if is_absent {
             absent.insert(figure.to_owned(), why.to_owned());
         }
+    }
+    if result.load.mode != "open" {
+        absent.insert("sends".to_owned(), CLOSED_LOOP_SENDS.to_owned());
     }
     absent.extend(figure::absent(result));
     absent

@@ -8,7 +8,9 @@ use brunt_results::directory::Directory;
 use brunt_results::env::Env;
 use brunt_results::judge::judge;
 use brunt_results::latency::new_histogram;
-use brunt_results::result::{Bytes, Connections, Errors, Generator, Host, Load, Requests, Responses, Server};
+use brunt_results::result::{
+    Bytes, Connections, Errors, Generator, Host, Load, Requests, Responses, Rest, Sends, Server,
+};
 use brunt_results::result::{Named, PartFigures};
 use brunt_results::{LatencySummary, RunResult};
 use std::collections::BTreeMap;
@@ -41,6 +43,16 @@ pub fn http(speed: f64, offered_rate: Option<f64>) -> RunResult {
     };
     result.requests =
         Requests { completed, failed: 20, unanswered: 5, abandoned: 3, rate, offered_rate, ..Requests::default() };
+    result.sends = offered_rate.map(|_| Sends {
+        count: completed,
+        wakeups: completed / 2,
+        per_wakeup_mean: 2.0,
+        per_wakeup_p99: 5.0,
+        close_percent: 12.5,
+        scheduled_close_percent: 7.5,
+        clumped: false,
+        rest: Some(Rest { mean_us: 90_000.0, p50_us: 80_000.0, max_us: 200_000.0 }),
+    });
     let latency = &mut result.latency;
     (latency.response, latency.service) = (summary(completed, 200.0 / speed), summary(completed, 180.0 / speed));
     latency.first_byte = Some(summary(completed, 90.0 / speed));

@@ -5,6 +5,7 @@ use crate::measure::{collector::Collector, outages::Outage};
 use crate::report::{self, Report};
 use crate::{http::Http, observer::Observer, schedule::Schedule};
 use brunt_results::result::{self, Connections};
+use brunt_spec::Spread;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -52,8 +53,10 @@ impl Coordinator<'_> {
         (result.first_wrong_reply, result.first_connect_error) = (first.reply, first.connect);
         let (opened, peak) = shared.connecting.counts();
         let completed = result.requests.completed;
-        // Connections that are open for a part of the window get fewer replies.
-        let is_even = shared.options.connection_stages.is_empty();
+        // Connections that are open for a part of the window get fewer replies, and those that take requests at random get as many
+        // as chance gives them.
+        let is_random = shared.options.rate.is_some() && shared.options.direct.spread() == Spread::Random;
+        let is_even = shared.options.connection_stages.is_empty() && !is_random;
         result.connections = Connections {
             opened,
             peak,

@@ -21,7 +21,7 @@ impl Scheduler {
         }
         for index in 0..self.slots.len() as u32 {
             let unsent = self.take_back_from(index, close_ns);
-            (0..unsent).for_each(|_| self.add_capacity(index));
+            (0..unsent).for_each(|_| self.add_capacity(index, close_ns));
         }
     }
 

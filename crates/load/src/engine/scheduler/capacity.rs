@@ -1,25 +1,25 @@
 //! Which connections have capacity, in which order they get requests, and where assigned requests are kept.
 
-use super::{Scheduler, slot::Slot};
+use super::{Scheduler, slot::Slot, slot::State};
 
 impl Scheduler {
-    pub(super) fn add_capacity(&mut self, index: u32) {
+    pub(super) fn add_capacity(&mut self, index: u32, now_ns: u64) {
         if self.depth > 1 {
             let pipeline = &mut self.pipelines[index as usize];
             pipeline.capacity += 1;
             self.available += usize::from(pipeline.capacity == 1);
-            return self.list(index);
+            return self.list(index, now_ns);
         }
-        self.slots[index as usize] = Slot::IDLE;
+        self.slots[index as usize] = Slot::idle(now_ns);
         self.available += 1;
-        self.idle.push_back(index);
+        self.order.list_idle(&mut self.idle, index);
     }
 
-    fn list(&mut self, index: u32) {
+    fn list(&mut self, index: u32, now_ns: u64) {
         let (slot, pipeline) = (&mut self.slots[index as usize], &mut self.pipelines[index as usize]);
         if slot.is_closed() {
-            *slot = Slot::IDLE;
-            self.idle.push_back(index);
+            *slot = Slot::idle(now_ns);
+            self.order.list_idle(&mut self.idle, index);
         } else if slot.is_busy() && !pipeline.is_listed {
             pipeline.is_listed = true;
             self.with_capacity.push_back(index);
@@ -27,8 +27,8 @@ impl Scheduler {
     }
 
     /// Takes capacity for one request from the connection whose turn it is.
-    pub(super) fn take_capacity(&mut self) -> Option<u32> {
-        let index = self.next_idle().or_else(|| self.next_with_capacity())?;
+    pub(super) fn take_capacity(&mut self, now_ns: u64) -> Option<u32> {
+        let index = self.next_idle(now_ns).or_else(|| self.next_with_capacity())?;
         if self.depth > 1 {
             let pipeline = &mut self.pipelines[index as usize];
             pipeline.capacity -= 1;
@@ -39,14 +39,22 @@ impl Scheduler {
         Some(index)
     }
 
-    fn next_idle(&mut self) -> Option<u32> {
-        let slots = &self.slots;
-        std::iter::from_fn(|| self.idle.pop_front()).find(|index| slots[*index as usize].is_idle())
+    fn next_idle(&mut self, now_ns: u64) -> Option<u32> {
+        loop {
+            let index = self.order.take_idle(&mut self.idle)?;
+            if let State::Idle { since } = self.slots[index as usize].state() {
+                // What began before the load is no rest between two requests.
+                if self.start_ns.is_some_and(|start_ns| since >= start_ns) {
+                    self.recorder.rested(now_ns.saturating_sub(since));
+                }
+                return Some(index);
+            }
+        }
     }
 
     fn next_with_capacity(&mut self) -> Option<u32> {
         loop {
-            let index = self.with_capacity.pop_front()?;
+            let index = self.order.take(&mut self.with_capacity)?;
             let pipeline = &mut self.pipelines[index as usize];
             pipeline.is_listed = false;
             if pipeline.capacity > 0 && self.slots[index as usize].is_busy() {
@@ -70,7 +78,7 @@ impl Scheduler {
                 pipeline.queued.push_back(request);
             }
             if pipeline.capacity > 0 {
-                self.list(index);
+                self.list(index, intended);
             }
         }
     }

@@ -13,7 +13,7 @@ impl Scheduler {
             State::InFlight { intended, .. } => walk.visit(intended),
             // In a closed loop, no request is taken before it is sent.
             State::Assigned { intended } if open_loop => walk.visit(intended),
-            State::Assigned { .. } | State::Closed | State::Idle => (),
+            State::Assigned { .. } | State::Closed | State::Idle { .. } => (),
         };
         self.slots.iter().for_each(&mut visit);
         self.pipelines.iter().flat_map(|pipeline| &pipeline.queued).for_each(visit);

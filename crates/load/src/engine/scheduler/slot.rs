@@ -5,7 +5,8 @@ use std::collections::{VecDeque, vec_deque::Drain};
 
 /// `intended` of a closed connection, or of one whose request has timed out.
 const CLOSED: u64 = u64::MAX;
-const IDLE: u64 = u64::MAX - 1;
+/// Set in `intended` of an idle connection, beside the time since which it has been.
+const IDLE: u64 = 1 << 63;
 /// `sent` as long as there is no sent request.
 const UNSENT: u64 = u64::MAX;
 
@@ -14,7 +15,9 @@ const UNSENT: u64 = u64::MAX;
 pub(super) enum State {
     /// Not open, or given up after a timeout.
     Closed,
-    Idle,
+    Idle {
+        since: u64,
+    },
     Assigned {
         intended: u64,
     },
@@ -32,7 +35,11 @@ pub(super) struct Slot {
 
 impl Slot {
     pub const CLOSED: Self = Self { intended: CLOSED, sent: UNSENT };
-    pub const IDLE: Self = Self { intended: IDLE, sent: UNSENT };
+
+    #[inline]
+    pub fn idle(since: u64) -> Self {
+        Self { intended: IDLE | since, sent: UNSENT }
+    }
 
     #[inline]
     pub fn assigned(intended: u64) -> Self {
@@ -48,7 +55,7 @@ impl Slot {
     pub fn state(self) -> State {
         match self {
             Self { intended: CLOSED, .. } => State::Closed,
-            Self { intended: IDLE, .. } => State::Idle,
+            Self { intended, .. } if intended >= IDLE => State::Idle { since: intended & !IDLE },
             Self { intended, sent: UNSENT } => State::Assigned { intended },
             Self { intended, sent } => State::InFlight { intended, sent },
         }
@@ -74,7 +81,7 @@ impl Slot {
 
     #[inline]
     pub fn is_idle(self) -> bool {
-        self.intended == IDLE
+        self.intended >= IDLE && self.intended != CLOSED
     }
 
     /// Whether there is a request, sent or not.
@@ -124,13 +131,14 @@ mod tests {
     fn packing_keeps_every_state_apart() {
         for (slot, state) in [
             (Slot::CLOSED, State::Closed),
-            (Slot::IDLE, State::Idle),
+            (Slot::idle(0), State::Idle { since: 0 }),
+            (Slot::idle(7), State::Idle { since: 7 }),
             (Slot::assigned(0), State::Assigned { intended: 0 }),
             (Slot::in_flight(5, 7), State::InFlight { intended: 5, sent: 7 }),
         ] {
             assert_eq!(slot.state(), state);
             assert_eq!(slot.is_closed(), state == State::Closed);
-            assert_eq!(slot.is_idle(), state == State::Idle);
+            assert_eq!(slot.is_idle(), matches!(state, State::Idle { .. }));
             assert_eq!(slot.is_busy(), matches!(state, State::Assigned { .. } | State::InFlight { .. }));
             assert_eq!(slot.times(), (state == State::InFlight { intended: 5, sent: 7 }).then_some((5, 7)));
             assert_eq!(slot.is_sent_by(7), slot.times().is_some());

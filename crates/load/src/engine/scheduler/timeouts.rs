@@ -15,7 +15,7 @@ const SWEEPS: u64 = 16;
 impl Scheduler {
     /// The connection is lost. Requests that timed out before are recorded already.
     pub fn lost(&mut self, index: u32, now_ns: u64, mut failure: Failure) {
-        if matches!(self.slots[index as usize].state(), State::Idle | State::Assigned { .. }) {
+        if matches!(self.slots[index as usize].state(), State::Idle { .. } | State::Assigned { .. }) {
             self.recorder.connection_error(now_ns, failure);
         }
         self.take_requests(index, |recorder, intended, _| {
@@ -35,7 +35,7 @@ impl Scheduler {
         let names = self.names.get_mut(index as usize).map(std::mem::take);
         let mut names = names.into_iter().flatten();
         let mut take = |slot: Slot| match slot.state() {
-            State::Closed | State::Idle => (),
+            State::Closed | State::Idle { .. } => (),
             State::Assigned { intended } if self.schedule.is_some() => self.requeued.push_back(intended),
             State::Assigned { .. } => (),
             State::InFlight { intended, sent } => {

@@ -1,7 +1,7 @@
 //! Lifetime of connections: until the server closes, for one request, or for a number of requests.
 
 use crate::web::*;
-use crate::worlds::{MS, Run};
+use crate::worlds::{MS, Run, turns};
 use brunt_load::{Options, http::Pipeline, http::Template};
 use std::cell::Cell;
 
@@ -64,7 +64,7 @@ fn an_announced_close_loses_no_request() {
 #[test]
 fn closed_idle_connections_are_reopened_for_the_next_request_without_error() {
     // Ten connections, each used every 100 ms: closed long before its next turn.
-    let options = Options { rate: Some(100.0), connections: 10, ..second(get()) };
+    let options = Options { rate: Some(100.0), connections: 10, direct: turns(), ..second(get()) };
     let (result, seen) = on_web(&options, |request| match request.number {
         2 => say(ok("")).wait(MS).close(),
         _ => say(ok("")),

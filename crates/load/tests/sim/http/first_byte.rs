@@ -3,7 +3,7 @@
 use crate::web::*;
 use crate::worlds::{MS, WAY, histogram};
 use brunt_load::Options;
-use brunt_results::LatencySummary;
+use brunt_results::{LatencySummary, verdict::Kind};
 use std::{iter::repeat_n, time::Duration};
 
 /// Between the first byte of a reply and the rest.
@@ -47,4 +47,29 @@ fn whole_replies_have_their_first_byte_with_the_last_one() {
     let (result, _) = on_web(&some(100, get()), |_| say(ok("hello")));
     assert_eq!(result.latency.service, LatencySummary::of(&histogram(repeat_n(WAY, 100))));
     assert_eq!(result.latency.first_byte.unwrap(), result.latency.service);
+}
+
+/// Kinds of the verdict on replies whose head is sent so long before their body, in a closed loop and in an open one.
+fn kinds(pause: impl Fn(u64) -> Duration + Clone + 'static) -> [Vec<Kind>; 2] {
+    [None, Some(20.0)].map(|rate| {
+        let (options, pause) = (Options { connections: 4, rate, ..some(40, get()) }, pause.clone());
+        let (result, _) = on_web(&options, move |request| {
+            let reply = ok("hello");
+            let (head, body) = reply.split_at(ok("").len());
+            say(head).wait(pause(request.number)).say(body)
+        });
+        result.verdict.kinds
+    })
+}
+
+#[test]
+fn replies_in_parts_that_are_a_delayed_acknowledgement_apart_have_a_verdict_in_both_loops() {
+    for millis in [36, 40, 44] {
+        assert_eq!(kinds(move |_| millis * MS), [vec![Kind::DelayedAck], vec![Kind::DelayedAck]], "{millis}");
+    }
+    // Longer, shorter, and of any length about it.
+    for millis in [25, 34, 46, 90] {
+        assert_eq!(kinds(move |_| millis * MS), [vec![], vec![]], "{millis}");
+    }
+    assert_eq!(kinds(|number| (25 + 5 * (number % 7) as u32) * MS), [vec![], vec![]]);
 }

@@ -2,7 +2,7 @@
 
 use crate::targets::{Stream, serve};
 use crate::web::*;
-use crate::worlds::{LAG, LEARNING, MS, Run, US, WAY, exact, fails, histogram, run, values};
+use crate::worlds::{LAG, LEARNING, MS, Run, US, WAY, exact, fails, histogram, run, turns, values};
 use brunt_load::{Options, http::Pipeline, http::Template};
 use brunt_runtime::time;
 use std::future::{pending, poll_fn};
@@ -95,7 +95,13 @@ fn requests_wait_for_capacity() {
 
 #[test]
 fn connections_are_replaced_after_their_number_of_requests_without_loss() {
-    let options = Options { rate: Some(2000.0), connections: 2, warmup: Duration::ZERO, ..paced(singly(4, Some(10))) };
+    let options = Options {
+        rate: Some(2000.0),
+        connections: 2,
+        warmup: Duration::ZERO,
+        direct: turns(),
+        ..paced(singly(4, Some(10)))
+    };
     let (result, seen) = on_web(&options, |request| match request.head.contains("Connection: close") {
         true => say(ok("")).close(),
         false => say(ok("")),
