@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Shortest time of a search.
 const ENOUGH: Duration = Duration::from_millis(400);
 /// From one look to the next, at least; and at most a tenth of the time.
-const EVERY: Duration = Duration::from_millis(20);
+const EVERY: Duration = Duration::from_millis(2);
 const REST: u32 = 9;
 
 #[derive(Debug)]

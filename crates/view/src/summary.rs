@@ -2,6 +2,7 @@
 //!
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
+mod connections;
 mod names;
 mod sends;
 mod server;
@@ -12,7 +13,7 @@ pub(crate) use server::cpu;
 use crate::format::{amount, bytes, connections, or_dash, percent, plural, rate, shown, supported, time};
 use crate::told;
 use brunt_results::env::Env;
-use brunt_results::result::{Connections, Handshakes, Responses};
+use brunt_results::result::{Handshakes, Responses};
 use brunt_results::{Cores, Percentile, RunResult};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -116,12 +117,6 @@ fn mode(result: &RunResult) -> String {
     }
 }
 
-/// Most outages that are told, each in a row.
-const OUTAGES: usize = 5;
-
-/// Minimum number of connections for a meaningful connect rate.
-const ENOUGH_CONNECTIONS: u64 = 1000;
-
 const USUAL: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
 /// Columns of times: the mean, percentiles in their order, the largest.
@@ -196,20 +191,7 @@ fn requests(rows: &mut Rows, result: &RunResult) {
             rows.row("redirects", &format!("{all}, {followed} of them followed, each by a request of its own{late}"));
         }
     }
-    let Connections { opened, peak, connect_rate_per_s, served_percent, jain_index, kept_open, .. } =
-        result.connections;
-    // With few connections the rate only measures thread start-up.
-    let rate = connect_rate_per_s.filter(|_| peak >= ENOUGH_CONNECTIONS);
-    let rate = rate.map_or(String::new(), |rate| format!(", {} per second at first", amount(rate)));
-    let kept = kept_open
-        .map_or(String::new(), |count| format!(", {count} reset that the target kept open when it was to close"));
-    rows.row("connections", &format!("{opened} opened, {peak} at most at a time{rate}{kept}"));
-    for outage in result.connections.outages.iter().flatten().take(OUTAGES) {
-        rows.row("down", &outage.to_string());
-    }
-    if let Some((served, jain)) = served_percent.zip(jain_index).filter(|_| peak >= ENOUGH_CONNECTIONS) {
-        rows.row("evenness", &format!("{served:.1} % of the connections served in the window, Jain's index {jain:.3}"));
-    }
+    connections::rows(rows, result);
     if let Some(handshakes) = &result.handshakes {
         rows.row("handshakes", &self::handshakes(handshakes));
     }

@@ -1,8 +1,7 @@
 //! Echo over TCP and Unix sockets.
 
 use crate::worlds::{
-    FIRST, HANDSHAKE, LAG, MS, Run, SECOND, Serve, US, WAY, address, exact, open, options, run, times, turns,
-    values,
+    FIRST, HANDSHAKE, LAG, MS, Run, SECOND, Serve, US, WAY, address, exact, open, options, run, times, turns, values,
 };
 use brunt_load::{Options, Target};
 use brunt_results::LatencySummary;
