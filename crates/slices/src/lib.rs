@@ -14,6 +14,7 @@
 pub mod absolute;
 mod analysis;
 mod comparison;
+pub mod cost;
 pub mod length;
 pub mod record;
 

@@ -7,9 +7,13 @@
 #![allow(missing_docs)]
 
 pub mod batch_means;
+pub mod bootstrap;
 pub mod chi_square;
 pub mod f;
 pub mod hodges_lehmann;
+pub mod hotelling;
+pub mod line;
+mod linear;
 pub mod permutation;
 pub mod ratio;
 pub mod student;

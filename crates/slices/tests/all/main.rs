@@ -3,6 +3,7 @@
 
 mod absolute;
 mod answers;
+mod cost;
 mod coverage;
 mod doubts;
 mod length;
