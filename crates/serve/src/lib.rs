@@ -7,11 +7,13 @@ mod listen;
 mod model;
 pub mod processes;
 mod report;
+mod standing;
 mod tcp;
 mod work;
 
 pub use model::Model;
 pub use report::{Counts, Waits};
+pub use standing::{Standing, StandingThread};
 pub use tcp::{Concurrency, MODELS, ServerModel, TcpModel, Workers};
 pub use work::Work;
 

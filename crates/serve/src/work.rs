@@ -61,9 +61,17 @@ fn spin(time: Duration) {
     if brunt_runtime::sim::is_active() {
         return brunt_runtime::sim::spend(time);
     }
-    let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
-    let end = used() + time;
-    while used() < end {
+    spin_until(cpu_time_of_thread() + time);
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn cpu_time_of_thread() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+/// Spins until the CPU time of the calling thread is `end`.
+pub(crate) fn spin_until(end: Duration) {
+    while cpu_time_of_thread() < end {
         // Reading the clock is a system call: spend most of the time outside it.
         (0..1000).for_each(|i| {
             black_box(i);

@@ -17,10 +17,10 @@ pub(crate) fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Ve
         matrix.swap(column, pivot);
         right.swap(column, pivot);
         for row in column + 1..size {
-            let factor = matrix[row][column] / matrix[column][column];
-            for other in column..size {
-                matrix[row][other] -= factor * matrix[column][other];
-            }
+            let (above, below) = matrix.split_at_mut(row);
+            let (above, below) = (&above[column], &mut below[0]);
+            let factor = below[column] / above[column];
+            below.iter_mut().zip(above).skip(column).for_each(|(value, above)| *value -= factor * above);
             right[row] -= factor * right[column];
         }
     }

@@ -8,7 +8,7 @@ mod tls;
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::{Cores, ExitCode, Span};
 use brunt_runtime::{CancellationToken, Spinning, net::Address};
-use brunt_serve::{Counts, Model, Notice, ServeError};
+use brunt_serve::{Counts, Model, Notice, ServeError, Standing};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 #[derive(Debug, clap::Args)]
@@ -43,6 +43,10 @@ struct Common {
     /// Poll before sleeping only while at most this many connections of a worker are active; from 64 on, always
     #[arg(long, value_name = "N", default_value_t = Spinning::default().connections)]
     spin_connections: u32,
+    /// CPU time that the server uses without requests too, in a thread of its own on its cores, such as 200us@1kHz: 200 us,
+    /// a thousand times a second. A standing cost that is known, for brunt cost
+    #[arg(long, value_name = "TIME@HZ")]
+    standing: Option<Standing>,
     /// Print nothing on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -74,16 +78,22 @@ impl Common {
         &self,
         name: &'static str,
         model: Option<M>,
-        more: Vec<String>,
+        mut more: Vec<String>,
         serve: impl FnOnce(Setup<M>, &CancellationToken, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
     ) -> ExitCode {
         let (model, fallback) = model.map_or_else(best_model, |model| (model, None));
         let workers =
             self.cores.as_ref().map_or_else(|| vec![None], |cores| cores.0.iter().copied().map(Some).collect());
         let spin = Spinning { most: self.spin.0, connections: self.spin_connections };
+        more.extend(self.standing.map(|standing| format!("uses {standing} of CPU time, with requests or without")));
         let setup = Setup { model, workers, grace: self.grace.0, spin };
         let Some(stop) = stop_on_signals() else { return ExitCode::Failed };
         let (notices, received) = mpsc::channel();
+        let standing = self.standing.map(|standing| standing.start(&setup.workers)).transpose();
+        let Ok(standing) = standing.inspect_err(|error| eprintln!("brunt serve: --standing: no thread: {error}"))
+        else {
+            return ExitCode::Failed;
+        };
         let quiet = self.quiet;
         let printer = thread::spawn(move || {
             for notice in received {
@@ -97,6 +107,7 @@ impl Common {
             }
         });
         let result = serve(setup, &stop, &notices);
+        drop(standing);
         drop(notices);
         let _ = printer.join();
         match result {

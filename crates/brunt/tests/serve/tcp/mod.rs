@@ -9,5 +9,6 @@ mod models;
 mod pieces;
 mod prefork;
 mod refusals;
+mod standing;
 mod unix;
 mod work;
