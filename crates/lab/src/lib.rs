@@ -14,6 +14,7 @@
 
 pub mod clock;
 pub mod compare;
+pub mod cost;
 pub mod export;
 pub mod format;
 mod fs_error;

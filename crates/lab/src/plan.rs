@@ -226,15 +226,18 @@ pub enum Style {
     Interference,
     /// A table for each co-runner and policy with the figures of Heracles' re-implementation, a row for each load.
     Heracles,
+    /// CPU time over the rate, and the line through it for each server and load.
+    Cost,
 }
 
 impl Style {
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("plain", Self::Plain),
         ("ping-pong", Self::PingPong),
         ("upstreams", Self::Upstreams),
         ("interference", Self::Interference),
         ("heracles", Self::Heracles),
+        ("cost", Self::Cost),
     ];
 }
 

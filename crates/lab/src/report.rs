@@ -40,8 +40,8 @@ use std::path::{Path, PathBuf};
 
 use timeline::Timeline;
 
-pub(crate) use charts::Knee;
 pub use charts::{Chart, charts};
+pub(crate) use charts::{CostChart, CostCurve, CostMark, Knee};
 pub use colocation::Colocation;
 pub(crate) use html::document;
 pub use html::{page, page_of_comparison, page_of_load_comparison, page_of_runs, page_scripts};

@@ -5,6 +5,7 @@ pub mod account;
 pub mod generator;
 pub mod loader;
 pub mod participant;
+pub mod points;
 pub mod rounds;
 pub mod session;
 pub mod text;

@@ -8,6 +8,7 @@ mod beside;
 mod calibration;
 mod compare;
 mod conclude;
+mod costed;
 mod counts;
 mod flags;
 mod gone;
@@ -20,6 +21,7 @@ mod observer;
 mod once;
 mod options;
 mod output;
+mod participants;
 mod progress;
 mod replay;
 mod requests;
@@ -36,7 +38,11 @@ mod ui;
 mod wait;
 mod words;
 
+pub(super) use costed::{Costed, targets as costed};
+pub(super) use flags::Described;
+pub(super) use participants::one_server;
 pub(super) use resolve::resolved;
+pub(super) use server::ServerFlags;
 pub(super) use words::{check, measure, metered};
 
 use super::{bounds, ci};

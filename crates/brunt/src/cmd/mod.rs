@@ -4,6 +4,7 @@ mod ci;
 mod colocate;
 mod compare;
 mod compat;
+mod cost;
 mod doctor;
 mod export;
 mod find;
@@ -47,6 +48,8 @@ pub enum Command {
     Ci(ci::command::Args),
     /// Find the highest rate that meets an SLO
     Find(find::Args),
+    /// Measure CPU time over the rate: what a server uses without requests, and what one more costs
+    Cost(Box<cost::Args>),
     /// Best-effort jobs beside a latency-critical service
     Colocate(colocate::Args),
     /// List past results, newest first
@@ -82,6 +85,7 @@ impl Command {
             Self::Compare(args) => args.run(),
             Self::Ci(args) => args.run(),
             Self::Find(args) => args.run(),
+            Self::Cost(args) => args.run(),
             Self::Colocate(args) => args.run(),
             Self::List(args) => args.run(),
             Self::Report(args) => args.run(),

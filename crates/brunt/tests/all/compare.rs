@@ -173,5 +173,8 @@ fn a_rejected_plan_leaves_nothing_behind() {
 
 #[test]
 fn transcripts() {
-    trycmd::TestCases::new().case("tests/cmd/compare-*.trycmd").case("tests/cmd/find-*.trycmd");
+    trycmd::TestCases::new()
+        .case("tests/cmd/compare-*.trycmd")
+        .case("tests/cmd/find-*.trycmd")
+        .case("tests/cmd/cost-*.trycmd");
 }

@@ -7,6 +7,7 @@ mod colocate_queue;
 mod colocate_simulate;
 mod colocate_source;
 mod compare;
+mod cost;
 mod doctor;
 mod exports;
 mod find;

@@ -2,6 +2,7 @@
 //! that they run one at a time; cargo runs no other test program meanwhile.
 
 mod colocate;
+mod cost;
 mod dose;
 mod load;
 mod serve;

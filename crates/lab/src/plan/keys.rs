@@ -45,7 +45,7 @@ pub const PLAN: &[Key] = &[
     optional("fail_if", ValueType::Words, "Bounds on every trial: \"p99>50ms\", \"cart:errors>1%\"."),
     optional(
         "style",
-        ValueType::OneOf(&["plain", "ping-pong", "upstreams", "interference", "heracles"]),
+        ValueType::OneOf(&["plain", "ping-pong", "upstreams", "interference", "heracles", "cost"]),
         "Layout of the printed table. Default plain.",
     ),
     optional("load", ValueType::Settings, "Values that no sweep varies."),

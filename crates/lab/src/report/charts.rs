@@ -3,6 +3,7 @@
 
 mod axis;
 mod body;
+mod cost;
 mod heat;
 mod knee;
 pub(super) mod load;
@@ -20,6 +21,7 @@ use std::collections::BTreeSet;
 
 pub(super) use axis::Axis;
 pub(super) use body::{Bar, Bars, Body, Group, Lines, Plot, Point, Series};
+pub(crate) use cost::{CostChart, CostCurve, CostMark};
 pub(super) use heat::Heat;
 pub(crate) use knee::Knee;
 pub(super) use metric::Metric;

@@ -27,6 +27,8 @@ pub struct Row {
     pub failing: Vec<(u32, String)>,
     pub figures: Figures,
     pub rates: BTreeMap<u32, f64>,
+    /// CPU time of the server in microseconds a second, of repeats that have it.
+    pub cpu_us_per_s: BTreeMap<u32, f64>,
     /// Ratio of `rates` to those of the baseline row; see `compare_to_baseline`.
     pub against_baseline: Option<Spread>,
     /// Of a sliced experiment.
@@ -62,7 +64,7 @@ pub struct Figures {
 impl Row {
     pub fn new(cell: Cell, trials: Vec<(u32, TrialOutcome)>) -> Self {
         let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut verdicts, mut rates) = (BTreeMap::new(), BTreeMap::new());
+        let (mut verdicts, mut rates, mut cpu_us_per_s) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let (mut p99s_us, mut failing) = (Vec::new(), Vec::new());
         for (repeat, kept) in trials {
             match kept {
@@ -72,6 +74,7 @@ impl Row {
                         doubts.push((repeat, result.verdict.clone()));
                     }
                     rates.insert(repeat, result.requests.rate);
+                    cpu_us_per_s.extend(result.server.cpu_percent().map(|percent| (repeat, percent * 1e4)));
                     failing.extend(mostly_failed(&result).map(|how| (repeat, how)));
                     let response = &result.latency.response;
                     p99s_us.extend(supported(response, 0.99, response.p99_us).map(|p99_us| (repeat, p99_us)));
@@ -89,6 +92,7 @@ impl Row {
             failing,
             figures,
             rates,
+            cpu_us_per_s,
             p99s_us,
             against_baseline: None,
             compared: None,

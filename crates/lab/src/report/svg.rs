@@ -3,6 +3,7 @@
 //! Text widths are estimated, because the fonts are those of the viewer. The same rows give the same bytes.
 
 mod bars;
+mod cost;
 mod heat;
 mod knee;
 mod lines;

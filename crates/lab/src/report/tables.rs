@@ -1,9 +1,10 @@
-//! Tables of the printed report, in one of five layouts. Layouts omit figures, but never the verdict.
+//! Tables of the printed report, in one of six layouts. Layouts omit figures, but never the verdict.
 
 mod by_name;
 mod colocation;
 pub(super) mod columns;
 mod compact;
+mod cost;
 mod layouts;
 
 use super::{Report, Row};
@@ -36,6 +37,7 @@ pub(super) fn rendered_tables(report: &Report, style: Style, wide: bool) -> Vec<
         Style::Upstreams => layouts::upstreams(report),
         Style::Interference => colocation::interference(report),
         Style::Heracles => colocation::heracles(report),
+        Style::Cost => cost::cost(report),
     }
 }
 

@@ -90,6 +90,11 @@ pub trait TargetAccount {
         Vec::new()
     }
 
+    /// CPU time of what listens alone, where something stands behind it.
+    fn front_cpu(&mut self) -> Option<Duration> {
+        None
+    }
+
     /// Begins to look for what stands behind it; `None` if that is not looked for.
     fn search(&self) -> Option<Search> {
         None
@@ -109,6 +114,8 @@ struct Service {
     pids: Vec<u32>,
     scope: Scope,
     cpu: ServerCpu,
+    /// Of `pids` alone, where something stands behind them.
+    front: Option<ServerCpu>,
     found: Found,
 }
 
@@ -129,6 +136,10 @@ impl TargetAccount for Service {
         affinity::of_processes(&self.cpu.pids())
     }
 
+    fn front_cpu(&mut self) -> Option<Duration> {
+        self.front.as_mut()?.read()
+    }
+
     fn search(&self) -> Option<Search> {
         Some(Search::begin(self.cpu.pids(), self.scope.clone()))
     }
@@ -138,6 +149,7 @@ impl TargetAccount for Service {
         // One that has ended meanwhile is none of it.
         if let Some(cpu) = ServerCpu::attach_all(&roots).ok().filter(|_| !found.roots.is_empty()) {
             self.cpu = cpu;
+            self.front = ServerCpu::attach_all(&self.pids).ok();
         }
         self.found = found;
     }
@@ -154,5 +166,11 @@ pub fn of_process(pid: u32) -> Option<Box<dyn TargetAccount>> {
 
 /// The same of a server of these processes, with this part of what stands behind it.
 pub fn of_server(pids: Vec<u32>, scope: Scope) -> Option<Box<dyn TargetAccount>> {
-    Some(Box::new(Service { cpu: ServerCpu::attach_all(&pids).ok()?, pids, scope, found: Found::default() }))
+    Some(Box::new(Service {
+        cpu: ServerCpu::attach_all(&pids).ok()?,
+        front: None,
+        pids,
+        scope,
+        found: Found::default(),
+    }))
 }

@@ -21,19 +21,22 @@ pub const LEAST_RUN: Duration = Duration::from_secs(1);
 
 /// One start of all targets of a load.
 pub struct Rounds<'a> {
-    targets: Vec<Taking<'a>>,
+    pub(super) targets: Vec<Taking<'a>>,
     machine: MachineAccount,
     start: u32,
-    random: Xoshiro256PlusPlus,
+    pub(super) random: Xoshiro256PlusPlus,
     lengths: Lengths,
     /// Whether slices are runs of a program. Their length does not vary, as some programs know whole seconds only.
     anew: bool,
     begun: Instant,
-    round: u32,
+    pub(super) round: u32,
     /// CPU time of each participant at the end of the last slice.
     cpu: Vec<Option<Duration>>,
     /// Interrupt time then, as far as threads are billed without it.
     interrupts: Duration,
+    /// When both were read, and how long after the reading before.
+    read_at: Instant,
+    pub(super) span: Duration,
     /// Targets that could not be loaded, and why.
     failures: Vec<(String, String)>,
     notes: Vec<String>,
@@ -64,6 +67,8 @@ impl<'a> Rounds<'a> {
             round: 0,
             cpu: Vec::new(),
             interrupts: Duration::ZERO,
+            read_at: clock::now(),
+            span: Duration::ZERO,
             failures: Vec::new(),
             notes: Vec::new(),
         };
@@ -84,8 +89,7 @@ impl<'a> Rounds<'a> {
             target.is_beside = server.is_some_and(|server| rounds.machine.is_on(&server.cores()));
         }
         rounds.begun = clock::now();
-        rounds.cpu = rounds.read_cpu();
-        rounds.interrupts = rounds.machine.interrupts();
+        rounds.read_anew();
         Ok(rounds)
     }
 
@@ -167,8 +171,13 @@ impl<'a> Rounds<'a> {
         self.targets.iter().map(|target| target.participant.name.clone()).collect()
     }
 
-    fn index(&self, name: &str) -> Option<usize> {
+    pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.targets.iter().position(|target| target.participant.name == name)
+    }
+
+    /// Whether the target still takes part.
+    pub fn has(&self, name: &str) -> bool {
+        self.index(name).is_some()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -268,12 +277,14 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    fn slice(&mut self, position: u32, index: usize, spec: &SliceSpec) -> Result<Option<Slice>, String> {
+    pub(super) fn slice(&mut self, position: u32, index: usize, spec: &SliceSpec) -> Result<Option<Slice>, String> {
         let (at, lost, accepted) = (clock::since(self.begun), self.machine.lost(), self.machine.accepted());
         self.targets[index].thaw();
         let Some(slice) = self.made(index, spec)? else { return Ok(None) };
         let lost_now = self.machine.lost();
         let (now, irq) = (self.read_cpu(), self.machine.interrupts());
+        let read_at = clock::now();
+        self.span = read_at.saturating_duration_since(std::mem::replace(&mut self.read_at, read_at));
         let interrupts = irq.saturating_sub(std::mem::replace(&mut self.interrupts, irq));
         let opened = self.machine.accepted().zip(accepted).map(|(now, before)| now.saturating_sub(before));
         self.targets[index].freeze()?;
@@ -322,6 +333,13 @@ impl<'a> Rounds<'a> {
         };
         let all: Option<f64> = self.targets.iter().zip(used).map(beside).sum();
         all.map(|us| Duration::from_secs_f64(us / 1e6))
+    }
+
+    /// What was used until now is that of no slice.
+    pub(super) fn read_anew(&mut self) {
+        self.cpu = self.read_cpu();
+        self.interrupts = self.machine.interrupts();
+        self.read_at = clock::now();
     }
 
     fn read_cpu(&mut self) -> Vec<Option<Duration>> {

@@ -114,3 +114,13 @@ fn loads_that_a_machine_has_no_cores_for_are_named_below_the_tables() {
     let why = format!("11 targets: need {cores} cores (server + generator), this machine has 2");
     assert!(skipped.len() == 1 && skipped[0].ends_with(&why), "{skipped:?}");
 }
+
+#[test]
+fn cost_has_a_row_for_each_rate_and_a_line_for_each_server() {
+    let report = run(builtin::text("ping-pong-fixed-rate").unwrap(), 20);
+    let text = text(&report, Style::Cost, Width::Within(None));
+    let (points, lines) = text.split_once("CPU time a second = standing + marginal x rate\n").unwrap();
+    assert!(points.contains("CPU us") && points.contains("verdict"), "{text}");
+    let monoio = lines.lines().filter(|line| line.trim_start().starts_with("monoio ")).count();
+    assert!(monoio > 1 && lines.contains("on the line"), "{text}");
+}

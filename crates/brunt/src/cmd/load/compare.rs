@@ -1,18 +1,17 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::{Args, listeners, options, requests, session::Sessions, usage};
+use super::participants::{names, one_server, server};
+use super::{Args, options, requests, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::stdout;
-use brunt_inputs::address;
 use brunt_lab::compare;
 use brunt_lab::plan::slicing::Slicing;
 use brunt_lab::report::page_of_load_comparison as page_of_load;
-use brunt_lab::slices::account::{self, TargetAccount};
 use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
 use brunt_lab::slices::session::session;
 use brunt_lab::slices::text;
-use brunt_meter::{Placement, Scope};
+use brunt_meter::Placement;
 use brunt_results::comparison::Verdict;
 use brunt_results::figure::{COST, RATE};
 use brunt_results::{Cores, Error, ExitCode, Span, directory::Directory};
@@ -94,8 +93,9 @@ impl Args {
             // Not ours to freeze.
             let server = server.ok();
             let participant = Participant { name: name.clone(), loader, process, server, freezable: None };
-            notes.extend(one_server(&participants, &participant));
             participants.push(participant);
+            let all: Vec<_> = participants.iter().map(|one| (one.name.clone(), one.process)).collect();
+            notes.extend(one_server(&all));
         }
         notes.extend(placed(&placements));
         notes.push(ONE_START.to_owned());
@@ -167,28 +167,6 @@ impl Args {
     }
 }
 
-/// The URLs as they are shown, of which a repeated one has its number.
-fn names(urls: &[String]) -> Vec<String> {
-    let urls: Vec<String> = urls.iter().map(|url| address::shown(url)).collect();
-    let name = |(index, url): (usize, &String)| match urls[..index].iter().filter(|other| *other == url).count() {
-        0 => url.clone(),
-        before => format!("{url} ({})", before + 1),
-    };
-    urls.iter().enumerate().map(name).collect()
-}
-
-/// The local process that listens on the target's addresses, and its CPU meter or why it has none.
-fn server(target: &brunt_load::Target, scope: Scope) -> (Option<u32>, Result<Box<dyn TargetAccount>, String>) {
-    let found = listeners::of(target);
-    let first = found.as_ref().ok().and_then(|all| all.first().copied());
-    let server = found.and_then(|all| {
-        let Some(pid) = first else { return Err("no process of this machine listens there".to_owned()) };
-        let ended = || format!("process {pid} cannot be metered: it has ended, or belongs to another user");
-        account::of_server(all, scope).ok_or_else(ended)
-    });
-    (first, server)
-}
-
 /// A note on servers that were moved.
 fn placed(placements: &[Placement]) -> Option<String> {
     let [first, ..] = placements else { return None };
@@ -197,13 +175,6 @@ fn placed(placements: &[Placement]) -> Option<String> {
     let (cores, before) = (Cores(first.cores().to_vec()), before.join(" and "));
     let noun = if cores.count() == 1 { "core" } else { "cores" };
     Some(format!("the servers were moved to {noun} {cores} for the comparison (before: {before}) and then given back"))
-}
-
-/// A note if the process that serves this one serves one of those before it too.
-fn one_server(before: &[Participant], one: &Participant) -> Option<String> {
-    let other = before.iter().find(|other| other.is_one_server_with(one))?;
-    let (names, process) = (format!("{} and {}", other.name, one.name), one.process?);
-    Some(format!("one server: {names} are served by process {process}; the difference is that of their requests"))
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

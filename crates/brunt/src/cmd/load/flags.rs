@@ -15,7 +15,7 @@ const URLS: &str = "urls";
 
 /// A load that flags describe: URLs, and the flags of every heading but that of results.
 #[derive(Debug)]
-pub(super) struct Described(LoadSpec);
+pub(in crate::cmd) struct Described(LoadSpec);
 
 impl Deref for Described {
     type Target = LoadSpec;
@@ -46,8 +46,10 @@ impl FromArgMatches for Described {
         let urls = matches.get_many::<String>(URLS).into_iter().flatten().cloned().collect();
         let mut spec = LoadSpec { urls, ..LoadSpec::default() };
         // A default is not a description.
+        // Of a command without flags of results, those are not known.
+        let is_known = |setting: &&Setting| matches.try_contains_id(setting.name).is_ok();
         let is_given = |setting: &&Setting| matches.value_source(setting.name) == Some(ValueSource::CommandLine);
-        for setting in table().filter(is_given) {
+        for setting in table().filter(is_known).filter(is_given) {
             let texts: Vec<OsString> = match setting.kind {
                 Kind::Switch => vec![matches.get_flag(setting.name).to_string().into()],
                 _ => matches.get_many::<OsString>(setting.name).into_iter().flatten().cloned().collect(),

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 const HEADING: &str = "Server";
 
 #[derive(Debug, clap::Args)]
-pub(super) struct ServerFlags {
+pub(in crate::cmd) struct ServerFlags {
     /// Meter this process and its children [default: the local process that listens on the address]
     #[arg(long = "server-pid", value_name = "PID", help_heading = HEADING)]
     pub pid: Option<u32>,

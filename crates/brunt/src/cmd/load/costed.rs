@@ -1,0 +1,65 @@
+//! The targets of `brunt cost`: one description of a load, on each of several servers.
+
+use super::beside::Beside;
+use super::participants::{Metered, names, server};
+use super::resolve::resolve;
+use super::server::ServerFlags;
+use super::{first_given, usage};
+use brunt_lab::slices::account;
+use brunt_results::{Error, Rate, stages::Range};
+use brunt_spec::LoadSpec;
+
+/// A server and the load for it.
+pub(in crate::cmd) struct Costed {
+    pub name: String,
+    /// Arguments of `brunt load`, without a rate.
+    pub words: Vec<String>,
+    /// The same for a closed loop.
+    pub closed_words: Vec<String>,
+    pub process: Option<u32>,
+    pub server: Metered,
+}
+
+/// Settings of a load that a measurement of cost makes itself, or that need a whole load.
+const OWN: [&str; 10] =
+    ["rate", "rate_per_core", "stages", "requests", "requests_or_file", "replay", "speed", "steady", "warmup", "names"];
+
+/// One for each URL.
+///
+/// # Errors
+/// A setting means nothing here, or settings contradict each other.
+pub(in crate::cmd) fn targets(spec: &LoadSpec, flags: &ServerFlags) -> Result<Vec<Costed>, Error> {
+    flags.check()?;
+    if let Some(flag) = spec.first_set(&OWN) {
+        return usage(format!("{flag}: the rates are those of --rates, the time that of -d; leave {flag} out"));
+    }
+    if let Some(range) = spec.connections.filter(|range| !range.is_constant()) {
+        return usage(format!("-c {range}: one number of connections, as their number changes the cost of a request"));
+    }
+    if let Some(flag) = first_given(&[("--no-meter", flags.no_meter)]) {
+        return usage(format!("{flag}: a cost is CPU time; leave it out"));
+    }
+    if let (Some(pid), [_, _, ..]) = (flags.pid, spec.urls.as_slice()) {
+        return usage(format!("--server-pid {pid}: with several URLs each server is found by its address"));
+    }
+    let allowed = brunt_meter::environment::cpus_allowed();
+    let beside = Beside { allowed: allowed.as_deref(), ..Beside::default() };
+    let names = names(&spec.urls);
+    let costed = |(url, name): (&String, String)| {
+        let open = LoadSpec { urls: vec![url.clone()], duration: None, ..spec.clone() };
+        // Some settings are for loads with a rate only.
+        let any = Range { from: Rate(1e3), to: Rate(1e3) };
+        let (options, _) = resolve(&LoadSpec { rate: Some(any), ..open.clone() }, beside)?;
+        let (process, server) = match flags.pid {
+            None => server(&options.target, flags.scope()),
+            Some(pid) => (Some(pid), account::of_server(vec![pid], flags.scope()).ok_or_else(|| gone(pid))),
+        };
+        let closed_words = LoadSpec { arrival: None, ..open.clone() }.words();
+        Ok(Costed { name, words: open.words(), closed_words, process, server })
+    };
+    spec.urls.iter().zip(names).map(costed).collect()
+}
+
+fn gone(pid: u32) -> String {
+    format!("--server-pid {pid}: it cannot be metered: it has ended, or belongs to another user")
+}
