@@ -357,3 +357,17 @@ fn a_line_over_starts_has_the_spread_between_them_in_its_interval() {
     assert!(two.marginal_us.interval.is_none() && (two.marginal_us.value - 12.0).abs() < 1e-9);
     assert!(line_over_starts(&RATES[..1], &[vec![(1.0, 1.0)]]).is_err());
 }
+
+/// Eight rounds and fifteen pairs: what costs twice as much is no tie.
+#[test]
+fn few_rounds_of_many_targets_tell_apart_what_is_far_apart() {
+    let names = ["a", "b", "c", "d", "e"];
+    let mut servers: Vec<Server> = names.iter().map(|name| Server::new(name, 20e3, 20.0)).collect();
+    servers.push(Server::new("twice", 40e3, 40.0));
+    let apart = experiments(100, |seed| {
+        let analysis = found(&servers, 8, Noise { round: 0.1, slice: 0.15 }, seed);
+        let groups = crate::cost::names(&analysis);
+        groups.last().is_some_and(|last| last == &["twice"])
+    });
+    assert!(share(&apart, |apart| *apart) > 0.95, "{}", share(&apart, |apart| *apart));
+}
