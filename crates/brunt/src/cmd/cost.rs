@@ -91,12 +91,15 @@ impl Args {
         let processes: Vec<(String, Option<u32>)> = costed.iter().map(|one| (one.name.clone(), one.process)).collect();
         let mut notes: Vec<String> =
             (1..=processes.len()).filter_map(|count| load::one_server(&processes[..count])).collect();
+        let mut placements = Vec::new();
         let target = |costed: Costed| {
             notes.extend(costed.server.as_ref().err().map(|why| format!("no CPU a request of {}: {why}", costed.name)));
-            let Costed { name, words, closed_words, process, server } = costed;
+            let Costed { name, words, closed_words, process, server, placement } = costed;
+            placements.extend(placement);
             Target { name, words, closed_words, process, server: server.ok() }
         };
         let targets = costed.into_iter().map(target).collect();
+        notes.extend(load::placed(&placements));
         let request = Request {
             targets,
             rates: self.rates.clone(),
@@ -111,7 +114,7 @@ impl Args {
         };
         let line = StatusLine::new(self.quiet);
         let measured = cost::run(request, &stop, &mut |state| line.set(words(state, self.precision)));
-        drop(line);
+        drop((line, placements));
         let Some(report) = measured? else {
             let _ = writeln!(io::stderr(), "interrupted before the first round was complete");
             return Ok(ExitCode::Failed);

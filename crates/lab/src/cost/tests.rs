@@ -163,6 +163,7 @@ impl ConnectionSet for Set {
             censored: new_histogram(),
             service: None,
             lag: None,
+            sends: None,
             cpu: Duration::ZERO,
             busiest_percent: 10.0,
             sent_bytes: 0,

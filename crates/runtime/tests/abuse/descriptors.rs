@@ -20,7 +20,9 @@ on_both_backends!(a_descriptor_of_another_kind_is_refused, a_stream_that_is_not_
 async fn a_descriptor_of_another_kind_is_refused() {
     let file = || OwnedFd::from(File::open("/proc/self/exe").unwrap());
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let unix = std::os::unix::net::UnixListener::bind_addr(&SocketAddr::from_abstract_name("").unwrap()).unwrap();
+    // One of each test: those of both backends run at once.
+    let name = format!("brunt-{}-{:?}", std::process::id(), std::thread::current().id());
+    let unix = std::os::unix::net::UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
     let listeners = || [OwnedFd::from(tcp.try_clone().unwrap()), OwnedFd::from(unix.try_clone().unwrap())];
     let of_streams = || {
         let (one, other) = std::os::unix::net::UnixStream::pair().unwrap();

@@ -1,6 +1,6 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::participants::{names, one_server, server};
+use super::participants::{names, one_server, placed, server};
 use super::{Args, options, requests, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::stdout;
@@ -11,10 +11,9 @@ use brunt_lab::slices::participant::Participant;
 use brunt_lab::slices::rounds::Rounds;
 use brunt_lab::slices::session::session;
 use brunt_lab::slices::text;
-use brunt_meter::Placement;
 use brunt_results::comparison::Verdict;
 use brunt_results::figure::{COST, RATE};
-use brunt_results::{Cores, Error, ExitCode, Span, directory::Directory};
+use brunt_results::{Error, ExitCode, Span, directory::Directory};
 use brunt_slices::{LoadComparison, Progress, Settings, Slice, SlicedLoad, record};
 use brunt_spec::LoadSpec;
 use brunt_view::status_line::StatusLine;
@@ -165,16 +164,6 @@ impl Args {
         }
         Ok(stdout::print(&text::text(comparison))?)
     }
-}
-
-/// A note on servers that were moved.
-fn placed(placements: &[Placement]) -> Option<String> {
-    let [first, ..] = placements else { return None };
-    let mut before: Vec<String> = placements.iter().map(|one| Cores(one.before()).to_string()).collect();
-    before.dedup();
-    let (cores, before) = (Cores(first.cores().to_vec()), before.join(" and "));
-    let noun = if cores.count() == 1 { "core" } else { "cores" };
-    Some(format!("the servers were moved to {noun} {cores} for the comparison (before: {before}) and then given back"))
 }
 
 /// 0 if every target has an answer; 1 if requests failed; 3 otherwise.

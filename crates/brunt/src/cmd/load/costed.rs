@@ -6,8 +6,10 @@ use super::resolve::resolve;
 use super::server::ServerFlags;
 use super::{first_given, usage};
 use brunt_lab::slices::account;
+use brunt_meter::Placement;
 use brunt_results::{Error, Rate, stages::Range};
 use brunt_spec::LoadSpec;
+use std::sync::atomic::AtomicBool;
 
 /// A server and the load for it.
 pub(in crate::cmd) struct Costed {
@@ -18,6 +20,8 @@ pub(in crate::cmd) struct Costed {
     pub closed_words: Vec<String>,
     pub process: Option<u32>,
     pub server: Metered,
+    /// While it is on cores that it did not choose.
+    pub placement: Option<Placement>,
 }
 
 /// Settings of a load that a measurement of cost makes itself, or that need a whole load.
@@ -39,6 +43,9 @@ pub(in crate::cmd) fn targets(spec: &LoadSpec, flags: &ServerFlags) -> Result<Ve
     if let Some(flag) = first_given(&[("--no-meter", flags.no_meter)]) {
         return usage(format!("{flag}: a cost is CPU time; leave it out"));
     }
+    if let Some(path) = &flags.server_cgroup {
+        return usage(format!("--server-cgroup {path}: name a process of it with --server-pid"));
+    }
     if let (Some(pid), [_, _, ..]) = (flags.pid, spec.urls.as_slice()) {
         return usage(format!("--server-pid {pid}: with several URLs each server is found by its address"));
     }
@@ -50,12 +57,14 @@ pub(in crate::cmd) fn targets(spec: &LoadSpec, flags: &ServerFlags) -> Result<Ve
         // Some settings are for loads with a rate only.
         let any = Range { from: Rate(1e3), to: Rate(1e3) };
         let (options, _) = resolve(&LoadSpec { rate: Some(any), ..open.clone() }, beside)?;
+        flags.wait(&options, &AtomicBool::new(false), false)?;
+        let placement = flags.place(&options.target)?;
         let (process, server) = match flags.pid {
-            None => server(&options.target, flags.scope()),
-            Some(pid) => (Some(pid), account::of_server(vec![pid], flags.scope()).ok_or_else(|| gone(pid))),
+            None => server(&options.target, flags.scope()?),
+            Some(pid) => (Some(pid), account::of_server(vec![pid], flags.scope()?).ok_or_else(|| gone(pid))),
         };
         let closed_words = LoadSpec { arrival: None, ..open.clone() }.words();
-        Ok(Costed { name, words: open.words(), closed_words, process, server })
+        Ok(Costed { name, words: open.words(), closed_words, process, server, placement })
     };
     spec.urls.iter().zip(names).map(costed).collect()
 }

@@ -4,7 +4,8 @@ use super::listeners;
 use brunt_inputs::address;
 use brunt_lab::slices::account::{self, TargetAccount};
 use brunt_load::Target;
-use brunt_meter::Scope;
+use brunt_meter::{Placement, Scope};
+use brunt_results::Cores;
 
 /// The URLs as they are shown, of which a repeated one has its number.
 pub(in crate::cmd) fn names(urls: &[String]) -> Vec<String> {
@@ -39,4 +40,14 @@ pub(in crate::cmd) fn one_server(targets: &[(String, Option<u32>)]) -> Option<St
     Some(format!(
         "one server: {other} and {name} are served by process {process}; the difference is that of their requests"
     ))
+}
+
+/// A note on servers that were moved.
+pub(in crate::cmd) fn placed(placements: &[Placement]) -> Option<String> {
+    let [first, ..] = placements else { return None };
+    let mut before: Vec<String> = placements.iter().map(|one| Cores(one.before()).to_string()).collect();
+    before.dedup();
+    let (cores, before) = (Cores(first.cores().to_vec()), before.join(" and "));
+    let noun = if cores.count() == 1 { "core" } else { "cores" };
+    Some(format!("the servers were moved to {noun} {cores} for this time (before: {before}) and then given back"))
 }
