@@ -124,10 +124,18 @@ impl ServerMeter {
         self.tree.add(&fresh);
     }
 
-    /// Moves the server to these cores until the meter is dropped. What takes over from it is moved too.
+    /// Moves the server and what stands behind it to these cores until the meter is dropped. What takes over from it, and what is
+    /// found behind it when the window opens, is moved too.
     pub fn place(&mut self, cores: &[usize]) -> Result<(), String> {
-        self.placement = Some(Placement::set(&self.tree.pids(), cores)?);
+        self.placement = Some(Placement::set(&self.service_pids(), cores)?);
         Ok(())
+    }
+
+    /// One that cannot be moved stays where it is, which `cores` of the result shows.
+    fn place_too(&mut self, pids: &[u32]) {
+        if let Some(placement) = &mut self.placement {
+            let _ = placement.add(pids);
+        }
     }
 
     /// Looks for what stands behind the server until the window opens, as the load has begun.
@@ -159,10 +167,7 @@ impl ServerMeter {
         self.tree.add(&fresh);
         self.exit_watch = ExitWatch::of(&roots);
         self.replaced |= !fresh.is_empty();
-        if let Some(placement) = &mut self.placement {
-            // One that cannot be moved stays where it is, which `cores` of the result shows.
-            let _ = placement.add(&fresh);
-        }
+        self.place_too(&fresh);
         fresh.first().or(roots.first()).copied()
     }
 
@@ -202,6 +207,8 @@ impl ServerMeter {
     fn end_search(&mut self) {
         if let Some(service) = self.search.take().and_then(Search::hand_over) {
             self.service = service;
+            let found: Vec<u32> = self.service.pids().collect();
+            self.place_too(&found);
         }
         if let Some(everyone) = self.opened.take() {
             self.service.open(everyone);

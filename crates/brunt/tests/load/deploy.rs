@@ -60,6 +60,14 @@ fn the_server_runs_on_other_cores_for_the_load_and_gets_its_own_back() {
     assert_eq!(cores(), before);
     let placed = &json(&output)["server"]["placed"];
     assert_eq!(placed["cores"], serde_json::json!([last]), "{placed}");
+    // What stands behind a server is moved with it.
+    let relay = Target::start_relay(&format!("127.0.0.1:{}", target.port()));
+    let mut moved = Run::start(load(&relay.url(), &format!("-c 1 -d 1h --server-cores {last} --json -")));
+    brunt_testkit::until("it is moved", || cores() == last.to_string());
+    moved.signal(Signal::INT);
+    while moved.line().is_some() {}
+    moved.end();
+    assert_eq!(cores(), before);
     for (flags, said) in [
         ("--server-cores 4000 -n 1", "--server-cores 4000: process "),
         ("--server-cores x -n 1", "'x' is not a list of cores"),

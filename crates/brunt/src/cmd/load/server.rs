@@ -17,7 +17,8 @@ pub(in crate::cmd) struct ServerFlags {
     /// Meter what is in this control group, as that of a container [default: the local process that listens on the address]
     #[arg(long, value_name = "PATH", conflicts_with = "pid", help_heading = HEADING)]
     pub server_cgroup: Option<String>,
-    /// Move the server, all of its processes and threads, to these cores, such as 1 or 2-3, for the time of the load
+    /// Move the server and what stands behind it, all processes and threads, to these cores, such as 1 or 2-3, for the time
+    /// of the load
     #[arg(long, value_name = "LIST", help_heading = HEADING)]
     server_cores: Option<Cores>,
     /// Wait so long at most until the target answers the first request as the load expects, before the load begins
