@@ -1,6 +1,7 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
 mod delayed_ack;
+mod limits;
 
 use crate::shared_cores::SharedCores;
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
@@ -23,9 +24,6 @@ pub const STEAL_PERCENT: f64 = 2.0;
 /// Longest acceptable wait of a runnable thread for a core, in percent of the window.
 pub const RUN_QUEUE_PERCENT: f64 = 5.0;
 
-/// From this share of the periods on in which a quota stops the server, in percent, it is the limit.
-pub const THROTTLED_PERCENT: f64 = 1.0;
-
 /// Most outages that a verdict tells of.
 const OUTAGES: usize = 3;
 
@@ -41,8 +39,17 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
 
 /// The issues of a result, in no order.
 pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIssue> {
-    let checks =
-        [errors, lag, generator_cpu, ceiling, throttled, memory_limit, delayed_ack::issue, missed_rate, samples];
+    let checks = [
+        errors,
+        lag,
+        generator_cpu,
+        ceiling,
+        limits::throttled,
+        limits::memory,
+        delayed_ack::issue,
+        missed_rate,
+        samples,
+    ];
     let issues = checks.into_iter().filter_map(|check| check(result));
     issues.chain(disturbances(result, steal_percent)).collect()
 }
@@ -51,7 +58,10 @@ pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIss
 pub fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = ValidityIssue> {
     let steal = steal_percent.filter(|p| *p > STEAL_PERCENT).map(|percent| ValidityIssue::Steal { percent });
     // A thread that a quota stops waits too, and for no other program.
-    let server = result.server.run_queue_wait_percent.filter(|_| throttled(result).is_none());
+    // It may have waited for what stands behind it, on its own cores.
+    let behind: f64 = result.server.upstreams.iter().map(|part| part.cpu_percent).sum();
+    let server = result.server.run_queue_wait_percent.map(|percent| percent - behind);
+    let server = server.filter(|_| limits::throttled(result).is_none());
     let waits = [("generator", result.generator.run_queue_wait_percent), ("server", server)];
     let waited = waits.into_iter().filter_map(|(whose, percent)| Some((whose, percent?)));
     let waits: Vec<(&str, f64)> = waited.filter(|(_, percent)| *percent > RUN_QUEUE_PERCENT).collect();
@@ -139,24 +149,6 @@ pub fn ceiling(result: &RunResult) -> Option<ValidityIssue> {
     (near && !server_is_saturated(result)).then_some(ValidityIssue::Ceiling { rate, ceiling })
 }
 
-/// Whether a CPU quota stopped the server often enough to be seen in its p99.
-fn throttled(result: &RunResult) -> Option<ValidityIssue> {
-    let quota = result.server.throttled.as_ref().filter(|quota| quota.percent() >= THROTTLED_PERCENT)?;
-    Some(ValidityIssue::Throttled {
-        throttled: quota.throttled_periods,
-        periods: quota.periods,
-        percent: quota.percent(),
-        quota_cores: quota.quota_cores,
-        group: quota.group.clone(),
-    })
-}
-
-/// Whether a memory limit made the server wait. At the limit that version 1 knows, page cache is given up first, which is no wait.
-fn memory_limit(result: &RunResult) -> Option<ValidityIssue> {
-    let limit = result.server.memory_limit.as_ref().filter(|limit| limit.high_events + limit.killed > 0)?;
-    Some(ValidityIssue::MemoryLimit { group: limit.group.clone(), waits: limit.high_events, killed: limit.killed })
-}
-
 /// Whether the server's busiest thread is saturated, or all its cores are: many processes may share one.
 fn server_is_saturated(result: &RunResult) -> bool {
     let server = &result.server;
@@ -208,7 +200,7 @@ pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Apart, Latency, MemoryLimit, Requests, Responses, Throttled};
+    use crate::result::{Apart, Latency, MemoryLimit, Requests, Responses, Throttled, Upstream};
     use crate::{latency::LatencySummary, verdict::Kind};
 
     fn good() -> RunResult {
@@ -308,6 +300,16 @@ mod tests {
         assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
+    }
+
+    #[test]
+    fn a_server_that_waits_for_what_stands_behind_it_is_not_disturbed() {
+        let waits = |r: &mut RunResult, cpu_percent| {
+            r.server.run_queue_wait_percent = Some(40.0);
+            r.server.upstreams = vec![Upstream { cpu_percent, ..Upstream::default() }];
+        };
+        assert_verdict(Kind::Ok, |r| waits(r, 35.0));
+        assert_verdict(Kind::Disturbed, |r| waits(r, 34.0));
     }
 
     #[test]
