@@ -2,6 +2,7 @@
 
 pub use crate::service::Found;
 use crate::service::{LISTINGS, Scope, Service};
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Shortest time of a search.
 const ENOUGH: Duration = Duration::from_millis(400);
-/// From one look to the next, at least; and at most a tenth of the time.
+/// From one look to the next, at least; and at most a tenth of a core.
 const EVERY: Duration = Duration::from_millis(2);
 const REST: u32 = 9;
 
@@ -33,9 +34,10 @@ impl Search {
         let (stopped, pids) = (Arc::clone(&stop), server.clone());
         let search = move || {
             while !stopped.load(Ordering::Relaxed) {
-                let begin = Instant::now();
+                let begin = thread_cpu();
                 service.look_now(&pids, LISTINGS);
-                thread::park_timeout(EVERY.max(REST * begin.elapsed()));
+                // Not by the clock: where the machine is busy, a look takes long and costs no more.
+                thread::park_timeout(EVERY.max(REST * thread_cpu().saturating_sub(begin)));
             }
             service
         };
@@ -67,6 +69,12 @@ impl Search {
         thread.thread().unpark();
         thread.join().ok()
     }
+}
+
+/// CPU time of the calling thread.
+fn thread_cpu() -> Duration {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
 impl Drop for Search {
