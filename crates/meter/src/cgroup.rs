@@ -15,7 +15,7 @@ mod removal;
 
 pub use files::{Files, Linux, entry};
 pub use group::Group;
-pub use hierarchy::{Hierarchy, Version, hierarchies, hierarchies_of, parse};
+pub use hierarchy::{Hierarchy, Version, hierarchies, limiting, parse};
 pub use name::{is_name, make, new_name};
 pub use processes::{Freeze, is_frozen, kill, members, set_frozen, tree};
 pub use removal::{remove, remove_orphans};

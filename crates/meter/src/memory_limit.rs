@@ -34,11 +34,10 @@ pub(crate) struct MemoryLimits {
 impl MemoryLimits {
     /// Those of this process, counted from now on.
     pub(crate) fn of(pid: u32) -> Self {
-        let limited = cgroup::hierarchies_of(pid).into_iter().filter(|hierarchy| hierarchy.may_have("memory"));
-        let groups = limited.flat_map(|hierarchy| {
-            let version = hierarchy.version;
-            let groups = hierarchy.upwards().filter_map(|path| Group::of(path, version)).collect::<Vec<_>>();
-            groups.into_iter().map(|group| (group.clone(), group.events()))
+        let groups = cgroup::limiting(pid, "memory").into_iter().filter_map(|(path, version)| {
+            let group = Group::of(&path, version)?;
+            let events = group.events();
+            Some((group, events))
         });
         Self { groups: groups.collect() }
     }
@@ -93,18 +92,18 @@ impl Group {
 
     fn events(&self) -> Events {
         let text = |file: &str| fs::read_to_string(self.path.join(file)).unwrap_or_default();
-        let (events, control) = match self.version {
-            Version::One => (String::new(), text("memory.oom_control")),
-            Version::Two => (text("memory.events"), String::new()),
-        };
-        let entry = |key: &str| cgroup::entry(&events, key).unwrap_or_default();
+        let entry = |text: &str, key: &str| cgroup::entry(text, key).unwrap_or_default();
         match self.version {
             Version::One => Events {
                 high: 0,
                 max: number(&self.path.join("memory.failcnt")).unwrap_or_default(),
-                killed: cgroup::entry(&control, "oom_kill").unwrap_or_default(),
+                killed: entry(&text("memory.oom_control"), "oom_kill"),
             },
-            Version::Two => Events { high: entry("high"), max: entry("max"), killed: entry("oom_kill") },
+            Version::Two => {
+                let events = text("memory.events");
+                let [high, max, killed] = ["high", "max", "oom_kill"].map(|key| entry(&events, key));
+                Events { high, max, killed }
+            }
         }
     }
 }

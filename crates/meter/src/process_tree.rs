@@ -125,15 +125,16 @@ impl ProcessTree {
     }
 
     /// Observes these processes and their descendants too: with all that they have used, if they are younger than the observation.
-    pub(crate) fn add(&mut self, roots: &[u32]) {
-        for stat in roots.iter().filter_map(|pid| Stat::of(*pid)) {
-            if self.members.contains_key(&stat.pid) {
-                continue;
-            }
-            self.insert(stat);
+    /// Returns those that are new; without any, nothing is read.
+    pub(crate) fn add(&mut self, roots: &[u32]) -> Vec<u32> {
+        let is_new = |pid: &&u32| !self.members.contains_key(pid);
+        let fresh: Vec<Stat> = roots.iter().filter(is_new).filter_map(|pid| Stat::of(*pid)).collect();
+        fresh.iter().for_each(|stat| self.insert(*stat));
+        if !fresh.is_empty() {
+            self.last_pid = None;
+            self.refresh();
         }
-        self.last_pid = None;
-        self.refresh();
+        fresh.iter().map(|stat| stat.pid).collect()
     }
 
     /// CPU time of one process and the children that it waited for, in seconds; also just after it has ended.

@@ -31,14 +31,12 @@ pub(crate) struct Quotas {
 impl Quotas {
     /// Those of this process, counted from now on.
     pub(crate) fn of(pid: u32) -> Self {
-        let hierarchies = cgroup::hierarchies_of(pid);
-        let with_quota = hierarchies.iter().filter(|hierarchy| hierarchy.may_have("cpu")).flat_map(|hierarchy| {
-            hierarchy.upwards().filter_map(|path| {
-                let cores = quota(path, hierarchy.version)?;
-                Some(Group { path: path.to_owned(), cores })
-            })
+        let with_quota = cgroup::limiting(pid, "cpu").into_iter().filter_map(|(path, version)| {
+            let cores = quota(&path, version)?;
+            let counted = counted(&path);
+            Some((Group { path, cores }, counted))
         });
-        Self { groups: with_quota.map(|group| (group.clone(), counted(&group.path))).collect() }
+        Self { groups: with_quota.collect() }
     }
 
     /// The same since the groups were made.

@@ -118,10 +118,9 @@ impl ServerMeter {
     }
 
     fn join_group(&mut self) {
-        let Some(group) = &self.group else { return };
-        let known = self.tree.pids();
-        let fresh: Vec<u32> = group.pids().into_iter().filter(|pid| !known.contains(pid)).collect();
-        self.tree.add(&fresh);
+        if let Some(group) = &self.group {
+            self.tree.add(&group.pids());
+        }
     }
 
     /// Moves the server and what stands behind it to these cores until the meter is dropped. What takes over from it, and what is
@@ -162,9 +161,7 @@ impl ServerMeter {
     /// Follows the server to what listens at its addresses now. Returns the process that took over, if one did.
     pub fn renew(&mut self) -> Option<u32> {
         let roots = self.listened.roots(self.exited().is_some())?;
-        let known = self.tree.pids();
-        let fresh: Vec<u32> = roots.iter().copied().filter(|pid| !known.contains(pid)).collect();
-        self.tree.add(&fresh);
+        let fresh = self.tree.add(&roots);
         self.exit_watch = ExitWatch::of(&roots);
         self.replaced |= !fresh.is_empty();
         self.place_too(&fresh);

@@ -297,11 +297,9 @@ impl Part {
 
     /// Adds what has come into its group.
     fn join_group(&mut self) {
-        let Some(group) = &self.group else { return };
-        let known = self.tree.pids();
-        let fresh: Vec<u32> = group.pids().into_iter().filter(|pid| !known.contains(pid)).collect();
-        self.roots.extend(&fresh);
-        self.tree.add(&fresh);
+        if let Some(group) = &self.group {
+            self.roots.extend(self.tree.add(&group.pids()));
+        }
     }
 
     /// Reads what it has used, if that is not known yet.

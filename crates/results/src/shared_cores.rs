@@ -40,8 +40,7 @@ impl SharedCores {
 
 impl fmt::Display for SharedCores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let noun = if self.shared.count() == 1 { "core" } else { "cores" };
-        write!(f, "generator and server share {noun} {}", self.shared)
+        write!(f, "generator and server share {}", self.shared.words())
     }
 }
 

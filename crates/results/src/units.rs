@@ -188,6 +188,11 @@ impl Cores {
     pub fn count(&self) -> usize {
         self.0.len()
     }
+
+    /// In a sentence: `core 1`, `cores 0-1`.
+    pub fn words(&self) -> String {
+        format!("{} {self}", if self.count() == 1 { "core" } else { "cores" })
+    }
 }
 
 unit!(Cores, "a list of cores such as 1 or 0,2-3", |text| {

@@ -198,14 +198,8 @@ impl ValidityIssue {
 
     /// What to do about it, as one sentence.
     pub fn remedy(&self) -> Cow<'static, str> {
-        match self {
-            Self::SharedCores { cores, .. } => cores.remedy().into(),
-            other => other.fixed_remedy().into(),
-        }
-    }
-
-    fn fixed_remedy(&self) -> &'static str {
-        match self {
+        let remedy = match self {
+            Self::SharedCores { cores, .. } => return cores.remedy().into(),
             Self::ServerExited { .. } => "look at its log for the reason",
             Self::Errors { cause, .. } => cause.remedy(),
             Self::Lag { .. } => "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
@@ -232,11 +226,12 @@ impl ValidityIssue {
             Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle",
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate",
             Self::Steal { .. } => "repeat the run on a quieter machine",
-            Self::RunQueue { .. } | Self::SharedCores { .. } => {
+            Self::RunQueue { .. } => {
                 "stop other programs on these cores, or give generator and server cores of their own (--cores, --server-cores)"
             }
             Self::Neighbours { .. } => "stop them, or repeat the run when they have ended",
-        }
+        };
+        remedy.into()
     }
 }
 

@@ -16,7 +16,7 @@ mod progress;
 pub(crate) mod rounds;
 mod sentence;
 mod verdict;
-mod within;
+pub(crate) mod within;
 
 pub use progress::{LEAST_ROUNDS, Progress, RunningRatio, TargetProgress};
 pub use sentence::sentence;

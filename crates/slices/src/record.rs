@@ -7,7 +7,7 @@ use brunt_results::hlog::{Counts, decode};
 use brunt_results::latency::add_censored;
 use brunt_results::result::{Errors, SendCounts};
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::fs;
 use std::path::Path;
 
@@ -114,6 +114,11 @@ pub struct Slice {
 
 /// Reads all slices of a load. The last line of a run that was killed while it wrote is left out.
 pub fn read(path: &Path) -> Result<Vec<Slice>, String> {
+    lines(path, "a slice")
+}
+
+/// The same of slices of one kind, as an error names it.
+pub(crate) fn lines<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<Vec<T>, String> {
     let bytes = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut slices = Vec::new();
     for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
@@ -121,11 +126,18 @@ pub fn read(path: &Path) -> Result<Vec<Slice>, String> {
             Ok(slice) => slices.push(slice),
             Err(_) if !line.ends_with(b"\n") => {}
             Err(e) => {
-                return Err(format!("{}: line {number} is not a slice ({e}): remove the line", path.display()));
+                return Err(format!("{}: line {number} is not {kind} ({e}): remove the line", path.display()));
             }
         }
     }
     Ok(slices)
+}
+
+/// The line of a slice, or of a slice at a rate.
+pub fn line(slice: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(slice).expect("a slice holds only numbers, text and lists");
+    line.push(b'\n');
+    line
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -148,9 +160,7 @@ impl Slice {
 
     /// Its line of the file.
     pub fn line(&self) -> Vec<u8> {
-        let mut line = serde_json::to_vec(self).expect("a slice holds only numbers, text and lists");
-        line.push(b'\n');
-        line
+        line(self)
     }
 
     /// Correct replies a second of the window.

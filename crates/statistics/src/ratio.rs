@@ -4,7 +4,7 @@
 //! (Welch 1947). All values must be above zero.
 
 use super::Interval;
-use super::student::{two_sided, two_sided_quantile};
+use super::student::{mean, two_sided, two_sided_quantile};
 
 /// The effect of going from the first set to the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,13 +51,10 @@ fn effect(difference: f64, square: f64, df: f64, confidence: f64) -> Effect {
 
 /// Mean of the logarithms and its squared standard error.
 fn logs(values: &[f64]) -> Option<(f64, f64)> {
-    if values.len() < 2 || values.iter().any(|value| !(value.is_finite() && *value > 0.0)) {
+    if values.iter().any(|value| !(value.is_finite() && *value > 0.0)) {
         return None;
     }
-    let n = values.len() as f64;
-    let mean = values.iter().map(|value| value.ln()).sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value.ln() - mean).powi(2)).sum();
-    Some((mean, squares / (n - 1.0) / n))
+    mean(&values.iter().map(|value| value.ln()).collect::<Vec<_>>())
 }
 
 /// Adjusts p values so that the chance of one false difference among all is bounded (Holm 1979). Keeps their order.

@@ -7,6 +7,17 @@ pub fn two_sided(t: f64, df: f64) -> f64 {
     beta_reg(df / 2.0, 0.5, df / (df + t * t))
 }
 
+/// Mean of values and its squared standard error; `None` for fewer than two.
+pub fn mean(values: &[f64]) -> Option<(f64, f64)> {
+    if values.len() < 2 {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((mean, squares / (n - 1.0) / n))
+}
+
 /// The `t` that is exceeded in either direction with probability `1 - confidence`: 1.96 for 0.95 and large `df`.
 pub fn two_sided_quantile(confidence: f64, df: f64) -> f64 {
     let beyond = (1.0 - confidence).clamp(1e-300, 1.0);

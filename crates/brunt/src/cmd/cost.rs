@@ -1,6 +1,6 @@
 //! `brunt cost`: CPU time of servers over their rate. The result goes to stdout, everything else to stderr.
 
-use super::load::{self, Costed, Described, ServerFlags};
+use super::load::{self, Costed, Described, MOST_RATE, ServerFlags};
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
 use super::{check_slice, out_directory, percent, stdout};
 use brunt_lab::cost::{self, CostReport, Rates, Request, State, Target};
@@ -13,8 +13,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 const HEADING: &str = "Cost";
-/// No machine sends faster.
-const MOST_RATE: Rate = Rate(10e6);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -54,11 +54,7 @@ fn of_server(server: &str) -> Result<Vec<Finding>, Error> {
         }
         Err(_) => listener::roots_of(&[server]).map_err(Error::Failed)?,
     };
-    if let Some(pid) = pids.iter().find(|pid| Tree::new(&[**pid]).is_err()) {
-        return Err(Error::Failed(format!(
-            "--server {server}: process {pid} does not exist or is not visible from here"
-        )));
-    }
+    Tree::new(&pids).map_err(|why| Error::Failed(format!("--server {server}: {why}")))?;
     Ok(pids.into_iter().flat_map(doctor::examine_server).collect())
 }
 

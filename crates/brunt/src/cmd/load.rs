@@ -41,7 +41,7 @@ mod words;
 pub(super) use costed::{Costed, targets as costed};
 pub(super) use flags::Described;
 pub(super) use participants::{one_server, placed};
-pub(super) use resolve::resolved;
+pub(super) use resolve::{MOST_RATE, resolved};
 pub(super) use server::ServerFlags;
 pub(super) use words::{check, measure, metered};
 

@@ -1,6 +1,7 @@
 //! The result of a measurement of cost.
 
 use crate::format::plural;
+use crate::slices::text::void;
 use brunt_results::units::share;
 use brunt_results::{Rate, Span};
 use brunt_slices::cost::length::{Change, SMALL};
@@ -92,8 +93,7 @@ pub(super) fn made(analysis: CostAnalysis, absent: &[(String, String)], context:
     let Context { length, precision, seconds, mut notes, command } = context;
     let is_precise = analysis.is_precise(precision);
     if analysis.void > 0 {
-        let all = analysis.rounds + analysis.void;
-        notes.push(format!("{} of {all} rounds do not count, because the machine took time from them", analysis.void));
+        notes.push(void(analysis.void, analysis.rounds + analysis.void));
     }
     if !is_precise {
         notes.push(imprecise(&analysis, precision));

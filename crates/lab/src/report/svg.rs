@@ -7,6 +7,7 @@ mod cost;
 mod heat;
 mod knee;
 mod lines;
+mod plot;
 mod ratios;
 mod timeline;
 

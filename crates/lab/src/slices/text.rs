@@ -89,7 +89,7 @@ pub fn alarm_words(alarm: &Alarm, baseline: &str) -> String {
              reach it too, and their CPU time a request is without it"
         ),
         Alarm::Void { rounds, of } => {
-            format!("void: {rounds} of {of} rounds do not count, because the machine took time from them")
+            format!("void: {}", void(*rounds, *of))
         }
         Alarm::RareStalls { target, typical, merged } => format!(
             "rare stalls: response p99 of {target} is {} in a typical slice and {} over all slices together",
@@ -97,4 +97,9 @@ pub fn alarm_words(alarm: &Alarm, baseline: &str) -> String {
             words::ratio(*merged, None)
         ),
     }
+}
+
+/// That so many rounds of all are left out.
+pub(crate) fn void(rounds: usize, of: usize) -> String {
+    format!("{rounds} of {of} rounds do not count, because the machine took time from them")
 }

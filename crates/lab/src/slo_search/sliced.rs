@@ -6,7 +6,7 @@ use super::step::{Step, all_failed, of_rate};
 use super::{Context, Sampler};
 use crate::run::single::{Gone, write_slices};
 use crate::slices::participant::Participant;
-use crate::slices::rounds::Rounds;
+use crate::slices::{rounds::Rounds, text};
 use brunt_results::result::{Load, Server};
 use brunt_results::{Error, Rate};
 use brunt_slices::length::{LEAST_LEAD, LONGEST, Lengths};
@@ -85,9 +85,7 @@ impl<'a> Slices<'a> {
         let slices = self.rounds.round_of_rates(rates, lengths, self.context.stop).map_err(Error::Failed)?;
         let slices: Vec<RatedSlice> = slices.into_iter().map(|(rate, slice)| RatedSlice { rate, slice }).collect();
         for slice in &slices {
-            let mut line = serde_json::to_vec(slice).map_err(std::io::Error::other)?;
-            line.push(b'\n');
-            self.file.write_all(&line)?;
+            self.file.write_all(&record::line(slice))?;
         }
         self.taken.extend(slices.iter().cloned());
         Ok(slices)
@@ -177,7 +175,7 @@ impl Sampler for Slices<'_> {
                 record::LOST * 100.0
             ));
         } else if void > 0 {
-            doubts.push(format!("{void} of {rounds} rounds do not count, because the machine took time from them"));
+            doubts.push(text::void(void, rounds));
         }
         let (lost, slo) = (self.lost(), &self.context.request.slo);
         if let Some(strictest) = slo.strictest_share().filter(|share| lost > *share) {

@@ -39,9 +39,11 @@ pub fn hierarchies() -> Vec<Hierarchy> {
     of("/proc/self/cgroup")
 }
 
-/// The same with the group of this process as own.
-pub fn hierarchies_of(pid: u32) -> Vec<Hierarchy> {
-    of(&format!("/proc/{pid}/cgroup"))
+/// The groups of this process and those above them that may have the controller.
+pub fn limiting(pid: u32, controller: &str) -> Vec<(PathBuf, Version)> {
+    let hierarchies = of(&format!("/proc/{pid}/cgroup"));
+    let with_it = hierarchies.iter().filter(|hierarchy| hierarchy.may_have(controller));
+    with_it.flat_map(|hierarchy| hierarchy.upwards().map(|group| (group.to_owned(), hierarchy.version))).collect()
 }
 
 fn of(groups: &str) -> Vec<Hierarchy> {

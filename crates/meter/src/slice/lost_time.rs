@@ -8,7 +8,6 @@ use crate::packet_threads;
 use crate::sampling_budget::SamplingBudget;
 use crate::schedstat::scheduled;
 use rustix::thread::{Pid, sched_getaffinity};
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
 
@@ -19,8 +18,6 @@ const SLEEP: Duration = Duration::from_millis(2);
 pub struct LostTime {
     /// `schedstat` of each thread of the generator; none if its threads wait for each other.
     threads: Vec<File>,
-    /// That those threads may use.
-    cores: BTreeSet<usize>,
     /// Of the generator's cores and of the server's.
     steal: [Steal; 2],
     gaps: Gaps,
@@ -76,14 +73,13 @@ impl LostTime {
         if threads.is_empty() {
             sets.extend(sched_getaffinity(None));
         }
-        let cores: BTreeSet<usize> =
+        let cores: Vec<usize> =
             (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| sets.iter().any(|set| set.is_set(*core))).collect();
         let alone = threads.len() <= cores.len();
         let schedstat = |tid: &u32| File::open(format!("/proc/{tid}/schedstat")).ok();
         let mut lost = Self {
             threads: threads.iter().filter(|_| alone).filter_map(schedstat).collect(),
-            steal: [Steal::of(cores.iter().copied().collect()), Steal::of(server_cores.to_vec())],
-            cores,
+            steal: [Steal::of(cores), Steal::of(server_cores.to_vec())],
             gaps: Gaps::watch(threads.first().copied(), SLEEP),
             last: Parts::default(),
             total: Lost::default(),
@@ -94,7 +90,7 @@ impl LostTime {
 
     /// Whether the generator may run on one of these cores.
     pub fn is_on(&self, cores: &[usize]) -> bool {
-        cores.iter().any(|core| self.cores.contains(core))
+        cores.iter().any(|core| self.steal[0].cores.contains(core))
     }
 
     pub fn read(&mut self) -> Lost {

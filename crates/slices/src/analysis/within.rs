@@ -4,9 +4,9 @@ use brunt_statistics::hodges_lehmann::{centre, estimate};
 use brunt_statistics::{Interval, median};
 
 /// Standard errors of a 95 % interval.
-const Z: f64 = 1.96;
+pub(crate) const Z: f64 = 1.96;
 /// The same for a single start, whose rounds end when the interval is narrow, which chooses narrow ones.
-const Z_OF_ONE_START: f64 = 2.10;
+pub(crate) const Z_OF_ONE_START: f64 = 2.10;
 /// Standard deviation of normal values of MAD 1.
 const NORMAL_MAD: f64 = 1.4826;
 

@@ -1,5 +1,6 @@
 //! Values with intervals, by drawing rounds again.
 
+use crate::analysis::within::{Z, Z_OF_ONE_START};
 use brunt_statistics::bootstrap::errors;
 use brunt_statistics::hodges_lehmann::estimate;
 use brunt_statistics::{CONFIDENCE, Interval};
@@ -12,7 +13,7 @@ const SEED: u64 = 1;
 const LEAST_ROUNDS: usize = 6;
 const LEAST_STARTS: usize = 3;
 /// Rounds end when intervals are narrow, which chooses narrow ones: they are wider by this factor.
-const STOPPED: f64 = 2.10 / 1.96;
+const STOPPED: f64 = Z_OF_ONE_START / Z;
 
 /// A value and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! costs more than the rest. A slice is long enough if one of twice the length changes CPU time a request by less than a
 //! hundredth.
 
-use brunt_statistics::student::two_sided_quantile;
+use brunt_statistics::student::{mean, two_sided_quantile};
 use brunt_statistics::{Interval, median};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub fn judge(length: Duration, pairs: &[(&str, Vec<f64>)], is_over: bool) -> Nex
     if fewest < LEAST_PAIRS {
         return if is_over { Next::Enough(most(pairs)) } else { Next::More };
     }
-    let changes: Vec<Change> = counted().map(|(target, ratios)| change(target, ratios)).collect();
+    let changes: Vec<Change> = counted().filter_map(|(target, ratios)| change(target, ratios)).collect();
     let is_large = changes.iter().any(Change::is_large);
     let most = most(pairs);
     match () {
@@ -72,19 +72,16 @@ pub fn judge(length: Duration, pairs: &[(&str, Vec<f64>)], is_over: bool) -> Nex
 
 /// The largest change, of the targets with two pairs and more.
 fn most(pairs: &[(&str, Vec<f64>)]) -> Option<Change> {
-    let counted = pairs.iter().filter(|(_, ratios)| ratios.len() > 1);
-    let changes = counted.map(|(target, ratios)| change(target, ratios));
+    let changes = pairs.iter().filter_map(|(target, ratios)| change(target, ratios));
     changes.max_by(|a, b| a.share.abs().total_cmp(&b.share.abs()))
 }
 
-/// The mean of the logarithms, with Student's interval.
-fn change(target: &str, ratios: &[f64]) -> Change {
-    let n = ratios.len() as f64;
-    let mean = ratios.iter().sum::<f64>() / n;
-    let variance = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = two_sided_quantile(CONFIDENCE, n - 1.0) * (variance / n).sqrt();
+/// The mean of the logarithms, with Student's interval; `None` for fewer than two.
+fn change(target: &str, ratios: &[f64]) -> Option<Change> {
+    let (mean, square) = mean(ratios)?;
+    let half = two_sided_quantile(CONFIDENCE, ratios.len() as f64 - 1.0) * square.sqrt();
     let interval = Interval { low: (mean - half).exp_m1(), high: (mean + half).exp_m1() };
-    Change { target: target.to_owned(), share: mean.exp_m1(), interval, pairs: ratios.len() }
+    Some(Change { target: target.to_owned(), share: mean.exp_m1(), interval, pairs: ratios.len() })
 }
 
 /// The rate at which lengths are judged: the lowest, where a slice has the fewest requests to share what its begin costs.

@@ -1,8 +1,7 @@
 //! A line of `slices.jsonl` of a measurement of cost: a slice, its rate, and the time between two readings of CPU time.
 
-use crate::record::Slice;
+use crate::record::{Slice, line, lines};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::Path;
 
 /// A slice at a rate.
@@ -43,9 +42,7 @@ impl CostSlice {
 
     /// Its line of the file.
     pub fn line(&self) -> Vec<u8> {
-        let mut line = serde_json::to_vec(self).expect("a slice holds only numbers, text and lists");
-        line.push(b'\n');
-        line
+        line(self)
     }
 }
 
@@ -54,14 +51,5 @@ impl CostSlice {
 /// # Errors
 /// The file cannot be read, or has a line that is no slice.
 pub fn read(path: &Path) -> Result<Vec<CostSlice>, String> {
-    let bytes = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let mut slices = Vec::new();
-    for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
-        match serde_json::from_slice(line) {
-            Ok(slice) => slices.push(slice),
-            Err(_) if !line.ends_with(b"\n") => {}
-            Err(e) => return Err(format!("{}: line {number} is not a slice at a rate ({e})", path.display())),
-        }
-    }
-    Ok(slices)
+    lines(path, "a slice at a rate")
 }

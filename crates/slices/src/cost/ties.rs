@@ -6,7 +6,7 @@ use super::record::CostSlice;
 use super::rounds::Rounds;
 use brunt_statistics::hodges_lehmann::estimate;
 use brunt_statistics::ratio::holm;
-use brunt_statistics::student::two_sided;
+use brunt_statistics::student::{mean, two_sided};
 
 /// Targets are different below this adjusted p value.
 const LEVEL: f64 = 0.05;
@@ -74,13 +74,7 @@ impl Pair {
 /// Two-sided p value of Student's paired test that the mean is 0. A test by ranks cannot reach the level with few rounds and many
 /// pairs: its least p value with eight is 0.008 before it is adjusted.
 fn p(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    // Also for no values.
-    let is_apart = mean.abs() > ROUNDING;
-    if !is_apart || values.len() < 2 {
-        return 1.0;
-    }
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    two_sided(mean / (variance / n).sqrt().max(ROUNDING * ROUNDING), n - 1.0)
+    // A mean of next to nothing is one of equal costs.
+    let Some((mean, square)) = mean(values).filter(|(mean, _)| mean.abs() > ROUNDING) else { return 1.0 };
+    two_sided(mean / square.sqrt().max(ROUNDING * ROUNDING), values.len() as f64 - 1.0)
 }

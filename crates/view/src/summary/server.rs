@@ -32,8 +32,8 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
     });
     let placed = server.placed.as_ref().map_or(String::new(), |placed| {
         let [cores, before] = [&placed.cores, &placed.before].map(|cores| Cores(cores.clone()));
-        let noun = if cores.count() == 1 { "core" } else { "cores" };
-        format!(", moved to {noun} {cores} for the load (before: {before})")
+        let cores = cores.words();
+        format!(", moved to {cores} for the load (before: {before})")
     });
     rows.row("server", &format!("pid {pid}: {cpu}{busiest}{placed}{}", told::all(facts.result, "server")));
     rows.row("cost", &cost(server));

@@ -48,6 +48,6 @@ pub(in crate::cmd) fn placed(placements: &[Placement]) -> Option<String> {
     let mut before: Vec<String> = placements.iter().map(|one| Cores(one.before()).to_string()).collect();
     before.dedup();
     let (cores, before) = (Cores(first.cores().to_vec()), before.join(" and "));
-    let noun = if cores.count() == 1 { "core" } else { "cores" };
-    Some(format!("the servers were moved to {noun} {cores} for this time (before: {before}) and then given back"))
+    let cores = cores.words();
+    Some(format!("the servers were moved to {cores} for this time (before: {before}) and then given back"))
 }

@@ -23,7 +23,7 @@ pub(super) const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const MOST_THREADS: u64 = 1024;
 const MOST_CONNECTIONS: u64 = 100_000_000;
 /// No machine sends or connects faster.
-const MOST_RATE: Rate = Rate(10e6);
+pub(in crate::cmd) const MOST_RATE: Rate = Rate(10e6);
 /// Longest warm-up with --steady.
 const STEADY_LIMIT: Duration = Duration::from_secs(60);
 

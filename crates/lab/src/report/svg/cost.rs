@@ -1,8 +1,8 @@
 //! CPU time a request against p99 with the frontier of each rate, and below CPU over the rate with the lines.
 
+use super::plot::Plot;
 use super::{
-    Area, Drawn, FAINT, GRID, HEADING, HPos, LABEL, LINE, MARGIN, RADIUS, SMALL, Titles, WIDTH, colour, frame, line,
-    marker, text,
+    Area, Drawn, HEADING, HPos, LABEL, LINE, MARGIN, RADIUS, SMALL, Titles, WIDTH, colour, frame, line, marker, text,
 };
 use crate::format::time;
 use crate::report::charts::{CostChart, CostMark, Scale};
@@ -14,8 +14,6 @@ const HEADING_HEIGHT: i32 = 26;
 const PLOT_HEIGHT: i32 = 240;
 const AXIS_HEIGHT: i32 = 50;
 const LEGEND_HEIGHT: i32 = 20;
-const LEFT: i32 = MARGIN + 62;
-const RIGHT: i32 = WIDTH - MARGIN;
 /// Distance of the outermost points from the frame.
 const INSET: i32 = 24;
 
@@ -48,11 +46,11 @@ fn frontier(chart: &CostChart, area: &Area, top: i32) -> Drawn {
     let marks = || chart.curves.iter().flat_map(|curve| &curve.marks);
     let costs = Scale::fitting(&marks().map(|mark| mark.cost_us).collect::<Vec<_>>());
     let times = Scale::fitting(&marks().filter_map(|mark| mark.p99_us).collect::<Vec<_>>());
-    let plot = Plot { top: top + HEADING_HEIGHT, x: &costs, y: &times };
+    let plot = plot(top, &costs, &times);
     text(area, (MARGIN, top + 10), "p99, over CPU time a request", HEADING, HPos::Left)?;
     plot.ground(area, |us| time(Some(us)))?;
     for places in chart.frontiers() {
-        area.draw(&PathElement::new(plot.steps(&places), LINE.stroke_width(2)))?;
+        area.draw(&PathElement::new(steps(&plot, &places), LINE.stroke_width(2)))?;
     }
     for (number, curve) in chart.curves.iter().enumerate() {
         let place = |mark: &CostMark| Some(plot.at(mark.cost_us, mark.p99_us?));
@@ -73,7 +71,7 @@ fn lines(chart: &CostChart, area: &Area, top: i32) -> Drawn {
     let marks = || chart.curves.iter().flat_map(|curve| &curve.marks);
     let most = |of: fn(&CostMark) -> f64| Scale::from_zero(marks().map(of).fold(0.0, f64::max));
     let (rates, shares) = (most(|mark| mark.rate), most(|mark| mark.cpu_percent));
-    let plot = Plot { top: top + HEADING_HEIGHT, x: &rates, y: &shares };
+    let plot = plot(top, &rates, &shares);
     text(area, (MARGIN, top + 10), "CPU, over the rate", HEADING, HPos::Left)?;
     plot.ground(area, |percent| format!("{percent} %"))?;
     for (number, curve) in chart.curves.iter().enumerate() {
@@ -94,58 +92,19 @@ fn faint(colour: RGBColor) -> RGBColor {
     RGBColor(part(colour.0), part(colour.1), part(colour.2))
 }
 
-/// A plot and its scales.
-struct Plot<'a> {
-    top: i32,
-    x: &'a Scale,
-    y: &'a Scale,
+fn plot<'a>(top: i32, x: &'a Scale, y: &'a Scale) -> Plot<'a> {
+    Plot { top: top + HEADING_HEIGHT, height: PLOT_HEIGHT, inset: INSET, x, y }
 }
 
-impl Plot<'_> {
-    fn at(&self, x: f64, y: f64) -> (i32, i32) {
-        let width = f64::from(RIGHT - LEFT - 2 * INSET);
-        let across = LEFT + INSET + (self.x.place(x) * width).round() as i32;
-        (across, self.top + PLOT_HEIGHT - (self.y.place(y) * f64::from(PLOT_HEIGHT)).round() as i32)
+/// A staircase through places in the order of `x`: at a cost the p99 is that of the last place which costs no more.
+fn steps(plot: &Plot, places: &[(f64, f64)]) -> Vec<(i32, i32)> {
+    let mut path: Vec<(i32, i32)> = Vec::new();
+    for (x, y) in places {
+        let place = plot.at(*x, *y);
+        path.extend(path.last().map(|before| (place.0, before.1)));
+        path.push(place);
     }
-
-    /// A staircase through places in the order of `x`: at a cost the p99 is that of the last place which costs no more.
-    fn steps(&self, places: &[(f64, f64)]) -> Vec<(i32, i32)> {
-        let mut path: Vec<(i32, i32)> = Vec::new();
-        for (x, y) in places {
-            let place = self.at(*x, *y);
-            path.extend(path.last().map(|before| (place.0, before.1)));
-            path.push(place);
-        }
-        path
-    }
-
-    /// Horizontal lines with their labels, and the frame.
-    fn ground(&self, area: &Area, label: impl Fn(f64) -> String) -> Drawn {
-        let bottom = self.top + PLOT_HEIGHT;
-        for tick in &self.y.ticks {
-            let y = self.at(0.0, *tick).1;
-            line(area, (LEFT, y), (RIGHT, y), GRID, 1)?;
-            let label = if *tick == 0.0 { "0".to_owned() } else { label(*tick) };
-            text(area, (LEFT - 6, y), &label, FAINT, HPos::Right)?;
-        }
-        line(area, (LEFT, self.top), (LEFT, bottom), LINE, 1)?;
-        line(area, (LEFT, bottom), (RIGHT, bottom), LINE, 1)
-    }
-
-    /// Labels below, as many as fit, and what they are.
-    fn axis(&self, area: &Area, label: impl Fn(f64) -> String, title: &str) -> Drawn {
-        let y = self.top + PLOT_HEIGHT + 12;
-        let mut free = i32::MIN;
-        for tick in &self.x.ticks {
-            let (label, x) = (if *tick == 0.0 { "0".to_owned() } else { label(*tick) }, self.at(*tick, 0.0).0);
-            if x - FAINT.width(&label) / 2 > free {
-                text(area, (x, y), &label, FAINT, HPos::Center)?;
-                free = x + FAINT.width(&label) / 2 + 6;
-            }
-        }
-        let scale = if self.x.is_log { " (log scale)" } else { "" };
-        text(area, ((LEFT + RIGHT) / 2, y + 18), &format!("{title}{scale}"), FAINT, HPos::Center)
-    }
+    path
 }
 
 #[cfg(test)]
@@ -169,9 +128,9 @@ mod tests {
         let chart = CostChart { curves };
         assert_eq!(chart.frontiers(), [[(10.0, 900.0), (30.0, 100.0)]]);
         let (x, y) = (Scale::fitting(&[10.0, 30.0]), Scale::fitting(&[100.0, 900.0]));
-        let plot = Plot { top: 0, x: &x, y: &y };
+        let plot = plot(0, &x, &y);
         let [first, last] = [plot.at(10.0, 900.0), plot.at(30.0, 100.0)];
-        assert_eq!(plot.steps(&chart.frontiers()[0]), [first, (last.0, first.1), last]);
+        assert_eq!(steps(&plot, &chart.frontiers()[0]), [first, (last.0, first.1), last]);
     }
 
     proptest! {

@@ -1,10 +1,8 @@
 //! Curve of a search for the highest rate that meets an SLO: a response time and the answered rate over the offered rate, with
 //! the bound and the interval of the result.
 
-use super::{
-    Area, Drawn, FAINT, FAINT_INK, GRID, HEADING, HPos, LINE, MARGIN, RADIUS, Titles, WIDTH, colour, frame, line,
-    marker, text,
-};
+use super::plot::{LEFT, Plot, RIGHT};
+use super::{Area, Drawn, FAINT_INK, HEADING, HPos, LINE, MARGIN, RADIUS, Titles, colour, frame, line, marker, text};
 use crate::format::time;
 use crate::report::charts::{Knee, Scale};
 use crate::report::knee_point::{KneePoint, Mark};
@@ -17,8 +15,6 @@ const PLOT_HEIGHT: i32 = 210;
 const GAP: i32 = 16;
 const AXIS_HEIGHT: i32 = 44;
 const LEGEND_HEIGHT: i32 = 20;
-const LEFT: i32 = MARGIN + 62;
-const RIGHT: i32 = WIDTH - MARGIN;
 /// Distance of the outermost points from the frame.
 const INSET: i32 = 14;
 
@@ -39,92 +35,51 @@ pub(super) fn draw(knee: &Knee, area: &Area, top: i32) -> Drawn {
     let times = knee.points.iter().filter_map(|point| point.time_us).chain(knee.bound_us);
     let times = Scale::fitting(&times.collect::<Vec<_>>());
     let below = top + HEADING_HEIGHT + PLOT_HEIGHT + GAP;
-    let latency = Plot { top: top + HEADING_HEIGHT, x: &rates, y: &times };
+    let plot = |top, x, y| Plot { top, height: PLOT_HEIGHT, inset: INSET, x, y };
+    let latency = plot(top + HEADING_HEIGHT, &rates, &times);
     text(area, (MARGIN, top + 10), &format!("{} response time", knee.figure), HEADING, HPos::Left)?;
-    latency.ground(area, knee, |us| time(Some(us)))?;
+    band(&latency, area, knee)?;
+    latency.ground(area, |us| time(Some(us)))?;
     if let Some(bound) = knee.bound_us {
         let y = latency.y(bound);
         line(area, (LEFT, y), (RIGHT, y), colour(1), 1)?;
     }
-    latency.series(area, &knee.points, |point| point.time_us)?;
+    series(&latency, area, &knee.points, |point| point.time_us)?;
 
     let answered: Vec<f64> = knee.points.iter().flat_map(|point| [point.answered, point.offered]).collect();
     let answered = Scale::fitting(&answered);
-    let throughput = Plot { top: below + HEADING_HEIGHT, x: &rates, y: &answered };
+    let throughput = plot(below + HEADING_HEIGHT, &rates, &answered);
     text(area, (MARGIN, below + 10), "answered requests/s; grey: offered", HEADING, HPos::Left)?;
-    throughput.ground(area, knee, |rate| Rate(rate).to_string())?;
+    band(&throughput, area, knee)?;
+    throughput.ground(area, |rate| Rate(rate).to_string())?;
     let offered = knee.points.iter().map(|point| throughput.at(point.offered, point.offered));
     area.draw(&PathElement::new(offered.collect::<Vec<_>>(), LINE.stroke_width(1)))?;
-    throughput.series(area, &knee.points, |point| Some(point.answered))?;
-    throughput.axis(area)
+    series(&throughput, area, &knee.points, |point| Some(point.answered))?;
+    throughput.axis(area, |rate| Rate(rate).to_string(), "offered rate, requests/s")
 }
 
-/// A plot and its scales.
-struct Plot<'a> {
-    top: i32,
-    x: &'a Scale,
-    y: &'a Scale,
+/// The interval of the result, behind everything else.
+fn band(plot: &Plot, area: &Area, knee: &Knee) -> Drawn {
+    let (top, bottom) = (plot.top, plot.bottom());
+    if let (Some(low), Some(high)) = knee.interval {
+        let (from, to) = (plot.x(low), plot.x(high).max(plot.x(low) + 2));
+        area.draw(&Rectangle::new([(from, top), (to, bottom)], FAINT_INK.mix(0.18).filled()))?;
+    } else if let Some(one) = knee.interval.0.or(knee.interval.1) {
+        line(area, (plot.x(one), top), (plot.x(one), bottom), FAINT_INK, 1)?;
+    }
+    Ok(())
 }
 
-impl Plot<'_> {
-    fn x(&self, rate: f64) -> i32 {
-        let width = f64::from(RIGHT - LEFT - 2 * INSET);
-        LEFT + INSET + (self.x.place(rate) * width).round() as i32
+fn series(plot: &Plot, area: &Area, points: &[KneePoint], of: impl Fn(&KneePoint) -> Option<f64>) -> Drawn {
+    let placed: Vec<(&KneePoint, (i32, i32))> =
+        points.iter().filter_map(|point| Some((point, plot.at(point.offered, of(point)?)))).collect();
+    let path: Vec<(i32, i32)> = placed.iter().map(|(_, place)| *place).collect();
+    area.draw(&PathElement::new(path, FAINT_INK.stroke_width(1)))?;
+    for (point, place) in placed {
+        let number = usize::from(point.mark == Mark::Breaks);
+        marker(area, number, place, RADIUS, point.mark == Mark::Unclear)?;
     }
-
-    fn y(&self, value: f64) -> i32 {
-        self.top + PLOT_HEIGHT - (self.y.place(value) * f64::from(PLOT_HEIGHT)).round() as i32
-    }
-
-    fn at(&self, rate: f64, value: f64) -> (i32, i32) {
-        (self.x(rate), self.y(value))
-    }
-
-    /// The band of the result, horizontal lines and their labels.
-    fn ground(&self, area: &Area, knee: &Knee, label: impl Fn(f64) -> String) -> Drawn {
-        let bottom = self.top + PLOT_HEIGHT;
-        if let (Some(low), Some(high)) = knee.interval {
-            let (from, to) = (self.x(low), self.x(high).max(self.x(low) + 2));
-            area.draw(&Rectangle::new([(from, self.top), (to, bottom)], FAINT_INK.mix(0.18).filled()))?;
-        } else if let Some(one) = knee.interval.0.or(knee.interval.1) {
-            line(area, (self.x(one), self.top), (self.x(one), bottom), FAINT_INK, 1)?;
-        }
-        for tick in &self.y.ticks {
-            let y = self.y(*tick);
-            line(area, (LEFT, y), (RIGHT, y), GRID, 1)?;
-            let label = if *tick == 0.0 { "0".to_owned() } else { label(*tick) };
-            text(area, (LEFT - 6, y), &label, FAINT, HPos::Right)?;
-        }
-        line(area, (LEFT, self.top), (LEFT, bottom), LINE, 1)?;
-        line(area, (LEFT, bottom), (RIGHT, bottom), LINE, 1)
-    }
-
-    fn series(&self, area: &Area, points: &[KneePoint], of: impl Fn(&KneePoint) -> Option<f64>) -> Drawn {
-        let placed: Vec<(&KneePoint, (i32, i32))> =
-            points.iter().filter_map(|point| Some((point, self.at(point.offered, of(point)?)))).collect();
-        let path: Vec<(i32, i32)> = placed.iter().map(|(_, place)| *place).collect();
-        area.draw(&PathElement::new(path, FAINT_INK.stroke_width(1)))?;
-        for (point, place) in placed {
-            let number = usize::from(point.mark == Mark::Breaks);
-            marker(area, number, place, RADIUS, point.mark == Mark::Unclear)?;
-        }
-        Ok(())
-    }
-
-    /// Labels of the rates, as many as fit.
-    fn axis(&self, area: &Area) -> Drawn {
-        let y = self.top + PLOT_HEIGHT + 12;
-        let mut free = i32::MIN;
-        for tick in &self.x.ticks {
-            let (label, x) = (if *tick == 0.0 { "0".to_owned() } else { Rate(*tick).to_string() }, self.x(*tick));
-            if x - FAINT.width(&label) / 2 > free {
-                text(area, (x, y), &label, FAINT, HPos::Center)?;
-                free = x + FAINT.width(&label) / 2 + 6;
-            }
-        }
-        let scale = if self.x.is_log { " (log scale)" } else { "" };
-        text(area, ((LEFT + RIGHT) / 2, y + 18), &format!("offered rate, requests/s{scale}"), FAINT, HPos::Center)
-    }
+    Ok(())
 }
 
 #[cfg(test)]
