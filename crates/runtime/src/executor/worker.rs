@@ -175,6 +175,7 @@ impl Worker {
         tasks.wake_main();
         loop {
             self.budget.set(OPERATIONS);
+            self.io().begin_polls(tasks.ready());
             if tasks.take_main_ready()
                 && let Poll::Ready(output) = future.as_mut().poll(&mut cx)
             {

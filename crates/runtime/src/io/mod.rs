@@ -77,6 +77,8 @@ pub(crate) struct Io {
     wake_fd: Arc<OwnedFd>,
     /// Only if the worker may spin.
     active: Option<ActiveSet>,
+    /// Sends of this turn that are calls of their own, from here on.
+    sends_at_once: u32,
     pub wakers: Wakers,
     pub metrics: Metrics,
 }
@@ -106,6 +108,7 @@ impl Io {
             end_timeout: LINGER,
             wake_fd,
             active: few.map(ActiveSet::new),
+            sends_at_once: 0,
             wakers: Wakers::new(tasks),
             metrics: Metrics::default(),
         };

@@ -1,18 +1,43 @@
 //! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
+//!
+//! On io_uring a send is a request that goes to the kernel with all others of the turn. Where a single task runs there is nothing to
+//! share a call with, and the completion of the request would end the worker's sleep at once, so that a second call has to follow.
+//! Then the send is a call of its own: two calls a reply instead of two that do more.
 
 use super::{Io, Part, as_completion, closed, from_errno};
 use crate::buffers::send::{BLOCK_SIZE, SendBuffers};
+use crate::driver::{BackendKind, Driver};
 use crate::io::conn::{Source, flag};
-use crate::{driver::Driver, slab::Key, sys};
+use crate::{slab::Key, sys};
 use socket2::SockRef;
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 use std::{os::fd::BorrowedFd, ptr::NonNull};
 
+/// Sends of a single task in a turn that are calls of their own; a task that sends to many shares one call among the others.
+const SENDS_AT_ONCE: u32 = 4;
+
 /// Pieces that the kernel takes per call (UIO_MAXIOV).
 const MOST_PIECES: usize = 1024;
 
 impl Io {
+    /// Before the tasks of a turn run, of which so many are ready.
+    #[inline]
+    pub fn begin_polls(&mut self, ready: usize) {
+        self.sends_at_once = if ready <= 1 && !self.driver.is_scripted() { SENDS_AT_ONCE } else { 0 };
+    }
+
+    /// Whether the next send is a call of its own.
+    #[inline]
+    fn is_sent_at_once(&mut self) -> bool {
+        if self.driver.kind() == BackendKind::Epoll {
+            return true;
+        }
+        let left = self.sends_at_once;
+        self.sends_at_once = left.saturating_sub(1);
+        left > 0
+    }
+
     /// Waits until nothing is in flight; returns the error of an earlier send.
     #[inline]
     pub fn poll_flush(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
@@ -38,10 +63,12 @@ impl Io {
         let offset = start.as_ptr() as usize - self.buffers.address(buffer).as_ptr() as usize;
         conn.set(flag::SENDING);
         (conn.source, conn.send_offset, conn.send_len) = (Source::buffer(buffer), offset as u16, len as u16);
-        match &mut self.driver {
+        let fd = conn.fd;
+        if self.is_sent_at_once() {
+            self.send_at_once(key);
+        } else if let Driver::Uring(uring) = &mut self.driver {
             // SAFETY: the caller has given up the buffer; it stays untouched until the last completion.
-            Driver::Uring(uring) => unsafe { uring.send(key, conn.fd, start, len) },
-            Driver::Epoll(_) => self.continue_send(key),
+            unsafe { uring.send(key, fd, start, len) };
         }
         Poll::Ready(Ok(()))
     }
@@ -67,7 +94,8 @@ impl Io {
         self.poll_write_with(key, cx, len, send, |buffers, block| buffers.gather(block, pieces))
     }
 
-    /// Writes with `fill` into a send buffer or, if that is too small or there is none as on epoll, with `send` into the socket.
+    /// Writes with `fill` into a send buffer or, if that is too small, shares no call or there is none as on epoll, with `send` into
+    /// the socket.
     #[inline(always)]
     fn poll_write_with(
         &mut self,
@@ -84,7 +112,7 @@ impl Io {
         if len == 0 {
             return Poll::Ready(Ok(0));
         }
-        if (len > BLOCK_SIZE || matches!(self.driver, Driver::Epoll(_)))
+        if (self.is_sent_at_once() || len > BLOCK_SIZE)
             && let Some(written) = self.write_at_once(key, cx, send)
         {
             return written;
@@ -167,10 +195,18 @@ impl Io {
         let Some(conn) = self.conns.get(key) else { return };
         let (fd, len, source, offset) = (conn.fd, conn.send_len, conn.source, conn.send_offset);
         let start = self.source_address(source, offset);
-        if let Driver::Uring(uring) = &mut self.driver {
+        match &mut self.driver {
             // SAFETY: the memory of the send stays untouched until the last completion.
-            return unsafe { uring.send(key, fd, start, u32::from(len)) };
+            Driver::Uring(uring) => unsafe { uring.send(key, fd, start, u32::from(len)) },
+            Driver::Epoll(_) => self.send_at_once(key),
         }
+    }
+
+    #[inline]
+    fn send_at_once(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        let (fd, len, source, offset) = (conn.fd, conn.send_len, conn.source, conn.send_offset);
+        let start = self.source_address(source, offset);
         // SAFETY: the bytes were received or filled before, and stay untouched until the send has ended.
         let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), usize::from(len)) };
         // SAFETY: the descriptor of a live slot is open.

@@ -106,6 +106,13 @@ impl Tasks {
         state.woken.is_empty() && state.next == state.batch.len() && !state.main_ready
     }
 
+    /// How many are ready, the future of `block_on` included.
+    #[inline]
+    pub fn ready(&self) -> usize {
+        let state = self.state();
+        state.woken.len() + (state.batch.len() - state.next) + usize::from(state.main_ready)
+    }
+
     pub fn len(&self) -> usize {
         self.state().entries.len()
     }

@@ -7,6 +7,7 @@ mod examples;
 mod long_messages;
 mod model;
 mod net;
+mod sends;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod tools;

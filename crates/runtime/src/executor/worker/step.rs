@@ -19,6 +19,7 @@ impl Worker {
         let waker = waker::new(Token::main(self.id()));
         let mut cx = Context::from_waker(&waker);
         self.budget.set(OPERATIONS);
+        self.io().begin_polls(self.scheduler.tasks.ready());
         if self.scheduler.tasks.take_main_ready() && future.poll(&mut cx).is_ready() {
             self.io().settle();
             self.publish();
