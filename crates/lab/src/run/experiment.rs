@@ -11,7 +11,7 @@ use crate::clock;
 use crate::plan::Target;
 use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA};
 use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
-use crate::system::{ports::Ports, process_registry::ProcessRegistry};
+use crate::system::process_registry::ProcessRegistry;
 use brunt_results::{Error, directory::Directory, regime::Regime};
 use starts::{Processes, Starts};
 use std::collections::{BTreeMap, btree_map::Entry};
@@ -70,7 +70,6 @@ fn run_by(
         registry: Arc::new(registry),
         observer,
         stop,
-        ports: Ports::default(),
         unbuilt: BTreeMap::new(),
         estimator: Estimator::default(),
         time_left,
@@ -146,7 +145,6 @@ struct Runner<'a> {
     registry: Arc<ProcessRegistry>,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
-    ports: Ports,
     /// Targets that could not be built, and why.
     unbuilt: BTreeMap<String, String>,
     estimator: Estimator,
@@ -294,7 +292,7 @@ impl<'a> Runner<'a> {
         let group = self.group(trials, start[0].repeat);
         let runner = TrialRunner { request: self.request, registry: &self.registry, stop: self.stop };
         let observer = &mut self.observer;
-        Ok(self.starts.trials(&runner, &group, &mut self.ports, &mut |index, activity| {
+        Ok(self.starts.trials(&runner, &group, &mut |index, activity| {
             observer.on_event(&Event::TrialRunning { trial: progress(index), activity });
         })?)
     }

@@ -8,7 +8,7 @@ use crate::schedule::Machine;
 use crate::slices::Generator;
 use crate::slices::account;
 use crate::slices::participant::Participant;
-use crate::system::ports::Ports;
+use crate::system::ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use brunt_results::directory::Directory;
 use brunt_results::result::{Load, Server};
@@ -37,7 +37,7 @@ impl SingleTarget<'_> {
     ) -> Result<Option<T>, Error> {
         Directory::create(&self.group.trials[0].dir)?;
         let _affinity = AffinityGuard::pin(&self.group.cell().placement.client);
-        let port = Ports::default().free()?;
+        let port = ports::free()?;
         let context = TrialContext::new(self.runner, self.group, port, Machine::here()?)?;
         let mut background = None;
         let done = self.start_and(&context, &mut background, work);

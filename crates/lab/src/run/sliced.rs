@@ -15,7 +15,7 @@ use crate::slices::participant::{Participant, process_group};
 use crate::slices::rounds::{LEAST_RUN, Rounds};
 use crate::slices::session::{End, session};
 use crate::slices::{Generator, Loader, account, text};
-use crate::system::ports::Ports;
+use crate::system::ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use crate::testers::external;
 use brunt_meter::ServerMeter;
@@ -65,11 +65,7 @@ struct Up<'a> {
 
 impl SlicedStart<'_> {
     /// Runs it; one status for each group, and the time that its slices took.
-    pub(super) fn run(
-        &self,
-        ports: &mut Ports,
-        tick: &mut dyn FnMut(&str),
-    ) -> io::Result<(Vec<TrialStatus>, Duration)> {
+    pub(super) fn run(&self, tick: &mut dyn FnMut(&str)) -> io::Result<(Vec<TrialStatus>, Duration)> {
         for trial in self.groups.iter().flat_map(|group| &group.trials) {
             let _ = fs::remove_dir_all(&trial.dir);
             Directory::create(&trial.dir)?;
@@ -81,7 +77,7 @@ impl SlicedStart<'_> {
         let env = Env { regime: self.regime.cloned(), ..brunt_meter::environment::collect() };
         let mut targets = Vec::new();
         for group in &self.groups {
-            let context = TrialContext::new(self.runner, group, ports.free()?, machine.clone())?;
+            let context = TrialContext::new(self.runner, group, ports::free()?, machine.clone())?;
             targets.push(Up {
                 context,
                 background: None,

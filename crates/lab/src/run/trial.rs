@@ -18,7 +18,7 @@ use crate::plan::Target;
 use crate::run_directory::{Failure, TrialRecord};
 use crate::schedule::{Cell, Machine};
 use crate::system::cgroup::MemoryCgroup;
-use crate::system::ports::{self, Ports};
+use crate::system::ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
 use brunt_results::{RunResult, directory::Directory};
@@ -116,7 +116,7 @@ pub(super) const TESTER_OUT: &str = "tester.out";
 
 impl TrialRunner<'_> {
     /// Runs the trials of one start and returns how each of them ended.
-    pub fn run(&self, group: &TrialGroup, ports: &mut Ports, tick: &mut Tick) -> io::Result<Vec<TrialStatus>> {
+    pub fn run(&self, group: &TrialGroup, tick: &mut Tick) -> io::Result<Vec<TrialStatus>> {
         for trial in &group.trials {
             // A killed run may have left part of this trial.
             match fs::remove_dir_all(&trial.dir) {
@@ -126,7 +126,7 @@ impl TrialRunner<'_> {
         }
         let machine = Machine::here()?;
         let _affinity = AffinityGuard::pin(&group.cell().placement.client);
-        let context = TrialContext::new(self, group, ports.free()?, machine)?;
+        let context = TrialContext::new(self, group, ports::free()?, machine)?;
 
         let (mut done, mut background) = (Vec::new(), None);
         let phases = context.run_phases(&mut done, &mut background, tick);

@@ -7,7 +7,7 @@ use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use crate::run::{Request, build::build};
 use crate::schedule::{Cell, Schedule, skipped_lines};
 use crate::slices::Generator;
-use crate::system::{ports::Ports, process_registry::ProcessRegistry};
+use crate::system::process_registry::ProcessRegistry;
 use brunt_meter::environment;
 use brunt_results::{Error, RunResult, Span};
 use std::path::Path;
@@ -125,7 +125,7 @@ impl PlannedTarget {
         let trials = vec![TrialSpec { cell: &cell, number: load.number, dir: load.dir.to_owned() }];
         let group = TrialGroup { trials, target: self.target(), repeat: 1, seed: load.seed };
         let runner = TrialRunner { request: &self.run, registry: ledger, stop };
-        match runner.run(&group, &mut Ports::default(), &mut |_, _| ())?.pop() {
+        match runner.run(&group, &mut |_, _| ())?.pop() {
             Some(TrialStatus::Done(result)) => Ok(Some(*result)),
             Some(TrialStatus::Failed(failure)) => Err(Error::Failed(failure.line())),
             Some(TrialStatus::Interrupted) | None => Ok(None),

@@ -129,7 +129,7 @@ impl<'a> Runner<'a> {
         };
         let observer = &mut self.observer;
         let begun = clock::now();
-        let (ran, slices) = self.starts.slices(&sliced, &mut self.ports, &mut |activity| {
+        let (ran, slices) = self.starts.slices(&sliced, &mut |activity| {
             observer.on_event(&Event::TrialRunning { trial: progress(0), activity });
         })?;
         self.time_left.iter_mut().for_each(|time| time.observe(load, clock::since(begun), slices));

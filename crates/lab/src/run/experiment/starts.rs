@@ -2,28 +2,16 @@
 
 use crate::run::sliced::SlicedStart;
 use crate::run::trial::{Tick, TrialGroup, TrialRunner, TrialStatus};
-use crate::system::ports::Ports;
 use brunt_results::regime::Regime;
 use std::{io, time::Duration};
 
 /// Makes the trials of starts.
 pub(super) trait Starts {
     /// Of one target; returns how each trial ended.
-    fn trials(
-        &self,
-        runner: &TrialRunner,
-        group: &TrialGroup,
-        ports: &mut Ports,
-        tick: &mut Tick,
-    ) -> io::Result<Vec<TrialStatus>>;
+    fn trials(&self, runner: &TrialRunner, group: &TrialGroup, tick: &mut Tick) -> io::Result<Vec<TrialStatus>>;
 
     /// Of all targets of a load, which take turns; also returns the time that the slices took.
-    fn slices(
-        &self,
-        start: &SlicedStart,
-        ports: &mut Ports,
-        tick: &mut dyn FnMut(&str),
-    ) -> io::Result<(Vec<TrialStatus>, Duration)>;
+    fn slices(&self, start: &SlicedStart, tick: &mut dyn FnMut(&str)) -> io::Result<(Vec<TrialStatus>, Duration)>;
 
     /// What CPU time contains on this core.
     fn regime(&self, core: usize) -> Option<Regime>;
@@ -33,23 +21,12 @@ pub(super) trait Starts {
 pub(super) struct Processes;
 
 impl Starts for Processes {
-    fn trials(
-        &self,
-        runner: &TrialRunner,
-        group: &TrialGroup,
-        ports: &mut Ports,
-        tick: &mut Tick,
-    ) -> io::Result<Vec<TrialStatus>> {
-        runner.run(group, ports, tick)
+    fn trials(&self, runner: &TrialRunner, group: &TrialGroup, tick: &mut Tick) -> io::Result<Vec<TrialStatus>> {
+        runner.run(group, tick)
     }
 
-    fn slices(
-        &self,
-        start: &SlicedStart,
-        ports: &mut Ports,
-        tick: &mut dyn FnMut(&str),
-    ) -> io::Result<(Vec<TrialStatus>, Duration)> {
-        start.run(ports, tick)
+    fn slices(&self, start: &SlicedStart, tick: &mut dyn FnMut(&str)) -> io::Result<(Vec<TrialStatus>, Duration)> {
+        start.run(tick)
     }
 
     fn regime(&self, core: usize) -> Option<Regime> {

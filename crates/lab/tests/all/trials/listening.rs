@@ -29,7 +29,7 @@ impl clock::given::Machine for SinceListening {
 #[test]
 fn a_target_that_listens_elsewhere_is_told_where() {
     let mut scene = Scene::with_echo("", &["deaf"]);
-    let address = format!("127.0.0.1:{}", brunt_lab::system::ports::Ports::default().free().unwrap());
+    let address = format!("127.0.0.1:{}", brunt_lab::system::ports::free().unwrap());
     scene.plan = scene.plan.replace("'{listen}'", &format!("'{address}'")) + "ready_timeout = '100ms'\n";
     scene.plan = scene.plan.replace("repeats = 2", "repeats = 1");
     // However long it takes to start, it listens when the time is over.

@@ -139,13 +139,7 @@ impl Scripted<'_> {
 }
 
 impl Starts for Scripted<'_> {
-    fn trials(
-        &self,
-        _: &TrialRunner,
-        group: &TrialGroup,
-        _: &mut Ports,
-        tick: &mut Tick,
-    ) -> io::Result<Vec<TrialStatus>> {
+    fn trials(&self, _: &TrialRunner, group: &TrialGroup, tick: &mut Tick) -> io::Result<Vec<TrialStatus>> {
         if self.interrupts() {
             return Ok(group.trials.iter().map(|_| TrialStatus::Interrupted).collect());
         }
@@ -160,12 +154,7 @@ impl Starts for Scripted<'_> {
     }
 
     /// Ten rounds of 200 ms.
-    fn slices(
-        &self,
-        start: &SlicedStart,
-        _: &mut Ports,
-        tick: &mut dyn FnMut(&str),
-    ) -> io::Result<(Vec<TrialStatus>, Duration)> {
+    fn slices(&self, start: &SlicedStart, tick: &mut dyn FnMut(&str)) -> io::Result<(Vec<TrialStatus>, Duration)> {
         if self.interrupts() {
             return Ok((start.groups.iter().map(|_| TrialStatus::Interrupted).collect(), Duration::ZERO));
         }
