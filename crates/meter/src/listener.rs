@@ -1,10 +1,11 @@
 //! Finds the processes that listen on an address.
 //!
-//! `/proc/net/tcp` and `tcp6` list listening sockets with their inodes; a process holds a socket if one of its descriptors
+//! sock_diag(7), or `/proc/net/tcp` and `tcp6`, list listening sockets with their inodes; a process holds a socket if one of its descriptors
 //! links to the inode. Covers this network namespace only: a server in a container with its own network is not found, even
 //! if its port is forwarded. Never guesses: a foreign address or an invisible process is an error.
 
 use crate::proc::Stat;
+use crate::sock_diag;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -131,6 +132,11 @@ pub(crate) fn fit(listening: IpAddr, wanted: IpAddr) -> Option<u8> {
 
 /// Address and inode of every listening TCP socket of this network namespace.
 pub(crate) fn listening() -> Vec<(SocketAddr, u64)> {
+    sock_diag::listening().unwrap_or_else(|_| listening_by_tables())
+}
+
+/// Where netlink is not there: reading a table passes over all connections as well.
+fn listening_by_tables() -> Vec<(SocketAddr, u64)> {
     let mut all = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let Ok(file) = File::open(table) else { continue };

@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 /// Shortest time of a search.
 const ENOUGH: Duration = Duration::from_millis(400);
 /// From one look to the next, at least; and at most a tenth of a core.
-const EVERY: Duration = Duration::from_millis(2);
+const EVERY: Duration = Duration::from_millis(1);
 const REST: u32 = 9;
+/// Looks at Unix sockets alone after each at all sockets, which costs several times as much.
+const AT_UNIX_SOCKETS: u32 = 4;
 
 #[derive(Debug)]
 pub struct Search {
@@ -33,9 +35,13 @@ impl Search {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, pids) = (Arc::clone(&stop), server.clone());
         let search = move || {
+            let mut looks = (0..=AT_UNIX_SOCKETS).cycle();
             while !stopped.load(Ordering::Relaxed) {
                 let begin = thread_cpu();
-                service.look_now(&pids, LISTINGS);
+                match looks.next() {
+                    Some(1..) => service.look_at_unix_sockets(&pids),
+                    _ => service.look_now(&pids, LISTINGS),
+                }
                 // Not by the clock: where the machine is busy, a look takes long and costs no more.
                 thread::park_timeout(EVERY.max(REST * thread_cpu().saturating_sub(begin)));
             }

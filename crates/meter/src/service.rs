@@ -4,7 +4,7 @@
 //! They are looked for before the load, while it goes on, and at its end. One that is found late is metered from the opening of the
 //! window all the same, since the account of every process at that moment is kept.
 
-use crate::called::{self, Clients};
+use crate::called::{self, Clients, Listeners};
 use crate::cgroup::Group;
 use crate::everyone::Everyone;
 use crate::process::Tree;
@@ -13,8 +13,6 @@ use crate::{listener, network, proc};
 use brunt_results::result::Upstream;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 /// Most processes one behind the other.
@@ -100,15 +98,25 @@ impl Service {
 
     /// Looks, with so many listings at most where one finds nothing.
     pub(crate) fn look_now(&mut self, server: &[u32], listings: usize) {
+        self.look_among(server, listings, called::listeners);
+    }
+
+    /// Looks for Unix sockets alone. A connection for one request lasts less than a millisecond there; this is cheap enough to be
+    /// made that often.
+    pub(crate) fn look_at_unix_sockets(&mut self, server: &[u32]) {
+        self.look_among(server, 1, called::unix_listeners);
+    }
+
+    fn look_among(&mut self, server: &[u32], listings: usize, list: fn() -> Result<Listeners, String>) {
         self.parts.iter_mut().for_each(Part::join_group);
         if self.scope.only_listener {
             return;
         }
         self.forget_ended();
-        let mut callers = server.to_vec();
+        let mut callers: Vec<u32> = server.iter().copied().chain(self.pids()).collect();
         for _ in 0..DEPTH {
             // What is not listed now may be later.
-            let Ok(called) = self.called_by(&callers, listings) else { return };
+            let Ok(called) = self.called_by(&callers, listings, list) else { return };
             callers = called.iter().flat_map(|(address, clients)| self.add(address, clients, server)).collect();
             if callers.is_empty() {
                 break;
@@ -116,27 +124,32 @@ impl Service {
         }
     }
 
-    /// The listeners, as far as they are not known, that one of `callers` is connected to. Lists closely where there are connections
-    /// to such a listener: one for a single request is gone by the time at which all are listed.
-    fn called_by(&mut self, callers: &[u32], listings: usize) -> Result<Vec<(String, Clients)>, String> {
-        for number in 0..listings {
-            let (mut unknown, held) = match number {
-                0 => (called::listeners()?, network::sockets_of(callers)?),
-                _ => listed_closely(callers)?,
-            };
+    /// The listeners, as far as they are not known, that one of `callers` is connected to. Lists again where there are connections to
+    /// such a listener: one for a single request may have gone before the sockets of the callers were listed.
+    fn called_by(
+        &self,
+        callers: &[u32],
+        listings: usize,
+        list: fn() -> Result<Listeners, String>,
+    ) -> Result<Listeners, String> {
+        for _ in 0..listings {
+            // Before and after: neither what closes nor what opens meanwhile is missed.
+            let mut held = network::sockets_of(callers)?;
+            let mut unknown = list()?;
+            held.append(&mut network::sockets_of(callers)?);
             unknown.retain(|address, clients| !self.known.contains_key(address) && !clients.inodes.is_empty());
-            let called = unknown.iter().filter(|(_, clients)| !clients.inodes.is_disjoint(&held));
-            let called: Vec<_> = called.map(|(address, clients)| (address.clone(), clients.clone())).collect();
+            let (called, others): (Listeners, Listeners) =
+                unknown.into_iter().partition(|(_, clients)| !clients.inodes.is_disjoint(&held));
             if !called.is_empty() {
                 return Ok(called);
             }
             // Clients of the callers themselves are none of theirs.
-            unknown.retain(|_, clients| !clients.is_elsewhere && clients.accepted.is_disjoint(&held));
-            if unknown.is_empty() {
+            let mut others = others.into_values();
+            if !others.any(|clients| !clients.is_elsewhere && clients.accepted.is_disjoint(&held)) {
                 break;
             }
         }
-        Ok(Vec::new())
+        Ok(Listeners::new())
     }
 
     /// The address of a part that has ended may have a successor.
@@ -255,24 +268,6 @@ impl Service {
     pub(crate) fn unseen(&self) -> Vec<String> {
         self.known.values().flatten().cloned().collect()
     }
-}
-
-/// The listeners, and the sockets that these processes held at any moment while they were listed.
-fn listed_closely(pids: &[u32]) -> Result<(BTreeMap<String, Clients>, BTreeSet<u64>), String> {
-    let is_listed = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let held = scope.spawn(|| {
-            let mut held = BTreeSet::new();
-            while !is_listed.load(Ordering::Relaxed) {
-                held.extend(network::sockets_of(pids)?);
-            }
-            Ok(held)
-        });
-        let listeners = called::listeners();
-        is_listed.store(true, Ordering::Relaxed);
-        let held = held.join().unwrap_or_else(|_| Err("a thread of the meter ended".to_owned()));
-        Ok((listeners?, held?))
-    })
 }
 
 impl Part {

@@ -28,7 +28,10 @@ pub(crate) struct Socket {
 /// Message types and flags of netlink(7); `linux/netlink.h` and `linux/sock_diag.h`.
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-const SOCK_DIAG_BY_FAMILY: u16 = 20;
+pub(crate) const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// The older request: the only one that lists both families in one pass over the table of all connections, which is most of
+/// the cost of a list.
+const TCPDIAG_GETSOCK: u16 = 18;
 const NLM_F_REQUEST_DUMP: u16 = 0x001 | 0x100 | 0x200;
 /// Attributes of a reply; a request sets bit `n - 1` for attribute `n`.
 const INET_DIAG_INFO: u16 = 2;
@@ -36,6 +39,8 @@ const INET_DIAG_SKMEMINFO: u16 = 7;
 const INET_DIAG_CGROUP_ID: u16 = 21;
 /// States (`net/tcp_states.h`) in which a connection is a full socket: ESTABLISHED, FIN_WAIT1, CLOSE_WAIT, LAST_ACK, CLOSING.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 8 | 1 << 9 | 1 << 11;
+/// The state LISTEN. Listeners have a table of their own, so that a list of them passes over no connections.
+const LISTEN: u32 = 1 << 10;
 /// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
 pub(crate) const HEADER: usize = 16;
 const MESSAGE: usize = 72;
@@ -52,23 +57,42 @@ pub(crate) struct End {
 /// Calls `each` with every connected TCP socket of this local port, or of all for port 0, over IPv4 and IPv6, until it returns false.
 pub(crate) fn of_port(port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
     let wanted = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
-    of_families(wanted, port, &mut |message| Ok(each(socket(message)?)))
+    list(wanted, STATES, port, &mut |message| Ok(each(socket(message)?)))
 }
 
 /// Calls `each` with every connected TCP socket, over IPv4 and IPv6.
 pub(crate) fn ends(each: &mut dyn FnMut(End)) -> Result<(), String> {
-    of_families(0, 0, &mut |message| {
+    list(0, STATES, 0, &mut |message| {
         each(end(message)?);
         Ok(true)
     })
 }
 
+/// Address and inode of every listening TCP socket, over IPv4 and IPv6.
+pub(crate) fn listening() -> Result<Vec<(SocketAddr, u64)>, String> {
+    let mut all = Vec::new();
+    list(0, LISTEN, 0, &mut |message| {
+        let End { local, inode, .. } = end(message)?;
+        all.push((local, inode));
+        Ok(true)
+    })?;
+    Ok(all)
+}
+
 /// What is done with a socket of a list; false ends the list.
 type Each<'a> = &'a mut dyn FnMut(&[u8]) -> Result<bool, String>;
 
-fn of_families(wanted: u8, port: u16, each: Each) -> Result<(), String> {
+fn list(wanted: u8, states: u32, port: u16, each: Each) -> Result<(), String> {
+    let mut is_listed = false;
+    let both = dump(&request_of_both(wanted, states, port), &mut |message| {
+        is_listed = true;
+        each(message)
+    });
+    if both.is_ok() || is_listed {
+        return both;
+    }
     for family in [libc::AF_INET, libc::AF_INET6] {
-        dump(&request(family as u8, wanted, port), each)?;
+        dump(&request(family as u8, wanted, states, port), each)?;
     }
     Ok(())
 }
@@ -97,21 +121,32 @@ fn read_list(request: &[u8], each: Each) -> Result<(), String> {
     }
 }
 
-fn request(family: u8, wanted: u8, port: u16) -> Vec<u8> {
-    let mut request = list_request(HEADER + 56);
+fn request(family: u8, wanted: u8, states: u32, port: u16) -> Vec<u8> {
+    let mut request = list_request(SOCK_DIAG_BY_FAMILY, HEADER + 56);
     request.extend([family, libc::IPPROTO_TCP as u8, wanted, 0]);
-    request.extend(STATES.to_ne_bytes());
+    request.extend(states.to_ne_bytes());
     request.extend(port.to_be_bytes());
     // The rest of inet_diag_sockid: any peer, any address, any cookie.
     request.resize(HEADER + 56, 0);
     request
 }
 
+/// `struct inet_diag_req`, whose family the kernel does not read.
+fn request_of_both(wanted: u8, states: u32, port: u16) -> Vec<u8> {
+    let mut request = list_request(TCPDIAG_GETSOCK, HEADER + 60);
+    request.extend([0, 0, 0, wanted]);
+    request.extend(port.to_be_bytes());
+    request.resize(HEADER + 52, 0);
+    request.extend(states.to_ne_bytes());
+    request.resize(HEADER + 60, 0);
+    request
+}
+
 /// The header of a request of this length for a list.
-pub(crate) fn list_request(length: usize) -> Vec<u8> {
+pub(crate) fn list_request(kind: u16, length: usize) -> Vec<u8> {
     let mut request = Vec::with_capacity(length);
     request.extend((length as u32).to_ne_bytes());
-    request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    request.extend(kind.to_ne_bytes());
     request.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
     // Sequence number and sender.
     request.extend([0; 8]);
@@ -126,7 +161,7 @@ fn parse(mut bytes: &[u8], each: Each) -> Result<ControlFlow<()>, String> {
         match u16_at(bytes, 4)? {
             NLMSG_DONE => return Ok(ControlFlow::Break(())),
             NLMSG_ERROR => return Err(Errno::from_raw_os_error(-(u32_at(message, 0)? as i32)).to_string()),
-            SOCK_DIAG_BY_FAMILY if !each(message)? => return Ok(ControlFlow::Break(())),
+            SOCK_DIAG_BY_FAMILY | TCPDIAG_GETSOCK if !each(message)? => return Ok(ControlFlow::Break(())),
             _ => (),
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();

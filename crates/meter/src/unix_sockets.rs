@@ -1,6 +1,6 @@
 //! Connected Unix sockets of this network namespace with their peers, listed over netlink: `linux/unix_diag.h`.
 
-use crate::sock_diag::{HEADER, attributes, bytes_at, dump, list_request, u32_at};
+use crate::sock_diag::{HEADER, SOCK_DIAG_BY_FAMILY, attributes, bytes_at, dump, list_request, u32_at};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnixSocket {
@@ -22,7 +22,7 @@ const MESSAGE: usize = 16;
 /// Calls `each` with every connected socket.
 pub(crate) fn connected(each: &mut dyn FnMut(UnixSocket)) -> Result<(), String> {
     let length = HEADER + 24;
-    let mut request = list_request(length);
+    let mut request = list_request(SOCK_DIAG_BY_FAMILY, length);
     // unix_diag_req: family, protocol, padding, states, inode, what to show, cookie.
     request.extend([libc::AF_UNIX as u8, 0, 0, 0]);
     request.extend(CONNECTED.to_ne_bytes());
