@@ -38,8 +38,7 @@ mod ui;
 mod wait;
 mod words;
 
-pub(super) use costed::{Costed, targets as costed};
-pub(super) use flags::Described;
+pub(super) use costed::{Costed, CostedLoad, targets as costed};
 pub(super) use participants::{one_server, placed};
 pub(super) use resolve::{MOST_RATE, resolved};
 pub(super) use server::ServerFlags;

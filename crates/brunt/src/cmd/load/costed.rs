@@ -1,6 +1,7 @@
 //! The targets of `brunt cost`: one description of a load, on each of several servers.
 
 use super::beside::Beside;
+use super::flags::Described;
 use super::participants::{Metered, names, server};
 use super::resolve::resolve;
 use super::server::ServerFlags;
@@ -9,6 +10,8 @@ use brunt_lab::slices::account;
 use brunt_meter::Placement;
 use brunt_results::{Error, Rate, stages::Range};
 use brunt_spec::LoadSpec;
+use clap::{Args, Command, FromArgMatches};
+use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
 
 /// A server and the load for it.
@@ -27,6 +30,47 @@ pub(in crate::cmd) struct Costed {
 /// Settings of a load that a measurement of cost makes itself, or that need a whole load.
 const OWN: [&str; 10] =
     ["rate", "rate_per_core", "stages", "requests", "requests_or_file", "replay", "speed", "steady", "warmup", "names"];
+
+/// Settings whose help is another one here.
+const HELP: [(&str, &str); 3] = [
+    ("duration", "Time for everything [default: 38s for each target at each rate]"),
+    ("connections", "Connections over all threads [default: 10, or one per thread if there are more threads]"),
+    ("seed", "Seed of the order of slices and of the arrivals [default: 1]"),
+];
+
+/// The load of a measurement of cost, as flags describe it. Help leaves out those that it refuses.
+#[derive(Debug)]
+pub(in crate::cmd) struct CostedLoad(Described);
+
+impl Deref for CostedLoad {
+    type Target = LoadSpec;
+
+    fn deref(&self) -> &LoadSpec {
+        &self.0
+    }
+}
+
+impl Args for CostedLoad {
+    fn augment_args(command: Command) -> Command {
+        let command = Described::augment_args(command);
+        let command = OWN.into_iter().fold(command, |command, name| command.mut_arg(name, |flag| flag.hide(true)));
+        HELP.into_iter().fold(command, |command, (name, help)| command.mut_arg(name, |flag| flag.help(help)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for CostedLoad {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        Described::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
 
 /// One for each URL.
 ///
