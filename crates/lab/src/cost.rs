@@ -16,6 +16,7 @@ mod text;
 
 pub use page::page;
 pub use picture::picture;
+pub(crate) use report::FILE as REPORT;
 pub use report::{CostReport, Length};
 pub(crate) use text::{fit as line_words, terms as terms_words};
 pub use text::{progress, text};
@@ -25,7 +26,7 @@ use crate::slices::Generator;
 use crate::slices::account::TargetAccount;
 use crate::slices::points::TargetAtRate;
 use crate::slices::rounds::Rounds;
-use brunt_results::{Error, Span, directory::Directory};
+use brunt_results::{Error, Span, directory::Directory, env::Env};
 use brunt_slices::cost::{CostAnalysis, CostSlice, LEAST_ROUNDS, Settings, analyse, length};
 use brunt_slices::record::FILE;
 use std::fs::File;
@@ -75,8 +76,7 @@ pub struct Request<'a> {
     pub budget: Option<Span>,
     pub seed: u64,
     pub out: PathBuf,
-    /// Command line of the measurement.
-    pub command: Vec<String>,
+    pub env: Env,
     pub generator: Rc<dyn Generator>,
     /// Shown under the result.
     pub notes: Vec<String>,
@@ -106,13 +106,13 @@ pub enum State {
 /// # Errors
 /// No target can be loaded, or the load cannot be made at all.
 pub fn run(request: Request, stop: &AtomicBool, observe: &mut dyn FnMut(&State)) -> Result<Option<CostReport>, Error> {
-    if request.out.join("cost.json").exists() || request.out.join(FILE).exists() {
+    if request.out.join(REPORT).exists() || request.out.join(FILE).exists() {
         let place = request.out.display();
         return Err(Error::Usage(format!("{place} holds another measurement: --out DIR puts this one elsewhere")));
     }
     let directory = Directory::create(&request.out)?;
     let begun = clock::now();
-    let Request { targets, rates, slice, precision, budget, seed, out, command, generator, mut notes } = request;
+    let Request { targets, rates, slice, precision, budget, seed, out, env, generator, mut notes } = request;
     let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
     let opened = open::open(targets, &rates, &*generator, stop, observe)?;
     let Some(open::Open { participants, rates, absent, peaks }) = opened else { return Ok(None) };
@@ -134,9 +134,9 @@ pub fn run(request: Request, stop: &AtomicBool, observe: &mut dyn FnMut(&State))
     notes.extend(rounds.notes().iter().cloned());
     drop(rounds);
     let seconds = clock::since(begun).as_secs_f64();
-    let context = report::Context { length, precision, seconds, notes, command };
+    let context = report::Context { length, precision, seconds, notes, env };
     let report = report::made(analysis, &made.absent, context);
-    directory.write_json("cost.json", &report)?;
+    directory.write_json(REPORT, &report)?;
     directory.write("cost.svg", picture(&report)?.as_bytes())?;
     directory.write("report.html", page(&report)?.as_bytes())?;
     Ok(Some(report))

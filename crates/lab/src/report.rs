@@ -49,6 +49,7 @@ pub(crate) use knee_point::{KneePoint, Mark};
 pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};
+pub(crate) use notes::machine;
 pub use published::Published;
 pub use row::{Figures, Row};
 pub use terminal::{Width, text, width};

@@ -1,10 +1,10 @@
 //! `brunt cost`: CPU time of servers over their rate. The result goes to stdout, everything else to stderr.
 
-use super::load::{self, Costed, CostedLoad, MOST_RATE, ServerFlags};
+use super::load::{self, Costed, CostedLoad, MOST_RATE, MeteredServer, ServerFlags};
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
-use super::{check_slice, out_directory, percent, stdout};
+use super::{check_slice, out_directory, percent, registered, stdout};
 use brunt_lab::cost::{self, CostReport, Rates, Request, State, Target};
-use brunt_results::{Error, ExitCode, Rate, Span};
+use brunt_results::{Error, ExitCode, Rate, Span, env::Env};
 use brunt_view::live::clock;
 use brunt_view::status_line::StatusLine;
 use std::fs;
@@ -86,18 +86,19 @@ impl Args {
         let costed = load::costed(&self.spec, &self.server)?;
         let out = out_directory(self.out.as_ref(), "cost")?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
-        let processes: Vec<(String, Option<u32>)> = costed.iter().map(|one| (one.name.clone(), one.process)).collect();
+        let processes: Vec<(String, Option<u32>)> =
+            costed.iter().map(|one| (one.name.clone(), one.server.process)).collect();
         let mut notes: Vec<String> =
             (1..=processes.len()).filter_map(|count| load::one_server(&processes[..count])).collect();
-        let mut placements = Vec::new();
-        let target = |costed: Costed| {
-            notes.extend(costed.server.as_ref().err().map(|why| format!("no CPU a request of {}: {why}", costed.name)));
-            let Costed { name, words, closed_words, process, server, placement } = costed;
-            placements.extend(placement);
-            Target { name, words, closed_words, process, server: server.ok() }
-        };
+        let mut before = Vec::new();
+        let target =
+            |Costed { name, words, closed_words, server: MeteredServer { process, account, moved_from } }: Costed| {
+                notes.extend(account.as_ref().err().map(|why| format!("no CPU a request of {name}: {why}")));
+                before.extend(moved_from);
+                Target { name, words, closed_words, process, server: account.ok() }
+            };
         let targets = costed.into_iter().map(target).collect();
-        notes.extend(load::placed(&placements));
+        notes.extend(load::placed(&self.server, before));
         let request = Request {
             targets,
             rates: self.rates.clone(),
@@ -106,13 +107,14 @@ impl Args {
             budget: self.spec.duration,
             seed: self.spec.seed.unwrap_or(1),
             out: out.clone(),
-            command: super::run::command(),
+            env: Env { command: super::run::command(), ..brunt_meter::environment::collect() },
             generator: Rc::new(load::session::Sessions { stop: stop.clone() }),
             notes,
         };
         let line = StatusLine::new(self.quiet);
-        let measured = cost::run(request, &stop, &mut |state| line.set(words(state, self.precision)));
-        drop((line, placements));
+        let mut observe = |state: &State| line.set(words(state, self.precision));
+        let measured = registered(&out, || cost::run(request, &stop, &mut observe));
+        drop(line);
         let Some(report) = measured? else {
             let _ = writeln!(io::stderr(), "interrupted before the first round was complete");
             return Ok(ExitCode::Failed);

@@ -11,7 +11,7 @@ use std::{env, path::PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Lists every brunt run and brunt find, including interrupted ones; --rebuild adds directories made elsewhere or by brunt \
+Lists every brunt run, brunt find and brunt cost, including interrupted ones; --rebuild adds directories made elsewhere or by brunt \
 load --out. The index is a cache of the result directories and is rebuilt from them if lost. It is in $BRUNT_STATE_DIR, \
 $XDG_STATE_HOME/brunt or ~/.local/state/brunt.
 
@@ -23,7 +23,7 @@ Examples:
 
 Exit status: 0 listed (even if empty), 1 the index cannot be read or written, 2 wrong usage.")]
 pub struct Args {
-    /// Plan name; 'find' and 'load' select results without a plan
+    /// Plan name; 'find', 'cost' and 'load' select results without a plan
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
     /// Target name

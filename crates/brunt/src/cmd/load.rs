@@ -39,7 +39,7 @@ mod wait;
 mod words;
 
 pub(super) use costed::{Costed, CostedLoad, targets as costed};
-pub(super) use participants::{one_server, placed};
+pub(super) use participants::{MeteredServer, one_server, placed};
 pub(super) use resolve::{MOST_RATE, resolved};
 pub(super) use server::ServerFlags;
 pub(super) use words::{check, measure, metered};

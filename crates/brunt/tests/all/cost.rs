@@ -48,6 +48,7 @@ fn a_measurement_prints_both_terms_and_leaves_slices_picture_and_page() {
         "slices of 50ms: as --slice asks",
         "from the cheapest on: ",
         "note: one start of each server was measured",
+        "measured on: ",
     ] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
@@ -72,6 +73,15 @@ fn a_measurement_prints_both_terms_and_leaves_slices_picture_and_page() {
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("<svg role=\"img\"") && page.contains("<code>brunt cost tcp://"), "{page}");
     assert!(fs::read_to_string(out.join("cost.svg")).unwrap().contains("CPU, over the rate"));
+    // A target at a rate is a trial of the index.
+    let mut list = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    list.current_dir(home.path()).env("BRUNT_STATE_DIR", "state");
+    let output = list.args(["list", "--trials", "--plan", "cost", "--json", "--where", "cost>0us"]).output().unwrap();
+    let trials: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let trials: Vec<_> =
+        trials.as_array().unwrap().iter().map(|trial| (&trial["target"], &trial["combination"])).collect();
+    assert_eq!(trials.len(), 4, "{trials:?}");
+    assert!(trials.iter().any(|(target, rate)| **target == *one && **rate == "rate=400"), "{trials:?}");
     // The next one has a directory of its own, and prints the file.
     let output = cost(home.path(), &[&one], &format!("{SHORT} --quiet --json --html page.html")).output().unwrap();
     assert_code(&output, &ANY);

@@ -9,7 +9,7 @@ use std::io;
 pub fn page(report: &CostReport) -> io::Result<String> {
     let names: Vec<&str> = report.targets.iter().map(|target| target.target.as_str()).collect();
     let title = format!("CPU time over the rate: {}", names.join(", "));
-    let command = (!report.command.is_empty()).then(|| ("measured by".to_owned(), report.command.join(" ")));
+    let command = ("measured by".to_owned(), report.env.command.join(" "));
     let notes =
         if report.notes.is_empty() { String::new() } else { format!("<h2>Notes</h2>\n{}", list(&report.notes)) };
     let body = format!(
@@ -18,7 +18,7 @@ pub fn page(report: &CostReport) -> io::Result<String> {
         picture(report)?,
         table("Standing and marginal cost", &LINE_HEADS, &line_rows(report), |column| (1..3).contains(&column)),
         table("Every rate", &POINT_HEADS, &point_rows(report), |column| (1..7).contains(&column)),
-        commands(&command.into_iter().collect::<Vec<_>>())
+        commands(&[command])
     );
     Ok(Document { title, body, tail: String::new(), results: None }.html())
 }

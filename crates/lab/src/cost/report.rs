@@ -2,17 +2,21 @@
 
 use crate::format::plural;
 use crate::slices::text::void;
+use brunt_results::env::Env;
 use brunt_results::units::share;
 use brunt_results::{Rate, Span};
 use brunt_slices::cost::length::{Change, SMALL};
 use brunt_slices::cost::{CostAnalysis, TargetCost};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 const ONE_START: &str = "one start of each server was measured: the answer is about these processes; another start may differ by a percent or more";
 
+/// The file of the result.
+pub(crate) const FILE: &str = "cost.json";
+
 /// The contents of `cost.json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CostReport {
     pub targets: Vec<TargetCost>,
     /// Groups of targets that cannot be told apart, the cheapest first.
@@ -28,11 +32,12 @@ pub struct CostReport {
     /// Time of the measurement.
     pub seconds: f64,
     pub notes: Vec<String>,
-    pub command: Vec<String>,
+    /// The machine, the command line and when it began.
+    pub env: Env,
 }
 
 /// The length of all slices: lead and window.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Length {
     pub slice_ms: f64,
     /// Whether the user has set it.
@@ -85,12 +90,12 @@ pub(super) struct Context {
     pub precision: f64,
     pub seconds: f64,
     pub notes: Vec<String>,
-    pub command: Vec<String>,
+    pub env: Env,
 }
 
 /// `absent` are targets without a result, and why.
 pub(super) fn made(analysis: CostAnalysis, absent: &[(String, String)], context: Context) -> CostReport {
-    let Context { length, precision, seconds, mut notes, command } = context;
+    let Context { length, precision, seconds, mut notes, env } = context;
     let is_precise = analysis.is_precise(precision);
     if analysis.void > 0 {
         notes.push(void(analysis.void, analysis.rounds + analysis.void));
@@ -114,7 +119,7 @@ pub(super) fn made(analysis: CostAnalysis, absent: &[(String, String)], context:
         is_precise,
         seconds,
         notes,
-        command,
+        env,
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::clock::given::{Given, Machine as _, Still};
 use crate::slices::{ConnectionSet, Measured, SliceSpec};
 use brunt_meter::slice::CpuSource;
+use brunt_results::env::Env;
 use brunt_results::latency::new_histogram;
 use brunt_results::result::{Connections, Errors, Load};
 use std::cell::{Cell, RefCell};
@@ -98,7 +99,7 @@ impl Bench {
             budget: None,
             seed: 1,
             out: home.path().join("cost"),
-            command: vec!["brunt".to_owned(), "cost".to_owned()],
+            env: Env { command: vec!["brunt".to_owned(), "cost".to_owned()], ..Env::default() },
             generator: Rc::new(Opens(self.clone())),
             notes: Vec::new(),
         };
@@ -294,7 +295,7 @@ fn a_target_that_does_not_answer_is_named_and_the_others_are_measured() {
             budget: None,
             seed: 1,
             out: home.path().join("cost"),
-            command: Vec::new(),
+            env: Env::default(),
             generator,
             notes: Vec::new(),
         };

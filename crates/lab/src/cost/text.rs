@@ -2,6 +2,7 @@
 
 use super::report::CostReport;
 use crate::format::{self, ABSENT, plural, three_digits, throughput, time};
+use crate::report::machine;
 use brunt_results::Rate;
 use brunt_results::units::share;
 use brunt_slices::cost::{Bend, CostLine, Estimate, PartCost, Point, TargetCost, Terms};
@@ -38,6 +39,7 @@ pub(super) fn sentences(report: &CostReport) -> Vec<String> {
     let void = if report.void > 0 { format!(", {} left out", report.void) } else { String::new() };
     all.push(format!("95 % intervals over {}{void}, in {:.0} s", plural(report.rounds, "round"), report.seconds));
     all.push(report.length.words());
+    all.push(format!("measured on: {}", machine(&report.env)));
     all
 }
 

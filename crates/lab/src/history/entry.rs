@@ -1,7 +1,10 @@
 //! The indexed contents of a directory. Read-only.
 
+use crate::cost::{CostReport, REPORT};
 use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
+use brunt_results::verdict::{Kind as Trust, Verdict};
 use brunt_results::{Error, RunResult, directory::Directory, env::Env};
+use brunt_slices::cost::{Point, TargetCost};
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path, time::UNIX_EPOCH};
 
@@ -12,6 +15,8 @@ pub enum Kind {
     Run,
     /// `brunt find`.
     Find,
+    /// `brunt cost`.
+    Cost,
     /// `brunt load --out`.
     Load,
 }
@@ -21,12 +26,13 @@ impl Kind {
         match self {
             Self::Run => "run",
             Self::Find => "find",
+            Self::Cost => "cost",
             Self::Load => "load",
         }
     }
 
     pub(super) fn of(word: &str) -> Option<Self> {
-        [Self::Run, Self::Find, Self::Load].into_iter().find(|kind| kind.word() == word)
+        [Self::Run, Self::Find, Self::Cost, Self::Load].into_iter().find(|kind| kind.word() == word)
     }
 }
 
@@ -79,6 +85,9 @@ impl Entry {
             return Ok(Some(Self::of_search(dir)?));
         }
         let directory = Directory::open(dir);
+        if dir.join(REPORT).exists() {
+            return Ok(Some(Self::of_cost(directory.read_json(REPORT)?)));
+        }
         if !directory.is_complete() {
             return Ok(None);
         }
@@ -136,6 +145,14 @@ impl Entry {
         }
     }
 
+    /// A target at a rate is a trial.
+    fn of_cost(report: CostReport) -> Self {
+        let of_target =
+            |target: &TargetCost| target.points.iter().map(|point| at_rate(target, point)).collect::<Vec<_>>();
+        let cells = report.targets.iter().flat_map(of_target).collect();
+        Self { cells, ..Self::of(Kind::Cost, report.env) }
+    }
+
     fn of_search(dir: &Path) -> Result<Self, Error> {
         let mut names: Vec<String> = fs::read_dir(dir.join("steps"))
             .into_iter()
@@ -165,7 +182,7 @@ impl Entry {
 
 /// Modification time of the main file in nanoseconds since 1970, or 0. Runs rewrite it when they start or resume.
 pub(super) fn stamp(dir: &Path) -> i64 {
-    let written = ["experiment.json", "find.json", "result.json"].iter().find_map(|file| {
+    let written = ["experiment.json", "find.json", REPORT, "result.json"].iter().find_map(|file| {
         let written = fs::metadata(dir.join(file)).ok()?.modified().ok()?;
         written.duration_since(UNIX_EPOCH).ok()
     });
@@ -188,4 +205,22 @@ fn single(result: RunResult, env: &Env, place: String) -> Cell {
             kept: TrialOutcome::Done(Box::new(result)),
         }],
     }
+}
+
+fn at_rate(target: &TargetCost, point: &Point) -> Cell {
+    let mut result = RunResult::new("brunt");
+    result.load.url = target.target.clone();
+    result.requests.rate = point.answered;
+    result.requests.offered_rate = Some(point.rate);
+    result.requests.failed = point.failed;
+    result.latency.response.p50_us = point.p50_us;
+    result.latency.response.p99_us = point.p99_us.map(|p99| p99.value);
+    result.server.cpu_us_per_request = point.cost_us.map(|cost| cost.value);
+    if let Some(why) = &point.left_out {
+        let kind = if point.failed > 0 { Trust::Errors } else { Trust::RateMissed };
+        result.verdict = Verdict { kind, kinds: vec![kind], why: vec![why.clone()], remedy: Vec::new() };
+    }
+    let cell = single(result, &Env::default(), String::new());
+    let values = cell.values.into_iter().filter(|(name, _)| name == "rate").collect();
+    Cell { values, ..cell }
 }

@@ -72,7 +72,7 @@ impl SingleTarget<'_> {
         };
         let name = self.group.target.name.clone();
         let scope = self.group.target.service.scope().map_err(|why| context.target_failed(why))?;
-        let (loader, server) = (Box::new(connections), account::of_server(vec![pid], scope));
+        let (loader, server) = (Box::new(connections), account::of_server(vec![pid], scope, None));
         let participant = Participant { name, loader, process: Some(pid), server, freezable: None };
         let done = work(participant, &mut || running.gone());
         context.stop_target(running)?;

@@ -152,7 +152,7 @@ impl SlicedStart<'_> {
             match loader.and_then(|loader| Ok((loader, group.target.service.scope()?))) {
                 Ok((loader, scope)) => {
                     target.load = loader.load().clone();
-                    let (name, server) = (group.target.name.clone(), account::of_server(vec![pid], scope));
+                    let (name, server) = (group.target.name.clone(), account::of_server(vec![pid], scope, None));
                     let freezable = Some(process_group(pid));
                     participants.push(Participant { name, loader, process: Some(pid), server, freezable });
                 }

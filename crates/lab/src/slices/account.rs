@@ -4,7 +4,7 @@
 use crate::clock::given;
 use brunt_meter::search::{Found, Search};
 use brunt_meter::slice::{CpuSource, IrqTime, Lost, LostTime, ServerCpu};
-use brunt_meter::{Scope, affinity, proc_net};
+use brunt_meter::{Placement, Scope, affinity, proc_net};
 use std::time::Duration;
 
 /// Of the machine. Where a test gives the time, it gives these too.
@@ -117,6 +117,8 @@ struct Service {
     /// Of `pids` alone, where something stands behind them.
     front: Option<ServerCpu>,
     found: Found,
+    /// While it is on cores that it did not choose.
+    placement: Option<Placement>,
 }
 
 impl TargetAccount for Service {
@@ -151,6 +153,8 @@ impl TargetAccount for Service {
             self.cpu = cpu;
             self.front = ServerCpu::attach_all(&self.pids).ok();
         }
+        // One that cannot be moved stays where it is, which its cores show.
+        let _ = self.placement.as_mut().map(|placement| placement.add(&found.roots));
         self.found = found;
     }
 
@@ -161,16 +165,18 @@ impl TargetAccount for Service {
 
 /// The account of a process, its descendants and what stands behind them; `None` if they cannot be metered.
 pub fn of_process(pid: u32) -> Option<Box<dyn TargetAccount>> {
-    of_server(vec![pid], Scope::default())
+    of_server(vec![pid], Scope::default(), None)
 }
 
-/// The same of a server of these processes, with this part of what stands behind it.
-pub fn of_server(pids: Vec<u32>, scope: Scope) -> Option<Box<dyn TargetAccount>> {
+/// The same of a server of these processes, with this part of what stands behind it. Where the server was moved, what is found behind
+/// it is moved too.
+pub fn of_server(pids: Vec<u32>, scope: Scope, placement: Option<Placement>) -> Option<Box<dyn TargetAccount>> {
     Some(Box::new(Service {
         cpu: ServerCpu::attach_all(&pids).ok()?,
         front: None,
         pids,
         scope,
         found: Found::default(),
+        placement,
     }))
 }

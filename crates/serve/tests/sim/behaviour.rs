@@ -97,7 +97,7 @@ pub enum Waits {
 }
 
 /// What a client has seen.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     pub statuses: Vec<u16>,
     /// When the connection has ended; `None` if the client has left before.

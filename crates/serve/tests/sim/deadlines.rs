@@ -1,7 +1,7 @@
 //! Slow clients: each is disconnected at its deadline, however it trickles, and others are served meanwhile.
 
 use crate::clients::{Client, End, metrics_are};
-use crate::rule::{Rule, SEEN};
+use crate::rule::{Rule, SEEN, SEEN_ALONE};
 use crate::worlds::{MS, ONE_WAY, SECOND, Server, US, WAY, address, clock, exact, options, page, routes, run, until};
 use brunt_runtime::time;
 use brunt_serve::http::{Plan, Service, Settings};
@@ -30,7 +30,7 @@ async fn dribble(begun: Duration, beginning: &str) -> End {
 fn ended_by_408(end: &End, settings: &Settings, began: Duration, deadline: Duration) {
     assert!(end.said.starts_with("HTTP/1.1 408 ") && end.said.contains("\r\nConnection: close\r\n"), "{end:?}");
     let over = Rule::of(settings).over(began, deadline);
-    assert_eq!((end.at, end.reset), (over + SEEN, false));
+    assert_eq!((end.at, end.reset), (over + SEEN_ALONE, false));
     assert!((deadline..=deadline + 3 * Rule::of(settings).tick).contains(&(end.at - began)), "{end:?} since {began:?}");
 }
 

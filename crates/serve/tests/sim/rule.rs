@@ -11,6 +11,8 @@ const LINGER: Duration = Duration::from_secs(2);
 /// From the tick at which a phase is over until the client sees the end of its connection: a turn of the connection, which sends a
 /// 408, one that closes it, a link, and a turn of the client.
 pub const SEEN: Duration = Duration::from_micros(13);
+/// The same of a connection whose task runs alone in its turn: it sends at once, so it closes in that turn.
+pub const SEEN_ALONE: Duration = SEEN.checked_sub(US).unwrap();
 
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {

@@ -1,6 +1,6 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::participants::{names, one_server, placed, server};
+use super::participants::{MeteredServer, names, one_server, placed, server};
 use super::{Args, options, requests, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::stdout;
@@ -76,27 +76,24 @@ impl Args {
         let allowed = brunt_meter::environment::cpus_allowed();
         let (mut participants, mut notes): (Vec<Participant>, Vec<String>) = (Vec::new(), Vec::new());
         let (mut seed, mut is_open) = (1, false);
-        let (names, mut placements) = (names(&self.spec.urls), Vec::new());
+        let (names, mut before) = (names(&self.spec.urls), Vec::new());
         for (url, name) in self.spec.urls.iter().zip(&names) {
             let spec = LoadSpec { urls: vec![url.clone()], ..self.spec.clone() };
             let (options, _) = options::options_of(self, &spec, allowed.as_deref())?;
             (seed, is_open) = (self.spec.seed.unwrap_or(options.seed), options.rate.is_some());
             self.server.wait(&options, &stop, self.quiet)?;
-            placements.extend(self.server.place(&options.target)?);
-            let (process, server) = match self.server.no_meter {
-                true => (None, Err("--no-meter".to_owned())),
-                false => server(&options.target, self.server.scope()?),
-            };
-            notes.extend(server.as_ref().err().map(|why| format!("no CPU a request of {name}: {why}")));
+            let MeteredServer { process, account, moved_from } = server(&options.target, &self.server)?;
+            before.extend(moved_from);
+            notes.extend(account.as_ref().err().map(|why| format!("no CPU a request of {name}: {why}")));
             let loader = Box::new(sessions.connect(&options).map_err(Error::Failed)?);
             // Not ours to freeze.
-            let server = server.ok();
+            let server = account.ok();
             let participant = Participant { name: name.clone(), loader, process, server, freezable: None };
             participants.push(participant);
             let all: Vec<_> = participants.iter().map(|one| (one.name.clone(), one.process)).collect();
             notes.extend(one_server(&all));
         }
-        notes.extend(placed(&placements));
+        notes.extend(placed(&self.server, before));
         notes.push(ONE_START.to_owned());
         let out = self.out.as_ref().map(Directory::create).transpose()?;
         let mut file = out.as_ref().map(|out| File::create(out.path().join(record::FILE))).transpose()?;
@@ -118,7 +115,6 @@ impl Args {
         })?;
         notes.extend_from_slice(rounds.notes());
         drop(rounds);
-        drop(placements);
         drop(line);
         let load = SlicedLoad { open_loop: is_open, slices, ..SlicedLoad::default() };
         let settings = Settings { margin: slicing.margin, precision };

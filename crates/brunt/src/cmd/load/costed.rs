@@ -2,12 +2,10 @@
 
 use super::beside::Beside;
 use super::flags::Described;
-use super::participants::{Metered, names, server};
+use super::participants::{MeteredServer, names, server};
 use super::resolve::resolve;
 use super::server::ServerFlags;
 use super::{first_given, usage};
-use brunt_lab::slices::account;
-use brunt_meter::Placement;
 use brunt_results::{Error, Rate, stages::Range};
 use brunt_spec::LoadSpec;
 use clap::{Args, Command, FromArgMatches};
@@ -21,10 +19,7 @@ pub(in crate::cmd) struct Costed {
     pub words: Vec<String>,
     /// The same for a closed loop.
     pub closed_words: Vec<String>,
-    pub process: Option<u32>,
-    pub server: Metered,
-    /// While it is on cores that it did not choose.
-    pub placement: Option<Placement>,
+    pub server: MeteredServer,
 }
 
 /// Settings of a load that a measurement of cost makes itself, or that need a whole load.
@@ -102,17 +97,9 @@ pub(in crate::cmd) fn targets(spec: &LoadSpec, flags: &ServerFlags) -> Result<Ve
         let any = Range { from: Rate(1e3), to: Rate(1e3) };
         let (options, _) = resolve(&LoadSpec { rate: Some(any), ..open.clone() }, beside)?;
         flags.wait(&options, &AtomicBool::new(false), false)?;
-        let placement = flags.place(&options.target)?;
-        let (process, server) = match flags.pid {
-            None => server(&options.target, flags.scope()?),
-            Some(pid) => (Some(pid), account::of_server(vec![pid], flags.scope()?).ok_or_else(|| gone(pid))),
-        };
+        let server = server(&options.target, flags)?;
         let closed_words = LoadSpec { arrival: None, ..open.clone() }.words();
-        Ok(Costed { name, words: open.words(), closed_words, process, server, placement })
+        Ok(Costed { name, words: open.words(), closed_words, server })
     };
     spec.urls.iter().zip(names).map(costed).collect()
-}
-
-fn gone(pid: u32) -> String {
-    format!("--server-pid {pid}: it cannot be metered: it has ended, or belongs to another user")
 }

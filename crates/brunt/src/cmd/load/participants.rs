@@ -1,11 +1,10 @@
 //! The targets of slices: their names, and the servers that are metered.
 
-use super::listeners;
+use super::server::ServerFlags;
 use brunt_inputs::address;
 use brunt_lab::slices::account::{self, TargetAccount};
 use brunt_load::Target;
-use brunt_meter::{Placement, Scope};
-use brunt_results::Cores;
+use brunt_results::{Cores, Error};
 
 /// The URLs as they are shown, of which a repeated one has its number.
 pub(in crate::cmd) fn names(urls: &[String]) -> Vec<String> {
@@ -17,19 +16,31 @@ pub(in crate::cmd) fn names(urls: &[String]) -> Vec<String> {
     urls.iter().enumerate().map(name).collect()
 }
 
-/// The account of a server, or why it is not metered.
-pub(in crate::cmd) type Metered = Result<Box<dyn TargetAccount>, String>;
+/// The server of a target.
+pub(in crate::cmd) struct MeteredServer {
+    /// The local process that listens on the addresses of the target, or the one that was named.
+    pub process: Option<u32>,
+    /// Its account, or why it is not metered.
+    pub account: Result<Box<dyn TargetAccount>, String>,
+    /// The cores that it had, if it was moved.
+    pub moved_from: Option<Cores>,
+}
 
-/// The local process that listens on the target's addresses, and its CPU meter or why it has none.
-pub(super) fn server(target: &Target, scope: Scope) -> (Option<u32>, Metered) {
-    let found = listeners::of(target);
-    let first = found.as_ref().ok().and_then(|all| all.first().copied());
-    let server = found.and_then(|all| {
-        let Some(pid) = first else { return Err("no process of this machine listens there".to_owned()) };
+/// Finds the server of a target, and moves it if that was asked for.
+pub(super) fn server(target: &Target, flags: &ServerFlags) -> Result<MeteredServer, Error> {
+    if flags.no_meter {
+        return Ok(MeteredServer { process: None, account: Err("--no-meter".to_owned()), moved_from: None });
+    }
+    let (pids, scope) = (flags.processes(target), flags.scope()?);
+    let placement = flags.place(pids.as_deref().map_err(String::as_str))?;
+    let moved_from = placement.as_ref().map(|placement| Cores(placement.before()));
+    let process = pids.as_ref().ok().and_then(|all| all.first().copied());
+    let account = pids.and_then(|all| {
+        let Some(pid) = process else { return Err("no process of this machine listens there".to_owned()) };
         let ended = || format!("process {pid} cannot be metered: it has ended, or belongs to another user");
-        account::of_server(all, scope).ok_or_else(ended)
+        account::of_server(all, scope, placement).ok_or_else(ended)
     });
-    (first, server)
+    Ok(MeteredServer { process, account, moved_from })
 }
 
 /// A note if the process that serves the last of these targets serves one of those before it too.
@@ -42,12 +53,10 @@ pub(in crate::cmd) fn one_server(targets: &[(String, Option<u32>)]) -> Option<St
     ))
 }
 
-/// A note on servers that were moved.
-pub(in crate::cmd) fn placed(placements: &[Placement]) -> Option<String> {
-    let [first, ..] = placements else { return None };
-    let mut before: Vec<String> = placements.iter().map(|one| Cores(one.before()).to_string()).collect();
+/// A note on servers that were moved from these cores.
+pub(in crate::cmd) fn placed(flags: &ServerFlags, mut before: Vec<Cores>) -> Option<String> {
+    let cores = flags.server_cores.as_ref().filter(|_| !before.is_empty())?.words();
     before.dedup();
-    let (cores, before) = (Cores(first.cores().to_vec()), before.join(" and "));
-    let cores = cores.words();
+    let before = before.iter().map(Cores::to_string).collect::<Vec<_>>().join(" and ");
     Some(format!("the servers were moved to {cores} for this time (before: {before}) and then given back"))
 }

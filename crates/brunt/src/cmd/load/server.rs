@@ -20,7 +20,7 @@ pub(in crate::cmd) struct ServerFlags {
     /// Move the server and what stands behind it, all processes and threads, to these cores, such as 1 or 2-3, for the time
     /// of the load
     #[arg(long, value_name = "LIST", help_heading = HEADING)]
-    server_cores: Option<Cores>,
+    pub server_cores: Option<Cores>,
     /// Wait so long at most until the target answers the first request as the load expects, before the load begins
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
     wait: Option<Span>,
@@ -124,10 +124,15 @@ impl ServerFlags {
         Ok(found)
     }
 
-    /// Moves the server of this target until the placement is dropped, if that was asked for.
-    pub(super) fn place(&self, target: &Target) -> Result<Option<Placement>, Error> {
+    /// The processes of the server of this target, or the one that was named.
+    pub(super) fn processes(&self, target: &Target) -> Result<Vec<u32>, String> {
+        self.pid.map_or_else(|| listeners::of(target), |pid| Ok(vec![pid]))
+    }
+
+    /// Moves these processes until the placement is dropped, if that was asked for.
+    pub(super) fn place(&self, processes: Result<&[u32], &str>) -> Result<Option<Placement>, Error> {
         let Some(cores) = &self.server_cores else { return Ok(None) };
-        let placement = listeners::of(target).and_then(|pids| Placement::set(&pids, &cores.0));
+        let placement = processes.map_err(str::to_owned).and_then(|pids| Placement::set(pids, &cores.0));
         placement.map(Some).map_err(|why| cannot_move(cores, &why))
     }
 }

@@ -146,11 +146,11 @@ fn requests_of_a_pipeline_queue_at_the_target() {
     let gap = 4 * MS;
     let options = Options { rate: Some(250.0), warmup: LEARNING * gap, ..paced(singly(256, None)) };
     let (Run { report, responses }, _) = told_on_web(&options, answer);
-    // Each begins when it arrives, or when the one before it is sent, which takes a turn after the one in which its sleep ends.
+    // Each begins when it arrives, or a turn after the one before it is sent, which is as its sleep ends: its task runs alone.
     let (mut free, mut expected) = (Duration::ZERO, Vec::new());
     for number in 0..LEARNING + 250 {
         let due = number * gap;
-        free = (free + US).max(due + LAG + WAY / 2) + service(u64::from(number)) + US;
+        free = (free + US).max(due + LAG + WAY / 2) + service(u64::from(number));
         let reply = free + WAY / 2;
         if number >= LEARNING && reply < (LEARNING + 250) * gap {
             expected.push(reply - due);
