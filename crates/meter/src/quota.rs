@@ -23,31 +23,37 @@ struct Counted {
     time: Duration,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Quotas {
-    groups: Vec<(Group, Counted)>,
+#[derive(Debug)]
+struct Watched {
+    group: Group,
+    first: Counted,
+    /// Of the last interval.
+    last: Counted,
 }
+
+#[derive(Debug, Default)]
+pub(crate) struct Quotas(Vec<Watched>);
 
 impl Quotas {
     /// Those of this process, counted from now on.
     pub(crate) fn of(pid: u32) -> Self {
         let with_quota = cgroup::limiting(pid, "cpu").into_iter().filter_map(|(path, version)| {
             let cores = quota(&path, version)?;
-            let counted = counted(&path);
-            Some((Group { path, cores }, counted))
+            let first = counted(&path);
+            Some(Watched { group: Group { path, cores }, first, last: first })
         });
-        Self { groups: with_quota.collect() }
+        Self(with_quota.collect())
     }
 
     /// The same since the groups were made.
     pub(crate) fn so_far(pid: u32) -> Option<Throttled> {
-        let groups = Self::of(pid).groups.into_iter().map(|(group, _)| (group, Counted::default()));
-        Self { groups: groups.collect() }.since()
+        let groups = Self::of(pid).0.into_iter();
+        Self(groups.map(|watched| Watched { first: Counted::default(), ..watched }).collect()).since()
     }
 
     /// The group that was stopped in most periods since then; `None` if none has a quota.
     pub(crate) fn since(&self) -> Option<Throttled> {
-        let of = |(group, first): &(Group, Counted)| {
+        let of = |Watched { group, first, .. }: &Watched| {
             let now = counted(&group.path);
             Throttled {
                 group: group.path.display().to_string(),
@@ -57,7 +63,20 @@ impl Quotas {
                 throttled_s: now.time.saturating_sub(first.time).as_secs_f64(),
             }
         };
-        self.groups.iter().map(of).max_by_key(|throttled| throttled.throttled_periods)
+        self.0.iter().map(of).max_by_key(|throttled| throttled.throttled_periods)
+    }
+
+    /// Periods in which the server was stopped since the call before, or since the first count, in percent, of the group where they are
+    /// most; `None` if no period has passed.
+    pub(crate) fn percent_of_interval(&mut self) -> Option<f64> {
+        let of = |watched: &mut Watched| {
+            let now = counted(&watched.group.path);
+            let last = std::mem::replace(&mut watched.last, now);
+            let [periods, throttled] = [(now.periods, last.periods), (now.throttled, last.throttled)]
+                .map(|(now, last)| now.saturating_sub(last));
+            (periods > 0).then(|| throttled as f64 / periods as f64 * 100.0)
+        };
+        self.0.iter_mut().filter_map(of).reduce(f64::max)
     }
 }
 
@@ -111,7 +130,9 @@ mod tests {
             path: group("idle", &[("cpu.stat", "nr_periods 4\nnr_throttled 0\nthrottled_time 0\n")]),
             cores: 2.0,
         };
-        let quotas = Quotas { groups: vec![(idle, Counted::default()), (known, first)] };
+        let watched = |group, first| Watched { group, first, last: first };
+        let mut quotas = Quotas(vec![watched(idle, Counted::default()), watched(known, first)]);
+        assert_eq!([(); 2].map(|()| quotas.percent_of_interval()), [Some(100.0), None]);
         let since = quotas.since().unwrap();
         assert_eq!(
             (since.quota_cores, since.periods, since.throttled_periods, since.throttled_s),

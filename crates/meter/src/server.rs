@@ -232,6 +232,7 @@ impl ServerMeter {
             open.switches(&self.tree, &now, second);
             open.counters(&mut self.counters, second);
             open.connections(&self.network, second);
+            second.server_throttled_percent = open.quotas.percent_of_interval();
         }
         self.last_sample = now;
         if self.open.is_some() {

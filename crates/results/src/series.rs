@@ -66,6 +66,9 @@ pub struct Second {
     pub server_retransmitted_segments_per_s: Option<f64>,
     /// Memory of the socket buffers of the server's connections, in bytes.
     pub server_socket_bytes: Option<u64>,
+    /// Periods in which a CPU quota stopped the server, in percent; absent if none has passed, or there is no quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_throttled_percent: Option<f64>,
     pub generator_rss_bytes: Option<u64>,
     pub host_cpu_percent: Option<f64>,
     pub host_softirq_percent: Option<f64>,

@@ -7,7 +7,7 @@ use brunt_lab::report;
 use brunt_lab::run_directory::{RunDirectory, embedded::Opened};
 use brunt_results::hlog::Hlog;
 use brunt_results::latency::new_histogram;
-use brunt_results::result::{Named, PartFigures, Step};
+use brunt_results::result::{Named, Outage, PartFigures, Step};
 use brunt_results::{LatencySummary, RunResult, directory::Directory, env::Env, series::Second};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -144,6 +144,34 @@ fn a_load_begins_with_its_answer_and_has_its_heat_map_knee_and_names() {
     let told = browser.value("document.getElementById('tip').innerText");
     let told = told.as_str().unwrap();
     assert!(told.contains("share of the requests") && told.contains("7.0 .. 8.0"), "{told}");
+    nothing_went_wrong(&browser);
+}
+
+#[test]
+fn times_in_which_the_server_was_down_or_stopped_are_marked() {
+    let home = brunt_testkit::home();
+    let place = home.path().join("stopped");
+    leave(&place, 8, 2000.0);
+    let directory = Directory::open(&place);
+    let mut result = directory.read_result().unwrap();
+    let outage = Outage { at_s: 2.25, down_s: 0.5, failed: 7, is_over: true, back_as: Some(42), ..Outage::default() };
+    result.connections.outages = Some(vec![outage]);
+    directory.write_result(&result).unwrap();
+    let mut series = directory.series().unwrap();
+    for at in 1..=8 {
+        let server_throttled_percent = (5..=6).contains(&at).then_some(f64::from(at) * 10.0);
+        let (at_s, p99_us) = (f64::from(at), Some(900.0));
+        series.push(&Second { at_s, completed: 2000, p99_us, server_throttled_percent, ..Default::default() }).unwrap();
+    }
+    let file = written(&place);
+    let stops = &data(&fs::read_to_string(&file).unwrap())["rows"][0]["seconds"]["stops"];
+    let times: Vec<_> = stops.as_array().unwrap().iter().map(|stop| (&stop["from"], &stop["until"])).collect();
+    assert_eq!(times, [(&json!(2.25), &json!(2.75)), (&json!(4.0), &json!(6.0))]);
+    let words = |index: usize| stops[index]["words"].as_str().unwrap();
+    assert!(words(0).contains("back as pid 42") && words(1).contains("quota, in up to 60 %"), "{stops}");
+    let Some(mut browser) = browser::start(home.path()) else { return };
+    browser.open(&file);
+    browser.wait("document.querySelectorAll('[data-detail] canvas').length > 0");
     nothing_went_wrong(&browser);
 }
 

@@ -4,7 +4,8 @@
 use super::heat::{Heat, HeatMap};
 use crate::format::significant;
 use crate::{report::Row, run_directory::RunDirectory};
-use brunt_results::{hlog, latency::new_histogram};
+use brunt_results::result::Outage;
+use brunt_results::{directory::Directory, hlog, latency::new_histogram};
 use brunt_statistics::supports_quantile;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -78,6 +79,16 @@ pub struct TimeSeries {
     p99: Vec<Option<f64>>,
     /// Server CPU, user and kernel, in percent of a core.
     cpu: Vec<Option<f64>>,
+    /// Times in which the server was down or stopped by a limit.
+    stops: Vec<Stop>,
+}
+
+/// In seconds since the load began.
+#[derive(Debug, PartialEq, Serialize)]
+struct Stop {
+    from: f64,
+    until: f64,
+    words: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,17 +100,22 @@ struct Line {
     p99_us: Option<f64>,
     server_cpu_user_percent: Option<f64>,
     server_cpu_system_percent: Option<f64>,
+    server_throttled_percent: Option<f64>,
 }
 
 /// Reads the series; `None` if there is none.
 pub fn time_series(row: &Row, store: &RunDirectory) -> Option<TimeSeries> {
     let repeat = median_repeat(row)?;
-    let file = fs::File::open(store.trial(row.cell.id(), repeat).join("series.jsonl")).ok()?;
+    let trial = Directory::open(store.trial(row.cell.id(), repeat));
+    let file = fs::File::open(trial.path().join("series.jsonl")).ok()?;
     // A line at a time: those of a day are large. Skips lines truncated by a crash.
     let lines = BufReader::new(file).lines().map_while(Result::ok);
     let all: Vec<Line> = lines.filter_map(|line| serde_json::from_str(&line).ok()).collect();
     let begins = std::iter::once(0.0).chain(all.iter().map(|line| line.at_s));
     let lengths: Vec<f64> = all.iter().zip(begins).map(|(line, begin)| line.at_s - begin).collect();
+    let mut stops: Vec<Stop> =
+        trial.read_result().ok().and_then(|result| result.connections.outages).iter().flatten().map(down).collect();
+    stops.extend(throttled(&all, &lengths));
     let warm = all.iter().filter(|line| line.warmup).map(|line| line.at_s).fold(0.0, f64::max);
     let step = all.len().div_ceil(MAX_POINTS).max(1);
     let kept: Vec<(&Line, f64)> = all.iter().zip(lengths).filter(|(_, length)| *length > 0.0).step_by(step).collect();
@@ -110,8 +126,36 @@ pub fn time_series(row: &Row, store: &RunDirectory) -> Option<TimeSeries> {
         rate: list(&kept, 5, |line, length| Some(line.completed? as f64 / length)),
         p99: list(&kept, 4, |line, _| line.p99_us),
         cpu: list(&kept, 4, |line, _| Some(line.server_cpu_user_percent? + line.server_cpu_system_percent?)),
+        stops,
     };
     (!kept.is_empty()).then_some(series)
+}
+
+fn down(outage: &Outage) -> Stop {
+    Stop {
+        from: significant(outage.at_s, 5),
+        until: significant(outage.at_s + outage.down_s, 5),
+        words: outage.to_string(),
+    }
+}
+
+/// The seconds in which a quota stopped the server; adjacent ones are one stop.
+fn throttled(lines: &[Line], lengths: &[f64]) -> Vec<Stop> {
+    let mut runs: Vec<(f64, f64, f64)> = Vec::new();
+    for (line, length) in lines.iter().zip(lengths) {
+        let Some(percent) = line.server_throttled_percent.filter(|percent| *percent > 0.0) else { continue };
+        let from = line.at_s - length;
+        match runs.last_mut().filter(|(_, until, _)| (*until - from).abs() < 1e-6) {
+            Some((_, until, most)) => (*until, *most) = (line.at_s, most.max(percent)),
+            None => runs.push((from, line.at_s, percent)),
+        }
+    }
+    let stop = |(from, until, percent): (f64, f64, f64)| Stop {
+        from: significant(from, 5),
+        until: significant(until, 5),
+        words: format!("stopped by its CPU quota, in up to {percent:.0} % of the periods of a second"),
+    };
+    runs.into_iter().map(stop).collect()
 }
 
 fn list(lines: &[(&Line, f64)], digits: usize, figure: impl Fn(&Line, f64) -> Option<f64>) -> Vec<Option<f64>> {
@@ -123,6 +167,26 @@ fn list(lines: &[(&Line, f64)], digits: usize, figure: impl Fn(&Line, f64) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_stopped_by_a_quota_are_one_stop_while_they_follow_each_other() {
+        let line = |(at_s, percent): (f64, Option<f64>)| Line {
+            at_s,
+            warmup: false,
+            completed: Some(1),
+            p99_us: None,
+            server_cpu_user_percent: None,
+            server_cpu_system_percent: None,
+            server_throttled_percent: percent,
+        };
+        let seconds =
+            [(1.0, None), (2.0, Some(30.0)), (3.0, Some(70.0)), (4.0, Some(0.0)), (5.0, Some(10.0)), (5.5, None)];
+        let lines: Vec<Line> = seconds.into_iter().map(line).collect();
+        let stops = throttled(&lines, &[1.0, 1.0, 1.0, 1.0, 1.0, 0.5]);
+        let times: Vec<(f64, f64)> = stops.iter().map(|stop| (stop.from, stop.until)).collect();
+        assert_eq!(times, [(1.0, 3.0), (4.0, 5.0)]);
+        assert!(stops[0].words.contains("up to 70 %") && stops[1].words.contains("up to 10 %"), "{stops:?}");
+    }
 
     #[test]
     fn powers_of_ten_are_exact() {

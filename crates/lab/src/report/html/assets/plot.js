@@ -68,7 +68,8 @@ function wordsOf(series, isPlaced, xFigure, yFigure) {
 //   series: [{ target, dash, points: [{ x, y, range, isTrusted, row }] }],
 //   isDots: no lines,  band: [low, high] around 1,  breaks: values of x with a line,
 //   points with a shade are cells of a heat map, as wide as the width of their series,  words: the text alternative,
-//   offered: whether x is the value to reach,  warmup: its end,  isBare: no markers,  describe(point, series)
+//   offered: whether x is the value to reach,  warmup: its end,  stops: marked spans of x, with their words,
+//   isBare: no markers,  describe(point, series)
 // }
 function plot(host, spec) {
   const xFigure = FIGURES[spec.x.figure] || spec.x;
@@ -220,6 +221,11 @@ function plot(host, spec) {
       ctx.fillStyle = colour('shade');
       if (edge > bbox.left) ctx.fillRect(bbox.left, bbox.top, edge - bbox.left, bbox.height);
     }
+    (spec.stops || []).forEach(({ from, until }) => {
+      const [left, right] = [from, until].map((x) => u.valToPos(x, 'x', true));
+      ctx.fillStyle = colour('stop');
+      ctx.fillRect(left, bbox.top, Math.max(right - left, ratio), bbox.height);
+    });
     if (spec.band) drawBand(u, ratio);
     if (spec.offered) {
       ctx.strokeStyle = colour('faint');

@@ -81,6 +81,7 @@ function drawSpectrum(host, rows) {
 
 function drawSeconds(host, rows, key) {
   let warmup = 0;
+  const stops = rows.flatMap((n) => (data.rows[n].seconds ? data.rows[n].seconds.stops : []));
   const series = rows
     .filter((n) => data.rows[n].seconds)
     .map((n) => {
@@ -90,16 +91,18 @@ function drawSeconds(host, rows, key) {
       return { target: data.rows[n].target, points };
     });
   return plot(host, {
-    x: { figure: 'second', label: 'seconds since the load began; shaded: warm-up', fromZero: true },
+    x: { figure: 'second', label: stops.length ? 'seconds; shaded: warm-up; red: down or throttled' : 'seconds since the load began; shaded: warm-up', fromZero: true },
     y: { figure: key, isLog: false },
     series,
     warmup,
+    stops,
     describe: (point) => {
       const content = describeRow(point.row, key, point.y);
       content.figures = [
         [FIGURES[key].name, FIGURES[key].show(point.y)],
         ['until', point.x.toFixed(1) + ' s'],
         ['repeat', String(point.repeat)],
+        ...stops.filter((stop) => stop.from - 0.5 <= point.x && point.x <= stop.until + 0.5).map((stop) => ['then', stop.words]),
       ];
       return content;
     },
