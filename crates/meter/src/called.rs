@@ -37,7 +37,7 @@ pub(crate) fn listeners() -> Result<Listeners, String> {
     Ok(all)
 }
 
-/// Those of Unix sockets alone, for a tenth of the CPU time.
+/// Those of Unix sockets alone, for a sixth of the CPU time.
 pub(crate) fn unix_listeners() -> Result<Listeners, String> {
     let mut all = Listeners::new();
     over_unix(&mut all)?;

@@ -26,6 +26,17 @@ struct Events {
     killed: u64,
 }
 
+impl Events {
+    /// A group that was removed and made again counts from 0.
+    fn since(self, first: Self) -> Self {
+        let Self { high, max, killed } = self;
+        if high < first.high || max < first.max || killed < first.killed {
+            return self;
+        }
+        Self { high: high - first.high, max: max - first.max, killed: killed - first.killed }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct MemoryLimits {
     groups: Vec<(Group, Events)>,
@@ -42,24 +53,36 @@ impl MemoryLimits {
         Self { groups: groups.collect() }
     }
 
+    /// Those of this process too, which has taken over from the first.
+    pub(crate) fn join(&mut self, pid: u32) {
+        let is_known = |one: &Group| self.groups.iter().any(|(known, _)| known.path == one.path);
+        let fresh: Vec<_> = Self::of(pid).groups.into_iter().filter(|(one, _)| !is_known(one)).collect();
+        self.groups.extend(fresh);
+    }
+
     /// The same since the groups were made.
     pub(crate) fn so_far(pid: u32) -> Option<MemoryLimit> {
         let groups = Self::of(pid).groups.into_iter().map(|(group, _)| (group, Events::default()));
         Self { groups: groups.collect() }.since()
     }
 
+    /// The lowest limit.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.groups.iter().flat_map(|(group, _)| group.high.into_iter().chain(group.max)).min()
+    }
+
     /// The group in which most happened since then, of as many the one with the lowest limit; `None` if none has a limit.
     pub(crate) fn since(&self) -> Option<MemoryLimit> {
         let of = |(group, first): &(Group, Events)| {
-            let now = group.events();
+            let Events { high, max, killed } = group.events().since(*first);
             MemoryLimit {
                 group: group.path.display().to_string(),
                 high_bytes: group.high,
                 max_bytes: group.max,
                 used_bytes: group.used(),
-                high_events: now.high.saturating_sub(first.high),
-                max_events: now.max.saturating_sub(first.max),
-                killed: now.killed.saturating_sub(first.killed),
+                high_events: high,
+                max_events: max,
+                killed,
             }
         };
         let least = |limit: &MemoryLimit| limit.high_bytes.into_iter().chain(limit.max_bytes).min();
@@ -154,11 +177,14 @@ mod tests {
         assert_eq!(two.events(), Events { high: 5, max: 0, killed: 1 });
         // Nothing happened since: that of the lowest limit.
         let limits = MemoryLimits { groups: vec![(two.clone(), two.events()), (one.clone(), one.events())] };
+        assert_eq!((limits.bytes(), MemoryLimits::default().bytes()), (Some(500), None));
         let quiet = limits.since().unwrap();
         assert_eq!((quiet.max_bytes, quiet.used_bytes, quiet.max_events, quiet.killed), (Some(500), Some(7), 0, 0));
         fs::write(at("two").join("memory.events"), "high 25\nmax 0\noom_kill 1\n").unwrap();
         let busy = limits.since().unwrap();
         assert_eq!((busy.high_bytes, busy.high_events, busy.killed), (Some(1000), 20, 0));
+        fs::write(at("two").join("memory.events"), "high 4\nmax 0\noom_kill 0\n").unwrap();
+        assert_eq!(limits.since().unwrap().high_events, 4, "the group was made again");
         assert!(MemoryLimits::default().since().is_none());
     }
 }

@@ -34,6 +34,20 @@ struct Watched {
 #[derive(Debug, Default)]
 pub(crate) struct Quotas(Vec<Watched>);
 
+impl Counted {
+    /// A group that was removed and made again, as at the restart of a unit, counts from 0.
+    fn since(self, first: Self) -> Self {
+        if self.periods < first.periods {
+            return self;
+        }
+        Self {
+            periods: self.periods - first.periods,
+            throttled: self.throttled.saturating_sub(first.throttled),
+            time: self.time.saturating_sub(first.time),
+        }
+    }
+}
+
 impl Quotas {
     /// Those of this process, counted from now on.
     pub(crate) fn of(pid: u32) -> Self {
@@ -45,6 +59,13 @@ impl Quotas {
         Self(with_quota.collect())
     }
 
+    /// Those of this process too, which has taken over from the first.
+    pub(crate) fn join(&mut self, pid: u32) {
+        let is_known = |one: &Watched| self.0.iter().any(|known| known.group.path == one.group.path);
+        let fresh: Vec<Watched> = Self::of(pid).0.into_iter().filter(|one| !is_known(one)).collect();
+        self.0.extend(fresh);
+    }
+
     /// The same since the groups were made.
     pub(crate) fn so_far(pid: u32) -> Option<Throttled> {
         let groups = Self::of(pid).0.into_iter();
@@ -54,16 +75,21 @@ impl Quotas {
     /// The group that was stopped in most periods since then; `None` if none has a quota.
     pub(crate) fn since(&self) -> Option<Throttled> {
         let of = |Watched { group, first, .. }: &Watched| {
-            let now = counted(&group.path);
+            let Counted { periods, throttled, time } = counted(&group.path).since(*first);
             Throttled {
                 group: group.path.display().to_string(),
                 quota_cores: group.cores,
-                periods: now.periods.saturating_sub(first.periods),
-                throttled_periods: now.throttled.saturating_sub(first.throttled),
-                throttled_s: now.time.saturating_sub(first.time).as_secs_f64(),
+                periods,
+                throttled_periods: throttled,
+                throttled_s: time.as_secs_f64(),
             }
         };
         self.0.iter().map(of).max_by_key(|throttled| throttled.throttled_periods)
+    }
+
+    /// The lowest quota.
+    pub(crate) fn cores(&self) -> Option<f64> {
+        self.0.iter().map(|watched| watched.group.cores).reduce(f64::min)
     }
 
     /// Periods in which the server was stopped since the call before, or since the first count, in percent, of the group where they are
@@ -71,9 +97,7 @@ impl Quotas {
     pub(crate) fn percent_of_interval(&mut self) -> Option<f64> {
         let of = |watched: &mut Watched| {
             let now = counted(&watched.group.path);
-            let last = std::mem::replace(&mut watched.last, now);
-            let [periods, throttled] = [(now.periods, last.periods), (now.throttled, last.throttled)]
-                .map(|(now, last)| now.saturating_sub(last));
+            let Counted { periods, throttled, .. } = now.since(std::mem::replace(&mut watched.last, now));
             (periods > 0).then(|| throttled as f64 / periods as f64 * 100.0)
         };
         self.0.iter_mut().filter_map(of).reduce(f64::max)
@@ -132,12 +156,17 @@ mod tests {
         };
         let watched = |group, first| Watched { group, first, last: first };
         let mut quotas = Quotas(vec![watched(idle, Counted::default()), watched(known, first)]);
+        assert_eq!((quotas.cores(), Quotas::default().cores()), (Some(0.5), None));
         assert_eq!([(); 2].map(|()| quotas.percent_of_interval()), [Some(100.0), None]);
         let since = quotas.since().unwrap();
         assert_eq!(
             (since.quota_cores, since.periods, since.throttled_periods, since.throttled_s),
             (0.5, 30, 30, 0.005)
         );
+        // The group was made again.
+        let more = Counted { periods: 50, ..Counted::default() };
+        quotas.0[1].first = more;
+        assert_eq!(quotas.since().unwrap().periods, 40);
         assert!(since.group.ends_with("/stat") && Quotas::default().since().is_none());
     }
 }

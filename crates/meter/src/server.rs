@@ -165,6 +165,10 @@ impl ServerMeter {
         self.exit_watch = ExitWatch::of(&roots);
         self.replaced |= !fresh.is_empty();
         self.place_too(&fresh);
+        if let (Some(open), Some(pid)) = (&mut self.open, fresh.first()) {
+            open.quotas.join(*pid);
+            open.memory_limits.join(*pid);
+        }
         fresh.first().or(roots.first()).copied()
     }
 

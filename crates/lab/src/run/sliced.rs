@@ -18,7 +18,7 @@ use crate::slices::{Generator, Loader, account, text};
 use crate::system::ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use crate::testers::external;
-use brunt_meter::ServerMeter;
+use brunt_meter::{Scope, ServerMeter};
 use brunt_results::{directory::Directory, env::Env, regime::Regime, result::Load};
 use brunt_slices::Slice;
 use fnv::FnvHasher;
@@ -123,7 +123,9 @@ impl SlicedStart<'_> {
             match target.context.start_target(&mut target.background, &mut told) {
                 Ok(running) => {
                     target.words = running.words.clone();
-                    let mut meter = ServerMeter::attach(running.process.pid());
+                    // What stands behind it is in the account of its slices.
+                    let alone = Scope { only_listener: true, ..Scope::default() };
+                    let mut meter = ServerMeter::attach_scoped(&[running.process.pid()], &[], alone);
                     if let Ok(meter) = &mut meter {
                         meter.open();
                     }

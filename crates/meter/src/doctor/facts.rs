@@ -4,7 +4,9 @@ use crate::counters::{Counters, Event};
 use crate::cpu_interference::{self, CpuInterference};
 use crate::environment;
 use crate::host::HostCpu;
+use crate::memory_limit::MemoryLimits;
 use crate::process::Tree;
+use crate::quota::Quotas;
 use crate::regime;
 use brunt_results::{env::Env, regime::Regime};
 use procfs::Current;
@@ -25,8 +27,9 @@ pub struct Facts {
     pub lost: Option<(CpuInterference, CpuInterference)>,
     /// What CPU time contains, on the last allowed processor.
     pub regime: Option<Regime>,
-    /// CPU quota of this process's cgroup, in processors.
+    /// The lowest CPU quota of this process's control groups and of those above them, in processors.
     pub quota_cores: Option<f64>,
+    /// The lowest memory limit of these.
     pub memory_limit_bytes: Option<u64>,
     /// Why hardware counters are unavailable; `None` if they work.
     pub counters_missing: Option<String>,
@@ -44,18 +47,13 @@ impl Facts {
         let cpu = before.zip(HostCpu::now());
         let facts = Self::of_limits();
         let env = &facts.env;
-        let group = |path: &str| fs::read_to_string(path).ok();
         Self {
             steal_percent: cpu.and_then(|(before, after)| after.steal_percent_since(&before)),
             busy_cores: cpu
                 .and_then(|(before, after)| Some(after.busy_share_since(&before)? * env.cpus_online? as f64)),
             lost: lost(env, watch),
             regime: allowed(env).and_then(|cores| regime::measure(*cores.last()?, watch).ok()),
-            quota_cores: quota(
-                group("/sys/fs/cgroup/cpu.max"),
-                group("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-                group("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
-            ),
+            quota_cores: Quotas::of(std::process::id()).cores(),
             counters_missing: counters_missing(),
             ..facts
         }
@@ -69,12 +67,7 @@ impl Facts {
         };
         Self {
             memory_free_bytes: procfs::Meminfo::current().ok().and_then(|info| info.mem_available),
-            memory_limit_bytes: ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-                .iter()
-                .find_map(|path| fs::read_to_string(path).ok())
-                .and_then(|text| text.trim().parse().ok())
-                // cgroup v1 has no limit as a huge number.
-                .filter(|bytes: &u64| *bytes < 1 << 60),
+            memory_limit_bytes: MemoryLimits::of(std::process::id()).bytes(),
             sysctls: SYSCTLS.iter().filter_map(number).collect(),
             env: environment::collect(),
             ..Self::default()
@@ -96,20 +89,6 @@ fn allowed(env: &Env) -> Option<Vec<usize>> {
     Some(env.cpus_allowed.as_deref()?.parse::<brunt_results::Cores>().ok()?.0)
 }
 
-/// CPU quota in processors, from `cpu.max` of cgroup v2 or the two files of v1.
-fn quota(max: Option<String>, quota_us: Option<String>, period_us: Option<String>) -> Option<f64> {
-    let (quota, period) = match max {
-        Some(text) => {
-            let mut words = text.split_whitespace().map(str::to_owned);
-            (words.next()?, words.next()?)
-        }
-        None => (quota_us?.trim().to_owned(), period_us?.trim().to_owned()),
-    };
-    // `max` in v2 and -1 in v1 mean no limit.
-    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
-}
-
 fn counters_missing() -> Option<String> {
     let mut tree = match Tree::new(&[std::process::id()]) {
         Ok(tree) => tree,
@@ -118,19 +97,4 @@ fn counters_missing() -> Option<String> {
     let mut counters = Counters::attach_tree(&mut tree, &[Event::InstructionsUser]);
     let first = counters.read();
     counters.read().since(&first, Event::InstructionsUser).err()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotas_of_both_cgroup_versions_are_in_processors() {
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(quota(some("150000 100000\n"), None, None), Some(1.5));
-        assert_eq!(quota(some("max 100000\n"), None, None), None);
-        assert_eq!(quota(None, some("50000\n"), some("100000\n")), Some(0.5));
-        assert_eq!(quota(None, some("-1\n"), some("100000\n")), None);
-        assert_eq!(quota(None, None, None), None);
-    }
 }
