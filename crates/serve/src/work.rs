@@ -80,14 +80,12 @@ pub(crate) fn cpu_time_of_thread() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-/// What a reading of it takes: it is a system call of some hundred nanoseconds.
+/// What a reading of it takes at least: it is a system call of some hundred nanoseconds.
 fn reading() -> Duration {
     static READING: OnceLock<Duration> = OnceLock::new();
-    const READINGS: u32 = 100;
     let measured = || {
-        let begin = cpu_time_of_thread();
-        (0..READINGS).for_each(|_| _ = black_box(cpu_time_of_thread()));
-        (cpu_time_of_thread() - begin) / (READINGS + 1)
+        let readings: [Duration; 200] = std::array::from_fn(|_| cpu_time_of_thread());
+        readings.windows(2).map(|two| two[1].saturating_sub(two[0])).min().unwrap_or_default()
     };
     *READING.get_or_init(measured)
 }
@@ -177,7 +175,7 @@ mod tests {
         let before = used();
         Work::Spin(Duration::from_millis(5)).block();
         assert!(used() - before >= Duration::from_millis(5));
-        // Readings of the time are a part of it. A busy machine makes some groups slower, and none faster.
+        // Readings of the time are a part of it. A busy machine makes some groups slower, and none faster than they should be.
         let short = Duration::from_micros(20);
         let group = || {
             let before = used();
