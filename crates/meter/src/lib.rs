@@ -48,6 +48,7 @@ mod service;
 pub mod slice;
 mod sock_diag;
 mod successor;
+mod thread_cpu;
 mod threads;
 mod unix_sockets;
 

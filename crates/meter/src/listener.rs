@@ -1,7 +1,7 @@
 //! Finds the processes that listen on an address.
 //!
-//! sock_diag(7), or `/proc/net/tcp` and `tcp6`, list listening sockets with their inodes; a process holds a socket if one of its descriptors
-//! links to the inode. Covers this network namespace only: a server in a container with its own network is not found, even
+//! sock_diag(7), or `/proc/net/tcp` and `tcp6`, list listening sockets with their inodes; a process holds a socket if one of its
+//! descriptors links to the inode. Covers this network namespace only: a server in a container with its own network is not found, even
 //! if its port is forwarded. Never guesses: a foreign address or an invisible process is an error.
 
 use crate::proc::Stat;

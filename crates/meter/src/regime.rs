@@ -4,9 +4,9 @@ use crate::cpu_interference::spin;
 use crate::host::HostCpu;
 use crate::schedstat::scheduled;
 use crate::slice::irq_time_accounting;
+use crate::thread_cpu::thread_cpu;
 use crate::{environment, per_core};
 use brunt_results::regime::Regime;
-use rustix::time::{ClockId, clock_gettime};
 use std::fs::{self, File};
 use std::io;
 use std::time::{Duration, Instant};
@@ -42,15 +42,11 @@ impl Spin {
         let waited = || Some(scheduled(schedstat.as_ref()?)?.wait);
         let stolen =
             || Some(HostCpu::of_cores(&[core], HostCpu::stolen)).filter(|(_, cores)| *cores > 0).map(|(sum, _)| sum);
-        let cpu = || {
-            let time = clock_gettime(ClockId::ThreadCPUTime);
-            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-        };
         let updates = updates(time / TICK_SHARE);
         let mut gaps = Vec::with_capacity(1024);
-        let (stolen_before, waited_before, cpu_before) = (stolen(), waited(), cpu());
+        let (stolen_before, waited_before, cpu_before) = (stolen(), waited(), thread_cpu());
         let wall = spin(time - time / TICK_SHARE, MIN_GAP, |gap| gaps.push(gap));
-        let cpu = cpu().saturating_sub(cpu_before);
+        let cpu = thread_cpu().saturating_sub(cpu_before);
         let since = |now: Option<Duration>, before: Option<Duration>| Some(now?.saturating_sub(before?));
         let (waited, stolen) = (since(waited(), waited_before), since(stolen(), stolen_before));
         Ok(Self { wall, cpu, waited, stolen, gaps, updates })

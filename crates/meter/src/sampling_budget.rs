@@ -1,7 +1,7 @@
 //! Limits the CPU time of sampling: an expensive sample is not repeated soon, so that metering stays cheap for targets of any
 //! size.
 
-use rustix::time::{ClockId, clock_gettime};
+use crate::thread_cpu::thread_cpu;
 use std::time::{Duration, Instant};
 
 /// Least ratio of the time until the next sample to the CPU time of the last: three kinds of sample stay below 1 % of a core.
@@ -24,20 +24,15 @@ impl SamplingBudget {
 
     /// Samples, due or not, and charges the cost.
     pub fn spend<T>(&mut self, sample: impl FnOnce() -> T) -> T {
-        let before = cpu();
+        let before = thread_cpu();
         let taken = sample();
-        self.charge(Instant::now(), cpu().saturating_sub(before));
+        self.charge(Instant::now(), thread_cpu().saturating_sub(before));
         taken
     }
 
     fn charge(&mut self, now: Instant, cost: Duration) {
         self.next = Some(now + SHARE * cost);
     }
-}
-
-fn cpu() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// The newest of a series of budgeted samples.
@@ -84,8 +79,8 @@ mod tests {
     #[test]
     fn a_sample_is_charged_with_its_cpu_time() {
         let burn = || {
-            let end = cpu() + 20 * MS;
-            while cpu() < end {}
+            let end = thread_cpu() + 20 * MS;
+            while thread_cpu() < end {}
         };
         let begun = Instant::now();
         let mut budget = SamplingBudget::default();

@@ -2,7 +2,7 @@
 
 pub use crate::service::Found;
 use crate::service::{LISTINGS, Scope, Service};
-use rustix::time::{ClockId, clock_gettime};
+use crate::thread_cpu::thread_cpu;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -75,12 +75,6 @@ impl Search {
         thread.thread().unpark();
         thread.join().ok()
     }
-}
-
-/// CPU time of the calling thread.
-fn thread_cpu() -> Duration {
-    let used = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(used.tv_sec as u64, used.tv_nsec as u32)
 }
 
 impl Drop for Search {

@@ -1,6 +1,6 @@
 //! `brunt cost`: CPU time of servers over their rate. The result goes to stdout, everything else to stderr.
 
-use super::load::{self, Costed, CostedLoad, MOST_RATE, MeteredServer, ServerFlags};
+use super::load::{self, Costed, Described, MOST_RATE, MeteredServer, ServerFlags};
 use super::signals::{self, Repeated, SIGINT, SIGTERM};
 use super::{check_slice, out_directory, percent, registered, stdout};
 use brunt_lab::cost::{self, CostReport, Rates, Request, State, Target};
@@ -15,7 +15,7 @@ use std::rc::Rc;
 const HEADING: &str = "Cost";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(mut_args = load::flag_of_cost, after_help = "\
 Measures CPU time a request at each rate, in slices of load that take turns over targets and rates in random order on \
 connections that stay open. CPU time a second is nearly a line over the rate: the standing cost, which a server uses without \
 any request, and the marginal cost of one request more. Both have intervals; where the points are on no line, the result \
@@ -31,7 +31,7 @@ Exit status: 0 every target has both terms, within --precision; 1 a target does 
 before the first round; 2 wrong usage; 3 intervals are wider, or a target has no line.")]
 pub struct Args {
     #[command(flatten)]
-    spec: CostedLoad,
+    spec: Described,
     /// Rates to measure at, in requests a second: 1k,5k,20k. auto: 5, 10, 25, 50 and 75 % of what the slowest target
     /// answers in a closed loop
     #[arg(long, value_name = "RATES|auto", value_parser = rates, help_heading = HEADING)]

@@ -38,7 +38,8 @@ mod ui;
 mod wait;
 mod words;
 
-pub(super) use costed::{Costed, CostedLoad, targets as costed};
+pub(super) use costed::{Costed, flag_of_cost, targets as costed};
+pub(super) use flags::Described;
 pub(super) use participants::{MeteredServer, one_server, placed};
 pub(super) use resolve::{MOST_RATE, resolved};
 pub(super) use server::ServerFlags;

@@ -11,8 +11,9 @@ use crate::io::conn::{Source, flag};
 use crate::{slab::Key, sys};
 use socket2::SockRef;
 use std::io::{self, IoSlice};
+use std::os::fd::{BorrowedFd, RawFd};
+use std::ptr::NonNull;
 use std::task::{Context, Poll};
-use std::{os::fd::BorrowedFd, ptr::NonNull};
 
 /// Sends of a single task in a turn that are calls of their own; a task that sends to many shares one call among the others.
 const SENDS_AT_ONCE: u32 = 4;
@@ -190,23 +191,29 @@ impl Io {
         unsafe { start.add(usize::from(offset)) }
     }
 
+    /// What is left of the send of a connection, and its descriptor.
+    #[inline]
+    fn unsent(&mut self, key: Key) -> Option<(RawFd, NonNull<u8>, u16)> {
+        let conn = self.conns.get(key)?;
+        let (fd, len, source, offset) = (conn.fd, conn.send_len, conn.source, conn.send_offset);
+        Some((fd, self.source_address(source, offset), len))
+    }
+
     #[inline]
     fn continue_send(&mut self, key: Key) {
-        let Some(conn) = self.conns.get(key) else { return };
-        let (fd, len, source, offset) = (conn.fd, conn.send_len, conn.source, conn.send_offset);
-        let start = self.source_address(source, offset);
-        match &mut self.driver {
+        if let Driver::Epoll(_) = self.driver {
+            return self.send_at_once(key);
+        }
+        let Some((fd, start, len)) = self.unsent(key) else { return };
+        if let Driver::Uring(uring) = &mut self.driver {
             // SAFETY: the memory of the send stays untouched until the last completion.
-            Driver::Uring(uring) => unsafe { uring.send(key, fd, start, u32::from(len)) },
-            Driver::Epoll(_) => self.send_at_once(key),
+            unsafe { uring.send(key, fd, start, u32::from(len)) };
         }
     }
 
     #[inline]
     fn send_at_once(&mut self, key: Key) {
-        let Some(conn) = self.conns.get(key) else { return };
-        let (fd, len, source, offset) = (conn.fd, conn.send_len, conn.source, conn.send_offset);
-        let start = self.source_address(source, offset);
+        let Some((fd, start, len)) = self.unsent(key) else { return };
         // SAFETY: the bytes were received or filled before, and stay untouched until the send has ended.
         let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), usize::from(len)) };
         // SAFETY: the descriptor of a live slot is open.

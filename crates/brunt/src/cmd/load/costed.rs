@@ -1,15 +1,13 @@
 //! The targets of `brunt cost`: one description of a load, on each of several servers.
 
 use super::beside::Beside;
-use super::flags::Described;
 use super::participants::{MeteredServer, names, server};
 use super::resolve::resolve;
 use super::server::ServerFlags;
 use super::{first_given, usage};
 use brunt_results::{Error, Rate, stages::Range};
 use brunt_spec::LoadSpec;
-use clap::{Args, Command, FromArgMatches};
-use std::ops::Deref;
+use clap::Arg;
 use std::sync::atomic::AtomicBool;
 
 /// A server and the load for it.
@@ -33,37 +31,13 @@ const HELP: [(&str, &str); 3] = [
     ("seed", "Seed of the order of slices and of the arrivals [default: 1]"),
 ];
 
-/// The load of a measurement of cost, as flags describe it. Help leaves out those that it refuses.
-#[derive(Debug)]
-pub(in crate::cmd) struct CostedLoad(Described);
-
-impl Deref for CostedLoad {
-    type Target = LoadSpec;
-
-    fn deref(&self) -> &LoadSpec {
-        &self.0
-    }
-}
-
-impl Args for CostedLoad {
-    fn augment_args(command: Command) -> Command {
-        let command = Described::augment_args(command);
-        let command = OWN.into_iter().fold(command, |command, name| command.mut_arg(name, |flag| flag.hide(true)));
-        HELP.into_iter().fold(command, |command, (name, help)| command.mut_arg(name, |flag| flag.help(help)))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for CostedLoad {
-    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        Described::from_arg_matches(matches).map(Self)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
-        self.0.update_from_arg_matches(matches)
+/// A flag of a load as help of a measurement of cost has it: with other words, or left out where it is refused.
+pub(in crate::cmd) fn flag_of_cost(flag: Arg) -> Arg {
+    let is = |name: &str| flag.get_id() == name;
+    match HELP.into_iter().find(|(name, _)| is(name)) {
+        Some((_, help)) => flag.help(help),
+        None if OWN.into_iter().any(is) => flag.hide(true),
+        None => flag,
     }
 }
 

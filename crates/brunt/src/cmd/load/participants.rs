@@ -32,7 +32,7 @@ pub(super) fn server(target: &Target, flags: &ServerFlags) -> Result<MeteredServ
         return Ok(MeteredServer { process: None, account: Err("--no-meter".to_owned()), moved_from: None });
     }
     let (pids, scope) = (flags.processes(target), flags.scope()?);
-    let placement = flags.place(pids.as_deref().map_err(String::as_str))?;
+    let placement = flags.place(&pids)?;
     let moved_from = placement.as_ref().map(|placement| Cores(placement.before()));
     let process = pids.as_ref().ok().and_then(|all| all.first().copied());
     let account = pids.and_then(|all| {

@@ -130,9 +130,9 @@ impl ServerFlags {
     }
 
     /// Moves these processes until the placement is dropped, if that was asked for.
-    pub(super) fn place(&self, processes: Result<&[u32], &str>) -> Result<Option<Placement>, Error> {
+    pub(super) fn place(&self, processes: &Result<Vec<u32>, String>) -> Result<Option<Placement>, Error> {
         let Some(cores) = &self.server_cores else { return Ok(None) };
-        let placement = processes.map_err(str::to_owned).and_then(|pids| Placement::set(pids, &cores.0));
+        let placement = processes.as_ref().map_err(String::clone).and_then(|pids| Placement::set(pids, &cores.0));
         placement.map(Some).map_err(|why| cannot_move(cores, &why))
     }
 }
