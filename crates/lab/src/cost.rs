@@ -2,7 +2,7 @@
 //! narrow or the time is over. What the slices say is found by [`brunt_slices::cost`].
 //!
 //! ```text
-//! open (rates, connections) -> slice_length -> rounds -> analysis -> report: text, cost.json, cost.svg, report.html
+//! open (rates, connections) -> rounds (slice_length) -> analysis -> report: text, cost.json, cost.svg, report.html
 //! ```
 //!
 //! No process is stopped between slices, so that an idle target has its own standing cost.
@@ -24,22 +24,23 @@ pub use text::{progress, text};
 use crate::clock;
 use crate::slices::Generator;
 use crate::slices::account::TargetAccount;
-use crate::slices::points::TargetAtRate;
+use crate::slices::points::Wanted;
 use crate::slices::rounds::Rounds;
 use brunt_results::{Error, Span, directory::Directory, env::Env};
 use brunt_slices::cost::{CostAnalysis, CostSlice, LEAST_ROUNDS, Settings, analyse, length};
 use brunt_slices::record::FILE;
+use slice_length::SliceLength;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time for each target at each rate, unless the user sets one.
-const BUDGET_EACH: Duration = Duration::from_secs(38);
+const BUDGET_EACH: Duration = Duration::from_secs(42);
 const WARMUP: Duration = Duration::from_millis(500);
-/// The part of the budget in which the length of the slices is looked for.
+/// The part of the budget in which slices may be made longer.
 const LENGTH_PART: u32 = 3;
 /// A target that has answered nothing in so many rounds is taken out.
 const DEAD: usize = 2;
@@ -87,14 +88,14 @@ pub struct Request<'a> {
 pub enum State {
     /// The peak of each target is looked for.
     Peaks,
-    /// Slices of this length are compared with those of twice the length.
-    Lengths(Duration),
     Rounds {
         made: usize,
         /// Rounds that would do, by the intervals so far.
         needed: Option<usize>,
         /// Half width of the widest interval, as a share.
         half: Option<f64>,
+        /// Length of the slices.
+        slice: Duration,
         /// Time until the budget is over.
         left: Duration,
     },
@@ -122,19 +123,19 @@ pub fn run(request: Request, stop: &AtomicBool, observe: &mut dyn FnMut(&State))
     let budget = budget.map_or(BUDGET_EACH * points as u32, |budget| budget.0);
     let first = slice.map_or(length::FIRST, |slice| slice.0);
     let mut rounds = Rounds::begin(participants, 1, seed, first, WARMUP, &[]).map_err(Error::Failed)?;
-    let length = match slice {
-        Some(slice) => Length::set(slice.0),
-        None => slice_length::find(&mut rounds, &settings, begun + budget / LENGTH_PART, stop, observe)?,
+    let mut length = match slice {
+        Some(slice) => SliceLength::set(slice.0),
+        None => SliceLength::open(&settings.rates, begun + budget / LENGTH_PART),
     };
     let until = Until { begun, budget, precision };
     let made = Made { file: File::create(out.join(FILE))?, slices: Vec::new(), absent };
-    let Some((analysis, made)) = until.rounds(&mut rounds, &settings, &length, made, stop, observe)? else {
+    let Some((analysis, made)) = until.rounds(&mut rounds, &settings, &mut length, made, stop, observe)? else {
         return Ok(None);
     };
     notes.extend(rounds.notes().iter().cloned());
     drop(rounds);
     let seconds = clock::since(begun).as_secs_f64();
-    let context = report::Context { length, precision, seconds, notes, env };
+    let context = report::Context { length: length.result(&made.slices), precision, seconds, notes, env };
     let report = report::made(analysis, &made.absent, context);
     directory.write_json(REPORT, &report)?;
     directory.write("cost.svg", picture(&report)?.as_bytes())?;
@@ -163,29 +164,36 @@ impl Until {
         &self,
         rounds: &mut Rounds,
         settings: &Settings,
-        length: &Length,
+        length: &mut SliceLength,
         mut made: Made,
         stop: &AtomicBool,
         observe: &mut dyn FnMut(&State),
     ) -> Result<Option<(CostAnalysis, Made)>, Error> {
-        let mut analysis = None;
+        let mut analysis: Option<CostAnalysis> = None;
         let mut count = 0;
         while !stop.load(Ordering::Relaxed) && !rounds.is_empty() {
-            let wanted = wanted(settings, &made.absent, length.slice());
-            let round = length.slice() * wanted.len() as u32;
+            let wide = analysis.as_ref().map_or(Vec::new(), |analysis| analysis.wide_points(self.precision));
+            let wanted = wanted(settings, &made.absent, &wide, length);
+            let in_all: u32 = wanted.iter().map(|wanted| 1 + u32::from(wanted.twice)).sum();
             // The time may be over in the middle of a round only where there would be no interval without it.
-            if count >= LEAST_ROUNDS && clock::since(self.begun) + round > self.budget {
+            if count >= LEAST_ROUNDS && clock::since(self.begun) + length.slice * in_all > self.budget {
                 break;
             }
-            let slices = rounds.round_at_rates(&wanted, stop).map_err(Error::Failed)?;
+            let slices = rounds.round_at_rates(&wanted, length.slice, stop).map_err(Error::Failed)?;
             made.take(slices)?;
             count += 1;
             made.absent.extend(rounds.failures());
+            if length.is_too_short(&made.slices, rounds) {
+                made.begin_anew()?;
+                (analysis, count) = (None, 0);
+                continue;
+            }
             made.remove_dead(rounds, count);
             let found = analyse(&made.slices, settings);
             let left = self.budget.saturating_sub(clock::since(self.begun));
             let half = found.precision().half;
-            observe(&State::Rounds { made: count, needed: found.needed(self.precision), half, left });
+            let needed = found.needed(self.precision);
+            observe(&State::Rounds { made: count, needed, half, slice: length.slice, left });
             let is_enough = found.is_precise(self.precision);
             analysis = Some(found);
             if is_enough {
@@ -196,10 +204,18 @@ impl Until {
     }
 }
 
-/// The slices of a round.
-fn wanted(settings: &Settings, absent: &[(String, String)], length: Duration) -> Vec<(TargetAtRate, Duration)> {
+/// The slices of a round: one of each point, and another one of those that are `wide`.
+fn wanted(
+    settings: &Settings,
+    absent: &[(String, String)],
+    wide: &[(String, f64)],
+    length: &SliceLength,
+) -> Vec<Wanted> {
     let present = settings.targets.iter().filter(|target| absent.iter().all(|(name, _)| name != *target));
-    present.flat_map(|target| settings.rates.iter().map(|rate| ((target.clone(), *rate), length))).collect()
+    let points = present.flat_map(|target| settings.rates.iter().map(|rate| (target.clone(), *rate)));
+    let once = points.map(|(target, rate)| Wanted { target, rate, twice: length.wants_second(rate) });
+    let again = wide.iter().map(|(target, rate)| Wanted { target: target.clone(), rate: *rate, twice: false });
+    once.chain(again).collect()
 }
 
 impl Made {
@@ -207,6 +223,13 @@ impl Made {
         self.file.write_all(&slices.iter().flat_map(CostSlice::line).collect::<Vec<u8>>())?;
         self.slices.extend(slices);
         Ok(())
+    }
+
+    /// Drops all slices, which were too short.
+    fn begin_anew(&mut self) -> Result<(), Error> {
+        self.slices.clear();
+        self.file.set_len(0)?;
+        Ok(self.file.rewind()?)
     }
 
     /// Takes out targets that have answered nothing for some rounds.

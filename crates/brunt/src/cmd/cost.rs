@@ -21,7 +21,7 @@ connections that stay open. CPU time a second is nearly a line over the rate: th
 any request, and the marginal cost of one request more. Both have intervals; where the points are on no line, the result \
 says so, and at which rate it bends. Targets that cannot be told apart are ties. All slices have one length, 1.5 s or as long \
 as it takes until twice the length changes CPU time a request by less than 1 %. No server is stopped between its slices. -d is \
-the time for all of it, by default 38 s for each target at each rate.
+the time for all of it, by default 42 s for each target at each rate.
 
 Examples:
   brunt cost tcp://127.0.0.1:7100 --rates 1k,5k,20k,50k -c 20 --cores 0
@@ -133,10 +133,10 @@ impl Args {
 fn words(state: &State, precision: f64) -> String {
     match state {
         State::Peaks => "closed loops, to find the rates".to_owned(),
-        State::Lengths(slice) => format!("slices of {} and of twice the length", Span(*slice)),
-        State::Rounds { made, needed, half, left } => {
-            let left = clock(left.as_secs_f64());
-            format!("{}; at most {left} left", cost::progress(*made, *needed, *half, precision))
+        State::Rounds { made, needed, half, slice, left } => {
+            let (slice, left) = (Span(*slice), clock(left.as_secs_f64()));
+            let rounds = cost::progress(*made, *needed, *half, precision);
+            format!("{rounds}; slices of {slice}; at most {left} left")
         }
     }
 }

@@ -1,60 +1,69 @@
-//! Finds the length of the slices: pairs of slices of a length and of twice the length, on every target in turn.
+//! The length of the slices. Until one is known to be long enough, a second slice follows at once on that of the lowest rate of each
+//! target; rounds of a length that is too short are made anew.
 
-use super::State;
 use super::report::Length;
 use crate::clock;
-use crate::slices::points::TargetAtRate;
 use crate::slices::rounds::Rounds;
-use brunt_results::Error;
-use brunt_slices::cost::length::{self, Next, judge};
-use brunt_slices::cost::{CostSlice, Settings};
-use std::sync::atomic::{AtomicBool, Ordering};
+use brunt_slices::cost::CostSlice;
+use brunt_slices::cost::length::{self, Next, Ratios, judge, most, ratios};
 use std::time::{Duration, Instant};
 
-/// The first length that twice of it does not change CPU time a request, as far as some pairs of slices show it until then.
-pub(super) fn find(
-    rounds: &mut Rounds,
-    settings: &Settings,
+pub(super) struct SliceLength {
+    pub slice: Duration,
+    /// The rate of the second slices; `None` where the user has set the length.
+    rate: Option<f64>,
+    is_found: bool,
+    /// Until when the length may be doubled.
     until: Instant,
-    stop: &AtomicBool,
-    observe: &mut dyn FnMut(&State),
-) -> Result<Length, Error> {
-    let mut slice = length::FIRST;
-    let Some(rate) = length::rate_of(&settings.rates) else { return Ok(Length::set(slice)) };
-    loop {
-        observe(&State::Lengths(slice));
-        let mut pairs: Vec<(&str, Vec<f64>)> =
-            settings.targets.iter().map(|target| (target.as_str(), Vec::new())).collect();
-        loop {
-            let made = rounds.round_at_rates(&wanted(settings, rate, slice), stop).map_err(Error::Failed)?;
-            for (target, ratios) in &mut pairs {
-                ratios.extend(ratio(&made, target, slice));
+}
+
+impl SliceLength {
+    /// As the user has set it.
+    pub fn set(slice: Duration) -> Self {
+        Self { slice, rate: None, is_found: true, until: clock::now() }
+    }
+
+    /// To be found, for slices at these rates.
+    pub fn open(rates: &[f64], until: Instant) -> Self {
+        Self { slice: length::FIRST, rate: length::rate_of(rates), is_found: false, until }
+    }
+
+    /// Whether a second slice follows on one at this rate.
+    pub fn wants_second(&self, rate: f64) -> bool {
+        !self.is_found && self.rate == Some(rate)
+    }
+
+    /// Judges the length by the slices so far; doubles it if that is to be done.
+    pub fn is_too_short(&mut self, slices: &[CostSlice], rounds: &Rounds) -> bool {
+        if self.is_found {
+            return false;
+        }
+        match judge(self.slice, &of_targets(slices, |target| rounds.has(target))) {
+            Next::More => false,
+            Next::Enough => {
+                self.is_found = true;
+                false
             }
-            // Targets that were taken out have no more pairs.
-            pairs.retain(|(target, _)| rounds.has(target));
-            let is_over = clock::now() >= until || stop.load(Ordering::Relaxed);
-            match judge(slice, &pairs, is_over) {
-                Next::More => {}
-                Next::Longer => break,
-                Next::Enough(change) => return Ok(Length::found(slice, rate, change)),
+            Next::Longer if clock::now() >= self.until => false,
+            Next::Longer => {
+                self.slice *= 2;
+                true
             }
         }
-        slice *= 2;
+    }
+
+    /// What is known of it, by all slices.
+    pub fn result(&self, slices: &[CostSlice]) -> Length {
+        match self.rate {
+            None => Length::set(self.slice),
+            Some(rate) => Length::found(self.slice, rate, most(&of_targets(slices, |_| true))),
+        }
     }
 }
 
-/// A slice of the length and one of twice the length, of each target.
-fn wanted(settings: &Settings, rate: f64, slice: Duration) -> Vec<(TargetAtRate, Duration)> {
-    let both = |target: &String| [slice, 2 * slice].map(|length| ((target.clone(), rate), length));
-    settings.targets.iter().flat_map(both).collect()
-}
-
-/// Logarithm of CPU time a request in the long slice of a target over that in its short one.
-fn ratio(made: &[CostSlice], target: &str, slice: Duration) -> Option<f64> {
-    let is_long = |made: &CostSlice| made.slice.window_us as f64 > 1.4 * slice.as_secs_f64() * 1e6;
-    let of = |long: bool| {
-        let found = made.iter().find(|made| made.slice.target == target && is_long(made) == long)?;
-        found.slice.cpu_us_per_request().filter(|_| !found.slice.is_void())
-    };
-    Some((of(true)? / of(false)?).ln()).filter(|ratio| ratio.is_finite())
+fn of_targets(slices: &[CostSlice], is_wanted: impl Fn(&str) -> bool) -> Vec<Ratios> {
+    let mut names: Vec<&str> = slices.iter().map(|slice| slice.slice.target.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().filter(|name| is_wanted(name)).map(|name| ratios(slices, name)).collect()
 }

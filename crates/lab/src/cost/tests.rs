@@ -16,11 +16,12 @@ const RATES: [f64; 4] = [1e3, 5e3, 20e3, 50e3];
 /// A server of known cost.
 #[derive(Debug)]
 struct Server {
+    name: String,
     machine: Rc<Still>,
     /// In microseconds a second, and in microseconds.
     standing: f64,
     marginal: f64,
-    /// What the begin of a slice costs.
+    /// What a slice at another rate, or after one of another server, costs more.
     cold: Duration,
     /// The most that it answers a second.
     most: f64,
@@ -36,6 +37,8 @@ struct Server {
 struct Bench {
     machine: Rc<Still>,
     servers: RefCell<BTreeMap<String, Rc<Server>>>,
+    /// The server and the rate of the last slice.
+    last: RefCell<(String, Option<f64>)>,
     /// Set once so many slices were made.
     stop: (Rc<AtomicBool>, Cell<Option<u32>>),
 }
@@ -54,11 +57,15 @@ impl Bench {
     fn begin() -> (Rc<Self>, Given) {
         let machine = Rc::new(Still::default());
         let given = Given::begin(machine.clone());
-        (Rc::new(Self { machine, servers: RefCell::default(), stop: Default::default() }), given)
+        (
+            Rc::new(Self { machine, servers: RefCell::default(), last: RefCell::default(), stop: Default::default() }),
+            given,
+        )
     }
 
     fn serve(&self, name: &str, change: impl FnOnce(&mut Server)) {
         let mut server = Server {
+            name: name.to_owned(),
             machine: self.machine.clone(),
             standing: 200e3,
             marginal: 10.0,
@@ -143,7 +150,9 @@ impl ConnectionSet for Set {
         server.slices.set(server.slices.get() + 1);
         let sign = if server.slices.get().is_multiple_of(3) { 1.0 } else { -1.0 };
         let each = Duration::from_secs_f64(server.marginal * (1.0 + sign * server.wobble) / 1e6);
-        server.used.set(server.used.get() + server.cold + each.mul_f64(replies as f64));
+        let is_cold = self.bench.last.replace((server.name.clone(), self.rate)) != (server.name.clone(), self.rate);
+        let cold = if is_cold { server.cold } else { Duration::ZERO };
+        server.used.set(server.used.get() + cold + each.mul_f64(replies as f64));
         if self.bench.stop.1.get().is_some_and(|count| server.slices.get() >= count) {
             self.bench.stop.0.store(true, Ordering::Relaxed);
         }
@@ -218,12 +227,10 @@ fn both_terms_are_those_of_the_server_and_all_slices_have_one_length() {
     assert_eq!((report.rounds, report.void, report.length.slice_ms), (LEAST_ROUNDS, 0, 1500.0));
     let change = report.length.doubled.as_ref().unwrap();
     assert!(change.share.abs() < 1e-6 && change.is_small(), "{change:?}");
-    // Pairs at the lowest rate, then rounds of four.
+    // The warm-up, and rounds of four, the first of which have a second slice at the lowest rate.
     let made = bench.server("one").made.take();
-    let rounds = &made[made.len() - 4 * LEAST_ROUNDS..];
-    assert!(rounds.iter().all(|length| *length == length::FIRST), "{rounds:?}");
-    assert_eq!(made.len(), 1 + 2 * length::LEAST_PAIRS + 4 * LEAST_ROUNDS);
-    assert_eq!(states[0], State::Lengths(length::FIRST));
+    assert!(made[1..].iter().all(|length| *length == length::FIRST), "{made:?}");
+    assert_eq!(made.len(), 1 + 4 * LEAST_ROUNDS + length::LEAST_PAIRS);
     assert!(matches!(states.last(), Some(State::Rounds { made: LEAST_ROUNDS, .. })), "{states:?}");
     let text = text(&report);
     for part in [
@@ -250,7 +257,14 @@ fn slices_are_as_long_as_what_their_begin_costs_wants_it() {
     assert_eq!(report.length.slice_ms, 3000.0);
     let change = report.length.doubled.as_ref().unwrap();
     assert!(change.is_small() && (-0.01..-0.009).contains(&change.share), "{change:?}");
-    assert_eq!(states[..2], [1500, 3000].map(|ms| State::Lengths(Duration::from_millis(ms))));
+    let lengths = states.iter().map(|state| match state {
+        State::Rounds { slice, .. } => slice.as_millis(),
+        State::Peaks => panic!("{states:?}"),
+    });
+    let short = length::LEAST_PAIRS - 1;
+    assert_eq!(lengths.collect::<Vec<_>>(), [vec![1500; short], vec![3000; LEAST_ROUNDS]].concat());
+    // What was too short is in no file.
+    assert_eq!(report.rounds, LEAST_ROUNDS);
     let line = report.targets[0].line.as_ref().unwrap();
     // The begin of a slice is the same at all rates.
     assert!(near(line.standing_us_per_s.value, 92e3) && near(line.marginal_us.value, 10.0), "{line:?}");

@@ -2,10 +2,10 @@
 
 use super::estimate::Estimate;
 use super::frontier::mark_frontier;
-use super::line::{CpuOf, PointSlices, line};
+use super::line::{CpuOf, line};
 use super::points::Point;
 use super::record::CostSlice;
-use super::rounds::Rounds;
+use super::rounds::{PointRound, Rounds};
 use super::target::{PartCost, TargetCost};
 use super::ties::groups;
 use serde::{Deserialize, Serialize};
@@ -88,10 +88,10 @@ fn of_target(target: &str, slices: &[CostSlice], rounds: &Rounds, rates: &[f64])
 }
 
 /// The lines of both parts of a target that has something behind it.
-fn parts(rates: &[f64], slices: &[PointSlices]) -> Vec<PartCost> {
+fn parts(rates: &[f64], points: &[Vec<PointRound>]) -> Vec<PartCost> {
     let both: [(&str, CpuOf); 2] = [("listener", CostSlice::front_us_per_s), ("behind", CostSlice::behind_us_per_s)];
     let part = |(part, cpu_of): (&str, CpuOf)| {
-        Some(PartCost { part: part.to_owned(), line: line(rates, slices, cpu_of).ok()? })
+        Some(PartCost { part: part.to_owned(), line: line(rates, points, cpu_of).ok()? })
     };
     both.into_iter().filter_map(part).collect()
 }
@@ -126,6 +126,24 @@ impl CostAnalysis {
             target.line.iter().for_each(|line| tell(&line.marginal_us, &of));
         }
         if widest.of.is_empty() { Precision { half: None, ..widest } } else { widest }
+    }
+
+    /// Points whose intervals are wider than this share while those of others are not. Another slice of them in each round narrows
+    /// their intervals sooner than a round of all points would.
+    pub fn wide_points(&self, precision: f64) -> Vec<(String, f64)> {
+        if self.rounds < LEAST_ROUNDS {
+            return Vec::new();
+        }
+        let held = |target: &TargetCost| -> Vec<(String, f64, f64)> {
+            let held = target.points.iter().filter(|point| point.left_out.is_none());
+            held.filter_map(|point| Some((target.target.clone(), point.rate, point.cost_us?.half()?))).collect()
+        };
+        let all: Vec<(String, f64, f64)> = self.targets.iter().flat_map(held).collect();
+        let is_wide = |half: f64| half > precision;
+        if all.iter().all(|(_, _, half)| is_wide(*half)) {
+            return Vec::new();
+        }
+        all.into_iter().filter(|(_, _, half)| is_wide(*half)).map(|(target, rate, _)| (target, rate)).collect()
     }
 
     /// Whether all intervals are within this share.

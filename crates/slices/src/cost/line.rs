@@ -2,6 +2,7 @@
 
 use super::estimate::{Estimate, estimates};
 use super::record::CostSlice;
+use super::rounds::PointRound;
 use brunt_statistics::line::{Line, Point, bent, fit, p_of_line};
 use serde::{Deserialize, Serialize};
 
@@ -60,22 +61,19 @@ impl Terms {
 /// CPU time of a slice, in microseconds a second.
 pub(super) type CpuOf = fn(&CostSlice) -> Option<f64>;
 
-/// The slices of a point in each counted round, with their starts.
-pub(super) type PointSlices<'a> = Vec<(u32, Option<&'a CostSlice>)>;
-
 /// The line of this CPU time through the points of these rates, in ascending order. The error says why there is none.
-pub(super) fn line(rates: &[f64], slices: &[PointSlices], cpu_of: CpuOf) -> Result<CostLine, String> {
+pub(super) fn line(rates: &[f64], points: &[Vec<PointRound>], cpu_of: CpuOf) -> Result<CostLine, String> {
     if rates.len() < 2 {
         return Err(format!("a line takes two rates, and {} held", rates.len()));
     }
-    let rounds = slices.first().map_or(0, Vec::len);
+    let rounds = points.first().map_or(0, Vec::len);
     let row = |round: usize| -> Option<(u32, Vec<f64>)> {
         let of = |of: &dyn Fn(&CostSlice) -> Option<f64>| -> Option<Vec<f64>> {
-            slices.iter().map(|point| point[round].1.and_then(of)).collect()
+            points.iter().map(|point| point[round].mean(of)).collect()
         };
         let cpu = of(&cpu_of)?;
         let replies = of(&|slice| Some(slice.replies_per_s()))?;
-        Some((slices[0][round].0, [cpu, replies].concat()))
+        Some((points[0][round].start, [cpu, replies].concat()))
     };
     let (starts, rows): (Vec<u32>, Vec<Vec<f64>>) = (0..rounds).filter_map(row).unzip();
     through(rates, &starts, &rows)

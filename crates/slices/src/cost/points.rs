@@ -2,6 +2,7 @@
 
 use super::estimate::{Estimate, estimates};
 use super::record::CostSlice;
+use super::rounds::PointRound;
 use brunt_results::hlog::Counts;
 use brunt_results::units::trimmed;
 use brunt_statistics::{CONFIDENCE, Interval, median, median_interval, supports_quantile};
@@ -41,20 +42,19 @@ pub struct Point {
 }
 
 impl Point {
-    /// `slices` are those of the counted rounds; `all` those of other rounds too, for failures.
-    pub(super) fn of(rate: f64, slices: &[(u32, Option<&CostSlice>)], all: &[&CostSlice]) -> Self {
-        let own: Vec<(u32, &CostSlice)> =
-            slices.iter().filter_map(|(start, slice)| Some((*start, (*slice)?))).collect();
-        let (starts, rows): (Vec<u32>, Vec<Vec<f64>>) = own
-            .iter()
-            .filter_map(|(start, slice)| Some((*start, vec![slice.slice.cpu_us_per_request()?, slice.cpu_us_per_s()?])))
-            .unzip();
+    /// `rounds` are those that count; `all` are the slices of other rounds too, for failures.
+    pub(super) fn of(rate: f64, rounds: &[PointRound], all: &[&CostSlice]) -> Self {
+        let row = |round: &PointRound| {
+            let cost = round.mean(|slice| slice.slice.cpu_us_per_request())?;
+            Some((round.start, vec![cost, round.mean(CostSlice::cpu_us_per_s)?]))
+        };
+        let (starts, rows): (Vec<u32>, Vec<Vec<f64>>) = rounds.iter().filter_map(row).unzip();
         let found = estimates(&rows, &starts, |centres| Some(centres.to_vec()));
         let (cost_us, cpu) = match found.as_deref() {
             Some([cost, cpu]) => (Some(*cost), Some(cpu.value)),
             _ => (None, None),
         };
-        let own: Vec<&CostSlice> = own.into_iter().map(|(_, slice)| slice).collect();
+        let own: Vec<&CostSlice> = rounds.iter().flat_map(|round| round.slices.iter().copied()).collect();
         let window_us: u64 = own.iter().map(|slice| slice.slice.window_us).sum();
         let completed: u64 = own.iter().map(|slice| slice.slice.completed).sum();
         Self {

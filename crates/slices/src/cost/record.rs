@@ -14,6 +14,9 @@ pub struct CostSlice {
     /// CPU time of what listens alone, where something stands behind it, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub front_cpu_us: Option<f64>,
+    /// Whether it followed a slice of the same target and rate at once. Both show what twice the length changes; it is in no point.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub second: bool,
     #[serde(flatten)]
     pub slice: Slice,
 }

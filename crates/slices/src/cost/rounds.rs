@@ -14,9 +14,10 @@ impl<'a> Rounds<'a> {
         let key = |slice: &CostSlice| (slice.slice.start, slice.slice.round);
         let (mut counted, mut void) = (Vec::new(), 0);
         for round in slices.chunk_by(|a, b| key(a) == key(b)) {
-            match round.iter().any(|slice| slice.slice.is_void()) {
+            let of_points: Vec<&CostSlice> = round.iter().filter(|slice| !slice.second).collect();
+            match of_points.iter().any(|slice| slice.slice.is_void()) {
                 true => void += 1,
-                false => counted.push((round[0].slice.start, round.iter().collect())),
+                false => counted.push((round[0].slice.start, of_points)),
             }
         }
         Self { counted, void }
@@ -26,14 +27,32 @@ impl<'a> Rounds<'a> {
         self.counted.len()
     }
 
-    /// Of a point: its slice in each counted round, with the start; `None` where a round was cut off before.
-    pub(super) fn of_point(&self, target: &str, rate: f64) -> Vec<(u32, Option<&'a CostSlice>)> {
-        let is_it = |slice: &&&CostSlice| slice.rate == rate && slice.slice.target == target;
-        self.counted.iter().map(|(start, round)| (*start, round.iter().find(is_it).copied())).collect()
+    /// Of a point, in each counted round.
+    pub(super) fn of_point(&self, target: &str, rate: f64) -> Vec<PointRound<'a>> {
+        let is_it = |slice: &&CostSlice| slice.rate == rate && slice.slice.target == target;
+        let of = |(start, round): &(u32, Vec<&'a CostSlice>)| PointRound {
+            start: *start,
+            slices: round.iter().copied().filter(is_it).collect(),
+        };
+        self.counted.iter().map(of).collect()
     }
 
     /// All counted slices.
     pub(super) fn slices(&self) -> impl Iterator<Item = &'a CostSlice> {
         self.counted.iter().flat_map(|(_, round)| round.iter().copied())
+    }
+}
+
+/// The slices of a point in a round: one, or several of a point whose interval is wide; none where the round was cut off before.
+pub(super) struct PointRound<'a> {
+    pub start: u32,
+    pub slices: Vec<&'a CostSlice>,
+}
+
+impl PointRound<'_> {
+    /// The mean over its slices; `None` without one, or where one has no value.
+    pub fn mean(&self, of: impl Fn(&CostSlice) -> Option<f64>) -> Option<f64> {
+        let values = self.slices.iter().map(|slice| of(slice)).collect::<Option<Vec<f64>>>()?;
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 }

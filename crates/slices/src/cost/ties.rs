@@ -55,10 +55,10 @@ struct Pair {
 impl Pair {
     fn of(rounds: &Rounds, one: &(&str, Vec<f64>), other: &(&str, Vec<f64>)) -> Self {
         let rates: Vec<f64> = one.1.iter().copied().filter(|rate| other.1.contains(rate)).collect();
-        let ln = |slice: Option<&CostSlice>| slice?.slice.cpu_us_per_request().map(f64::ln).filter(|ln| ln.is_finite());
+        let ln = |slice: &CostSlice| slice.slice.cpu_us_per_request().map(f64::ln).filter(|ln| ln.is_finite());
         let differences = |rate: &f64| -> Vec<Option<f64>> {
             let (one, other) = (rounds.of_point(one.0, *rate), rounds.of_point(other.0, *rate));
-            one.into_iter().zip(other).map(|((_, one), (_, other))| Some(ln(other)? - ln(one)?)).collect()
+            one.iter().zip(&other).map(|(one, other)| Some(other.mean(ln)? - one.mean(ln)?)).collect()
         };
         let by_rate: Vec<Vec<Option<f64>>> = rates.iter().map(differences).collect();
         let complete: Vec<Vec<f64>> = (0..rounds.count())

@@ -1,12 +1,12 @@
 //! Costs over rates, on slices of known servers: standing and marginal cost, misfits, ties, the frontier.
 
+mod length;
+
 use brunt_results::LatencySummary;
 use brunt_slices::Slice;
-use brunt_slices::cost::length::{self, LEAST_PAIRS, MOST_PAIRS, Next, judge};
 use brunt_slices::cost::{CostAnalysis, CostLine, CostSlice, Settings, TargetCost, analyse, line_over_starts, read};
 use brunt_testkit::chance::{Chance, experiments, share};
 use std::fs;
-use std::time::Duration;
 
 const RATES: [f64; 4] = [1e3, 5e3, 20e3, 50e3];
 const LENGTH_US: f64 = 1.5e6;
@@ -69,7 +69,7 @@ fn slice(server: &Server, rate: f64, noise: f64, latency: f64) -> CostSlice {
         },
         ..Slice::default()
     };
-    CostSlice { rate, span_us: LENGTH_US, front_cpu_us: None, slice }
+    CostSlice { rate, span_us: LENGTH_US, front_cpu_us: None, second: false, slice }
 }
 
 /// Rounds of slices at all rates, in random order.
@@ -311,37 +311,37 @@ fn slices_are_read_back() {
     assert!(read(&home.path().join("none")).is_err());
 }
 
+/// Twice the slices of one point narrow its interval, and change no other one.
 #[test]
-fn a_length_is_enough_if_twice_of_it_changes_little() {
-    let of = |ratios: &[f64]| judge(length::FIRST, &[("one", ratios.to_vec())], false);
-    assert_eq!(judge(length::FIRST, &[("one", Vec::new())], false), Next::Enough(None));
-    assert_eq!(of(&[0.001, -0.001, 0.002]), Next::More);
-    let Next::Enough(Some(change)) = of(&[0.001, -0.001, 0.002, 0.0]) else { panic!() };
-    assert!(change.is_small() && change.pairs == LEAST_PAIRS && change.target == "one", "{change:?}");
-    assert_eq!(of(&[-0.05, -0.04, -0.06, -0.05]), Next::Longer);
-    // Not long slices for ever.
-    let Next::Enough(Some(change)) = judge(length::LONGEST, &[("one", vec![-0.05, -0.04, -0.06, -0.05])], false) else {
-        panic!()
-    };
-    assert!(!change.is_small());
-    // Noise that hides a change of a hundredth is waited out for some pairs.
-    let noisy = [0.05, -0.06, 0.03, -0.04, 0.05, -0.04];
-    assert_eq!(of(&noisy[..LEAST_PAIRS]), Next::More);
-    let Next::Enough(Some(change)) = of(&noisy[..MOST_PAIRS]) else { panic!() };
-    assert!(!change.is_small());
-    // The worst of several.
-    let Next::Enough(Some(change)) =
-        judge(length::FIRST, &[("one", vec![0.001; 4]), ("other", vec![0.004, 0.005, 0.004, 0.005])], false)
-    else {
-        panic!()
-    };
-    assert_eq!(change.target, "other");
-    // The time is over: what is known is the answer, and no length is tried any more.
-    let over = |ratios: &[f64]| judge(length::FIRST, &[("one", ratios.to_vec())], true);
-    assert_eq!(over(&[0.001]), Next::Enough(None));
-    let Next::Enough(Some(change)) = over(&[-0.05, -0.04, -0.06, -0.05]) else { panic!() };
-    assert_eq!((change.pairs, change.is_small()), (4, false));
-    assert_eq!(length::FIRST, Duration::from_millis(1500));
+fn several_slices_of_a_point_in_a_round_are_one_value() {
+    let servers = [Server::new("one", 60e3, 12.0)];
+    let mut chance = Chance::new(7);
+    let all: Vec<CostSlice> = slices(&servers, 20, QUIET, 1)
+        .into_iter()
+        .flat_map(|mut one| {
+            let count = if one.rate == RATES[0] { 4 } else { 1 };
+            let cpu = one.slice.server_cpu_us.unwrap();
+            let mut noisy = || {
+                one.slice.server_cpu_us = Some(cpu * (0.1 * chance.normal()).exp());
+                one.clone()
+            };
+            (0..count).map(|_| noisy()).collect::<Vec<_>>()
+        })
+        .collect();
+    let few: Vec<CostSlice> =
+        all.chunk_by(|a, b| (a.slice.round, a.rate) == (b.slice.round, b.rate)).map(|of| of[0].clone()).collect();
+    let (many, few) = (analyse(&all, &settings(&servers)), analyse(&few, &settings(&servers)));
+    let half =
+        |analysis: &CostAnalysis, point: usize| analysis.targets[0].points[point].cost_us.unwrap().half().unwrap();
+    let slices: Vec<usize> = many.targets[0].points.iter().map(|point| point.slices).collect();
+    assert_eq!((many.rounds, slices), (20, vec![80, 20, 20, 20]));
+    assert!(half(&many, 0) < 0.7 * half(&few, 0), "{} {}", half(&many, 0), half(&few, 0));
+    assert_eq!(half(&many, 1), half(&few, 1));
+    // Only those that are too wide are made more often, and only while others are not.
+    let widest = half(&few, 0).max(half(&few, 1)).max(half(&few, 2)).max(half(&few, 3));
+    let wide = few.wide_points(0.99 * widest);
+    assert_eq!(wide.len(), 1, "{wide:?}");
+    assert_eq!((few.wide_points(widest), few.wide_points(0.0)), (vec![], vec![]));
 }
 
 #[test]
