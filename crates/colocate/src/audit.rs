@@ -135,7 +135,7 @@ impl Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulator::{Job, Load, Scenario, preset, simulate};
+    use crate::simulator::{Job, Load, Scenario, Trouble, preset, simulate};
 
     fn log_of(policy: Choice) -> Vec<u8> {
         let (machine, service, objective) = preset::server();
@@ -149,6 +149,8 @@ mod tests {
             seconds: 120,
             policy,
             missing: 0.1,
+            knows_load: true,
+            trouble: Trouble::default(),
             seed: 7,
         };
         let header = Header { version: VERSION, policy: policy.to_string(), objective, bounds: scenario.bounds() };

@@ -4,25 +4,35 @@
 //! Invariants: before the first change of this machine there are a journal and a guardian; a controller that is dropped ends its
 //! jobs and undoes its changes; a job runs in a control group of its own, below the one that is limited.
 
+mod audit_file;
 mod changes;
+mod claims;
 mod coordinator;
+mod dry_run;
 mod groups;
+mod health;
+mod orders;
 mod requests;
 mod service;
 mod status;
 mod tally;
 mod work;
 
+pub use dry_run::{DryRun, Found};
+pub use health::{FrozenBy, Health, State};
+pub use orders::{Order, give};
 pub use status::{Job as JobStatus, Status, all as statuses};
 
 use crate::actuators::{Actuators, Applied, DiskLimit, NetworkLimit, Settings};
 use crate::allotment::{Allotment, Bounds};
-use crate::audit::{Header, Log, Record, VERSION};
+use crate::audit::{Header, VERSION};
+use crate::claim::Claim;
 use crate::clock;
 use crate::plan::Plan;
 use crate::policy::Decision;
 use crate::readings::Readings;
 use crate::signals::{self, Machine, requests::Source};
+use audit_file::Audit;
 use brunt_meter::cgroup::Linux;
 use brunt_meter::{SamplingBudget, affinity};
 use brunt_results::colocation::{self, Summary};
@@ -30,13 +40,16 @@ use changes::Changes;
 use coordinator::{Action, Coordinator, HEARTBEAT, TICK};
 use groups::Groups;
 use service::Service;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use work::Work;
+
+/// Cores that jobs have at least while they end.
+const ENDING: f64 = 0.5;
 
 /// Files in the directory of a run.
 pub const AUDIT: &str = "audit.jsonl";
@@ -50,6 +63,8 @@ pub struct Controller {
     work: Work<Rc<Groups>>,
     service: Service,
     actuators: Actuators,
+    /// Most cores of the jobs.
+    ceiling: f64,
     audit: Audit,
     status: status::File,
     /// When the figures of the summary began, and the CPU time of controller and guardian until then, in seconds.
@@ -57,7 +72,11 @@ pub struct Controller {
     strays: SamplingBudget,
     /// Faults of the last application.
     faults: Vec<String>,
+    /// That the service has no process, and whether none can follow.
+    absent: Option<(String, bool)>,
     changes: Changes,
+    /// To the service and to the directory; given up after everything is undone.
+    _claims: Vec<Claim>,
 }
 
 /// What a tick has to tell.
@@ -85,8 +104,11 @@ impl Controller {
         let bounds = Bounds { deadline: plan.source.stale.0, ..Bounds::new(plan.floor.min(ceiling), ceiling) };
         let objective = plan.service.slo;
         let header = Header { version: VERSION, policy: plan.policy.to_string(), objective, bounds };
+        let of_results = claims::to_results(out)?;
         let audit = Audit::create(&out.join(AUDIT), plan.audit.0, &header)?;
         let mut service = Service::open(&plan.service, out)?;
+        let processes = service.take()?;
+        let of_service = claims::to_service(&processes, out)?;
         let peak = plan.service.peak.map(|rate| rate.0);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("[source] {error}"));
         let source = Source::start(&requests::from(&plan.source)?, objective, peak, brunt).map_err(named)?;
@@ -95,11 +117,11 @@ impl Controller {
         let peak = plan.memory_peak.map(|bytes| bytes.0 as f64);
         let memory = signals::Memory { peak, bytes_per_miss: plan.memory_bytes_per_miss };
         let options = signals::Options { memory, ..signals::Options::default() };
-        let machine = Machine::open(service.take()?, actuators.group(), options);
+        let machine = Machine::open(processes, actuators.group(), options);
         let work = Work::open(Groups::new(brunt, &actuators), plan, out, slots)?;
         let now = clock::now();
-        let guardian = changes.guardian_pid();
-        let status = status::File::new(changes.journal()?.path(), plan, out, guardian);
+        let mut status = status::File::new(changes.journal()?.path(), plan, out);
+        status.guardians(&changes.guardian_pids());
         Ok(Self {
             coordinator: Coordinator::new(plan, bounds, now),
             source,
@@ -107,12 +129,15 @@ impl Controller {
             work,
             service,
             actuators,
+            ceiling,
             audit,
             status,
             used: (now, 0.0),
             strays: SamplingBudget::default(),
             faults: Vec::new(),
+            absent: None,
             changes,
+            _claims: std::iter::once(of_results).chain(of_service).collect(),
         })
     }
 
@@ -124,24 +149,61 @@ impl Controller {
         for action in self.coordinator.step(now, readings) {
             self.act(action, now, &mut told.warnings)?;
         }
+        if let Some((decision, _)) = self.coordinator.last() {
+            self.source.want_more(decision.wants_evidence());
+        }
         told.end = self.end(now);
         Ok(told)
     }
 
     fn act(&mut self, action: Action, now: Instant, warnings: &mut Vec<String>) -> io::Result<()> {
         match action {
-            Action::Beat => self.changes.beat(warnings)?,
+            Action::Beat => {
+                if self.changes.beat(warnings)? {
+                    self.status.guardians(&self.changes.guardian_pids());
+                }
+            }
             Action::Apply(allotment) => self.apply(allotment, warnings),
             Action::Jobs { frozen } => self.work.poll(now, frozen, warnings),
             Action::Log(record) => self.audit.add(&record, warnings),
             Action::BeginFigures => self.begin_figures(now),
-            Action::WriteStatus => self.status.write(&self.coordinator, self.work.live(), now),
+            Action::WriteStatus => {
+                let orders = self.changes.journal().map(|journal| orders::take(journal.path())).unwrap_or_default();
+                orders.into_iter().for_each(|order| self.obey(order));
+                warnings.extend(self.look_for_service());
+                let status = self.status(now);
+                warnings.extend(status.and_then(|status| self.status.write(&status)));
+            }
             Action::Recapture => {
                 let group = self.actuators.group();
                 self.strays.take(|| group.recapture());
             }
         }
         Ok(())
+    }
+
+    /// What it does at the moment; `None` before the first decision.
+    pub fn status(&self, now: Instant) -> Option<Status> {
+        let absent = self.absent.as_ref().map(|(why, _)| why.clone());
+        let faults = self.faults.iter().cloned().chain(self.audit.fault()).chain(absent).collect();
+        self.status.made(&self.coordinator, self.work.live(), faults, now)
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::ForgetLimits => self.coordinator.forget_limits(),
+            Order::Pause => self.coordinator.pause(true),
+            Order::Resume => self.coordinator.pause(false),
+            Order::Drain => self.work.drain(),
+        }
+    }
+
+    /// Looks whether the service has processes; the warning if it has had none since the last look.
+    fn look_for_service(&mut self) -> Option<String> {
+        let before = self.absent.take();
+        self.absent = self.machine.service().absence();
+        let (why, _) = self.absent.as_ref().filter(|_| before.is_none())?;
+        Some(format!("the service has ended: {why}"))
     }
 
     /// Until the next tick is due.
@@ -162,7 +224,9 @@ impl Controller {
     }
 
     fn end(&mut self, now: Instant) -> Option<End> {
-        let lost = self.service.ended().or_else(|| self.source.ended(now));
+        let for_good = self.absent.as_ref().filter(|(_, for_good)| *for_good);
+        let of_process = || for_good.map(|(why, _)| format!("the service has ended: {why}"));
+        let lost = self.service.ended().or_else(of_process).or_else(|| self.source.ended(now));
         lost.map(End::Lost).or_else(|| self.work.is_over().then_some(End::NoMoreJobs))
     }
 
@@ -205,8 +269,11 @@ impl Controller {
     /// Ends all jobs; those that have not ended go back to the queue. Returns what went wrong.
     fn end_jobs(&mut self) -> Vec<String> {
         let now = clock::now();
-        let mut closing = self.coordinator.closing(now);
+        let mut closing = self.coordinator.closing(now, self.work.longest_grace());
         let mut warnings = Vec::new();
+        // What they do in their last moments takes CPU time, which the idle class takes from nobody.
+        let last = self.coordinator.last().map_or(0.0, |(decision, _)| decision.allotment.cores);
+        self.apply(Allotment::cores(last.max(ENDING.min(self.ceiling))), &mut warnings);
         self.work.preempt_all(now);
         while let Some((actions, again)) = closing.step(clock::now(), self.work.is_idle()) {
             for action in actions {
@@ -249,46 +316,6 @@ fn settings(plan: &Plan) -> io::Result<Settings> {
         .as_ref()
         .map(|network| NetworkLimit { interfaces: network.interfaces.clone(), floor: network.floor.0 });
     Ok(settings)
-}
-
-/// The audit log of bounded length. A disk that is full ends the log, not the run.
-#[derive(Debug)]
-struct Audit {
-    path: PathBuf,
-    log: Option<Log<BufWriter<File>>>,
-    records: u64,
-    most: u64,
-}
-
-impl Audit {
-    fn create(path: &Path, most: u64, header: &Header) -> io::Result<Self> {
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let file = BufWriter::new(File::create(path).map_err(named)?);
-        let log = Log::begin(file, header).map_err(named)?;
-        Ok(Self { path: path.to_owned(), log: Some(log), records: 0, most })
-    }
-
-    fn add(&mut self, record: &Record, warnings: &mut Vec<String>) {
-        let Some(log) = &mut self.log else { return };
-        self.records += 1;
-        let is_second = self.records.is_multiple_of(50);
-        let written = log.add(record).and_then(|()| if is_second { log.flush() } else { Ok(()) });
-        let path = self.path.display();
-        let length = || self.path.metadata().map_or(0, |file| file.len());
-        match written {
-            Err(error) => warnings.push(format!("{path}: {error}; the audit log ends here")),
-            Ok(()) if is_second && length() >= self.most => {
-                warnings.push(format!("{path} is as long as it may be (audit): it ends here"));
-            }
-            Ok(()) => return,
-        }
-        self.log = None;
-    }
-
-    fn finish(&mut self) -> Option<String> {
-        let flushed = self.log.as_mut().map_or(Ok(()), Log::flush);
-        flushed.err().map(|error| format!("{}: {error}", self.path.display()))
-    }
 }
 
 #[cfg(test)]

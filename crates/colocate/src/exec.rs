@@ -1,9 +1,9 @@
 //! Starts the program of a job inside its group: the process enters the group itself and then becomes the program, so that
 //! no instruction of the job runs outside.
 
-use crate::{cgroup::enter, escapes::MARK};
+use crate::{cgroup::enter, escapes::MARK, user::User};
 use brunt_meter::cgroup::{Files, is_name};
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, getppid};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,10 @@ impl std::error::Error for Failure {}
 pub struct Exec {
     /// Directories of the group.
     pub groups: Vec<PathBuf>,
-    /// The process that starts the job. The job is killed when the thread that started it ends.
+    /// The process that starts the job. Nothing is started without it.
     pub parent: Option<u32>,
+    /// The user that it runs as; without one that of this process.
+    pub user: Option<String>,
     pub program: OsString,
     pub args: Vec<OsString>,
 }
@@ -55,17 +57,20 @@ impl Exec {
         if let Some(parent) = self.parent {
             command.args(["--parent", &parent.to_string()]);
         }
+        if let Some(user) = &self.user {
+            command.args(["--user", user]);
+        }
         command.arg("--").arg(&self.program).args(&self.args);
         command
     }
 
     /// Returns only if the program cannot be started.
     pub fn run(&self, files: &dyn Files) -> Failure {
-        if let Err(error) = self.prepare(files) {
-            return Failure { stage: Stage::Enter, why: error.to_string() };
-        }
         let mut command = Command::new(&self.program);
         command.args(&self.args);
+        if let Err(error) = self.prepare(files, &mut command) {
+            return Failure { stage: Stage::Enter, why: error.to_string() };
+        }
         if let Some(name) = self.group_name() {
             command.env(MARK, name);
         }
@@ -74,9 +79,8 @@ impl Exec {
         Failure { stage, why: format!("{}: {error}", Path::new(&self.program).display()) }
     }
 
-    fn prepare(&self, files: &dyn Files) -> io::Result<()> {
+    fn prepare(&self, files: &dyn Files, command: &mut Command) -> io::Result<()> {
         if let Some(parent) = self.parent {
-            set_parent_process_death_signal(Some(Signal::KILL))?;
             // It may have ended before.
             let now = getppid().map_or(0, Pid::as_raw_pid);
             if i64::from(now) != i64::from(parent) {
@@ -85,7 +89,15 @@ impl Exec {
         }
         // The first to be killed where memory runs out.
         files.write(Path::new("/proc/self/oom_score_adj"), "1000")?;
-        enter(files, &self.groups, "0")
+        enter(files, &self.groups, "0")?;
+        // As root until here: a user cannot enter the groups, nor leave them.
+        if let Some(user) = &self.user {
+            let user = User::named(user).map_err(io::Error::other)?;
+            let named = |error| io::Error::other(format!("user {}: {error}", user.name));
+            user.take().map_err(named)?;
+            command.env("HOME", &user.home).env("USER", &user.name).env("LOGNAME", &user.name);
+        }
+        Ok(())
     }
 
     /// The name of the group of all jobs.

@@ -20,6 +20,8 @@ use std::{fs, process};
 
 /// Extension of the file beside a journal that says what its controller does.
 pub(crate) const STATUS: &str = "status";
+/// Extension of the file beside a journal that tells its controller something.
+pub(crate) const ORDERS: &str = "orders";
 
 /// The journal of this process.
 #[derive(Debug)]
@@ -134,6 +136,11 @@ pub fn recover(files: &dyn Files, path: &Path) -> io::Result<Recovered> {
     }
     // Lines may have been added before the lock was released.
     let contents = Contents::read(path).map_err(named)?;
+    // Its process ended before it had written a line, and so before any change.
+    if contents.owner.pid == 0 {
+        fs::remove_file(path).map_err(named)?;
+        return Ok(Recovered::Undone { changes: 0, problems: Vec::new() });
+    }
     if contents.owner.boot != boot_id() {
         fs::remove_file(path).map_err(named)?;
         return Ok(Recovered::EarlierBoot);

@@ -2,6 +2,7 @@
 
 mod job;
 mod objective;
+mod values;
 
 pub use job::Job;
 
@@ -34,6 +35,7 @@ pub struct Plan {
     /// Bytes that it moves for a miss of the last-level cache: what it moves is estimated by that where the kernel does not count it.
     pub memory_bytes_per_miss: Option<f64>,
     /// Most jobs at once; by default as many as cores.
+    #[serde(default, deserialize_with = "values::count")]
     pub at_once: Option<Count>,
     /// Directory of the results.
     pub out: Option<PathBuf>,
@@ -55,18 +57,21 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 pub struct Service {
     /// A process; its children belong to the service.
+    #[serde(default, deserialize_with = "values::pid")]
     pub pid: Option<u32>,
     /// Whoever listens on this address or port.
     pub listen: Option<String>,
     /// Directory of a control group.
     pub cgroup: Option<PathBuf>,
     /// Started and ended with the run.
+    #[serde(default, deserialize_with = "values::some_words")]
     pub command: Option<Vec<String>>,
     /// Cores of the command.
     pub cores: Option<Cores>,
     #[serde(with = "objective")]
     pub slo: Objective,
     /// Requests a second at full load.
+    #[serde(default, deserialize_with = "values::rate")]
     pub peak: Option<Rate>,
 }
 
@@ -75,10 +80,12 @@ pub struct Service {
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// Arguments of `brunt load`.
+    #[serde(default, deserialize_with = "values::some_words")]
     pub load: Option<Vec<String>>,
     /// A file of counts that grows.
     pub file: Option<PathBuf>,
     /// A program that prints counts.
+    #[serde(default, deserialize_with = "values::some_words")]
     pub command: Option<Vec<String>>,
     /// A URL that is asked by the controller.
     pub probe: Option<String>,
@@ -98,6 +105,7 @@ pub struct Source {
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     pub memory: Option<Size>,
+    #[serde(default, deserialize_with = "values::count")]
     pub processes: Option<Count>,
     pub disk: Option<Disk>,
     pub network: Option<Network>,

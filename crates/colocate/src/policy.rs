@@ -6,10 +6,11 @@ mod fixed;
 pub mod graded;
 pub mod heracles;
 pub mod koordinator;
-mod limits;
+pub mod limits;
 
 use crate::allotment::Allotment;
 use crate::readings::Readings;
+use limits::Known;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -18,6 +19,14 @@ use std::time::Duration;
 pub trait Policy: fmt::Debug + Send {
     /// `now` is the time since the start. The allotment holds until the next tick.
     fn decide(&mut self, now: Duration, readings: &Readings) -> Decision;
+
+    /// Allotments that it has learned to be too much.
+    fn limits(&self, _now: Duration) -> Vec<Known> {
+        Vec::new()
+    }
+
+    /// Forgets them.
+    fn forget(&mut self) {}
 }
 
 /// What missing data of the LC service, or data older than the deadline, decide: [`Reason::Stale`], after three deadlines
@@ -40,6 +49,12 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Whether more evidence may give the jobs more.
+    pub fn wants_evidence(self) -> bool {
+        use Reason::{Ceiling, Fixed, HighLoad, KnownLimit, NotJobs, Paused};
+        !matches!(self.reason, Ceiling | Fixed | HighLoad | KnownLimit | NotJobs | Paused)
+    }
+
     /// Whether it is the first of an emergency, after `last`.
     pub fn begins_emergency(self, last: Option<Self>) -> bool {
         self.reason == Reason::Emergency && last.is_none_or(|last| last.reason != Reason::Emergency)
@@ -60,6 +75,10 @@ pub enum Reason {
     Emergency,
     /// Frozen since an emergency.
     Cooldown,
+    /// Requests fail at once, as of a service that restarts: frozen until they do not.
+    Failing,
+    /// Requests are slow, and the jobs used nothing meanwhile: they keep what they have.
+    NotJobs,
     /// More slow requests than the objective allows: less.
     Shrink,
     /// The machine itself is slow; BE jobs do not grow meanwhile.
@@ -72,6 +91,8 @@ pub enum Reason {
     Ceiling,
     /// More was too much before, at this load.
     KnownLimit,
+    /// An operator has paused the jobs: frozen.
+    Paused,
     /// The load of the LC service is too high for BE jobs.
     HighLoad,
     /// Memory bandwidth near its peak: fewer cores.

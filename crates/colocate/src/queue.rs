@@ -19,7 +19,7 @@ mod state;
 
 pub use attempt::{Attempt, AttemptId, Progress, Source, Usage};
 pub use error::Error;
-pub use job::{Job, Spec};
+pub use job::{Job, JobOptions, Spec};
 pub use owner::Owner;
 pub use pattern::Pattern;
 pub use state::{Outcome, State};

@@ -20,6 +20,9 @@ pub struct Requests {
     pub count: u64,
     /// Of these, slower than the objective's limit, or failed.
     pub slow: u64,
+    /// Of the slow ones, failed within the limit: refused, or answered by an error.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed: u64,
     /// Quantile of the objective over the window's response times, in milliseconds.
     pub latency_ms: f64,
     /// Offered to the service in a second, as a share of its peak; `None` if the peak is unknown.
@@ -32,6 +35,10 @@ pub struct Pressure {
     pub cpu: f64,
     pub memory: f64,
     pub io: f64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Requests {
@@ -89,7 +96,21 @@ pub struct Readings {
     pub be_pressure: Option<Reading<Pressure>>,
 }
 
+/// Up to these shares of cores, of memory bandwidth and of a window, and to this many bytes a second, jobs use nothing.
+const IDLE: f64 = 0.02;
+const IDLE_BYTES: f64 = 100e3;
+
 impl Readings {
+    /// Whether the BE jobs certainly used no CPU, and no memory bandwidth, disk or network as far as that is known.
+    pub fn are_jobs_idle(&self) -> bool {
+        let is_above =
+            |reading: Option<Reading<f64>>, limit: f64| reading.is_some_and(|reading| reading.value >= limit);
+        self.be_cpu.is_some_and(|cores| cores.value < IDLE)
+            && !is_above(self.be_memory_bandwidth, IDLE)
+            && !is_above(self.be_network, IDLE_BYTES)
+            && self.be_pressure.is_none_or(|pressure| pressure.value.io < IDLE)
+    }
+
     /// The same, so many seconds later.
     pub fn aged(self, seconds: f64) -> Self {
         let older = |reading: Option<Reading<f64>>| reading.map(|reading| reading.aged(seconds));

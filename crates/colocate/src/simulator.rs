@@ -17,9 +17,11 @@ pub mod run;
 mod scenario;
 pub mod search;
 mod source;
+mod trouble;
 
 pub use job::Job;
 pub use load::Load;
 pub use plant::{Machine, Service};
 pub use run::{Outcome, simulate};
 pub use scenario::Scenario;
+pub use trouble::Trouble;

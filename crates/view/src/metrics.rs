@@ -17,6 +17,7 @@ mod push;
 mod scrape;
 
 pub use endpoint::{Collector, Listen};
+pub use scrape::TextPage;
 
 use brunt_results::Error;
 use brunt_results::series::Second;

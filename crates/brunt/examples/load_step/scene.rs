@@ -170,7 +170,7 @@ impl<'a> Scene<'a> {
     fn status(&self, pid: u32) -> Option<Status> {
         let output = pinned(&self.cores[..1], || self.brunt(&["colocate", "status", "--json"]).output().ok())?;
         let all: Vec<Status> = serde_json::from_slice(&output.stdout).ok()?;
-        all.into_iter().find(|status| status.pid == pid)
+        all.into_iter().find(|status| status.controller.pid == pid)
     }
 
     fn records(&self) -> Result<Vec<Record>, String> {

@@ -110,6 +110,7 @@ pub fn added(windows: &[(usize, Counts)], every: f64) -> Option<Counts> {
         seconds,
         count: all().map(|counts| counts.count).sum(),
         slow: all().map(|counts| counts.slow).sum(),
+        failed: all().map(|counts| counts.failed).sum(),
         // The percentile of all requests is not above that of the slower load.
         latency_ms: newest(0).max(newest(1)),
         offered: Some(offered / seconds),

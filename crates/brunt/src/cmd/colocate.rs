@@ -1,9 +1,13 @@
 //! `brunt colocate`: best-effort jobs beside a latency-critical service. One file per subcommand under `colocate/`.
 
+mod dry_run;
 mod exec;
 mod fleet;
 mod guardian;
 mod memory;
+mod metrics;
+mod open;
+mod orders;
 mod probe;
 mod queue;
 mod recover;
@@ -12,6 +16,7 @@ mod run;
 mod scenario;
 mod simulate;
 mod status;
+mod unit;
 
 use brunt_results::{Error, ExitCode};
 
@@ -25,8 +30,18 @@ pub struct Args {
 enum Command {
     /// Run best-effort jobs beside a service, under a policy
     Run(run::Args),
-    /// Show the runs of this user
+    /// Show the runs of this user, and whether they protect their services
     Status(status::Args),
+    /// Show allotments that were too much, or let the policy forget them
+    Limits(orders::LimitsArgs),
+    /// Freeze the jobs until they are resumed
+    Pause(orders::OrderArgs),
+    /// Let paused jobs go on
+    Resume(orders::OrderArgs),
+    /// Start no job any more, and end with those that run
+    Drain(orders::OrderArgs),
+    /// Print a systemd unit that runs a plan
+    Unit(unit::Args),
     /// Add, list and cancel jobs
     Queue(queue::Args),
     /// Show what can be limited and measured on this machine
@@ -52,6 +67,11 @@ impl Args {
         match &self.command {
             Command::Run(args) => args.run(),
             Command::Status(args) => args.run(),
+            Command::Limits(args) => args.run(),
+            Command::Pause(args) => args.pause(),
+            Command::Resume(args) => args.resume(),
+            Command::Drain(args) => args.drain(),
+            Command::Unit(args) => args.run(),
             Command::Queue(args) => args.run(),
             Command::Probe(args) => args.run(),
             Command::Recover(args) => args.run(),

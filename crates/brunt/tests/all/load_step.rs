@@ -55,7 +55,7 @@ fn load(from: i32, to: i32, count: u64, slow: impl Fn(i32) -> u64) -> Vec<Counts
 fn record(at: f64, window: &Counts, cores: f64, reason: Reason) -> Record {
     let now = BEGIN + at - ZERO;
     let Counts { seconds, count, slow, latency_ms, .. } = *window;
-    let value = Requests { seconds, count, slow, latency_ms, load: None };
+    let value = Requests { seconds, count, slow, failed: 0, latency_ms, load: None };
     let requests = Some(Reading { value, age: now - (window.end.unwrap() - ZERO) });
     let allotment = Allotment::cores(cores);
     Record { now, readings: Readings { requests, ..Readings::default() }, decision: Decision { allotment, reason } }

@@ -15,49 +15,75 @@ pub(super) struct Changes {
     /// `None` once it is undone.
     journal: Option<Journal>,
     guardian: Option<Guardian>,
+    /// Hears no heartbeats: it undoes what is left when this process and the guardian have both ended.
+    last: Option<Guardian>,
 }
 
 impl Changes {
     pub(super) fn begin(brunt: &Path, period: Duration, grace: Duration) -> io::Result<Self> {
         let journal = Journal::in_folder(&journal::folder()?)?;
         let options = Options { journal: journal.path().to_owned(), period, grace };
-        let mut changes = Self { brunt: brunt.to_owned(), options, journal: Some(journal), guardian: None };
-        changes.guardian = Some(Guardian::start(brunt, &changes.options)?);
+        let mut changes = Self { brunt: brunt.to_owned(), options, journal: Some(journal), guardian: None, last: None };
+        changes.start_guardians()?;
         Ok(changes)
+    }
+
+    /// Starts those that have ended.
+    fn start_guardians(&mut self) -> io::Result<()> {
+        if self.last.is_none() {
+            self.last = Some(Guardian::start(&self.brunt, &self.options, None)?);
+        }
+        if self.guardian.is_none() {
+            self.guardian = Some(Guardian::start(&self.brunt, &self.options, self.last.as_ref())?);
+        }
+        Ok(())
     }
 
     pub(super) fn journal(&mut self) -> io::Result<&mut Journal> {
         self.journal.as_mut().ok_or_else(|| io::Error::other("the changes are undone"))
     }
 
-    pub(super) fn guardian_pid(&self) -> Option<u32> {
-        self.guardian.as_ref().map(Guardian::pid)
+    /// The guardian, and the one that takes over from it.
+    pub(super) fn guardian_pids(&self) -> Vec<u32> {
+        self.guardian.iter().chain(&self.last).map(Guardian::pid).collect()
     }
 
-    /// Sends a heartbeat. A guardian that has gone is replaced; without one the run must end.
-    pub(super) fn beat(&mut self, warnings: &mut Vec<String>) -> io::Result<()> {
-        let Some(guardian) = &mut self.guardian else { return Ok(()) };
-        match guardian.beat() {
-            Ok(()) => Ok(()),
-            // One that is stopped reads again later.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
-            Err(error) => {
-                warnings.push(format!("{error}; another one is started"));
-                self.guardian = Some(Guardian::start(&self.brunt, &self.options)?);
-                Ok(())
+    /// Sends a heartbeat. Guardians that have gone are replaced; without one the run must end. Whether one was replaced.
+    pub(super) fn beat(&mut self, warnings: &mut Vec<String>) -> io::Result<bool> {
+        if self.guardian.is_none() {
+            return Ok(false);
+        }
+        let mut is_replaced = false;
+        if self.last.as_mut().is_some_and(Guardian::has_ended) {
+            // The guardian does not hold its pipe: both will take over, one after the other.
+            warnings.push("the last guardian is gone; another one is started".to_owned());
+            (self.last, is_replaced) = (None, true);
+        }
+        if let Some(guardian) = &mut self.guardian {
+            match guardian.beat() {
+                Ok(()) => {}
+                // One that is stopped reads again later.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    warnings.push(format!("{error}; another one is started"));
+                    (self.guardian, is_replaced) = (None, true);
+                }
             }
         }
+        self.start_guardians()?;
+        Ok(is_replaced)
     }
 
     /// Undoes everything; what could not be undone.
     pub(super) fn undo(&mut self) -> Vec<String> {
         let mut problems = self.journal.take().map_or(Vec::new(), |journal| journal.undo(&Linux));
-        let stopped = self.guardian.take().map(Guardian::stop);
-        problems.extend(stopped.and_then(Result::err).map(|error| error.to_string()));
+        let guardians = [self.guardian.take(), self.last.take()];
+        let stopped = guardians.into_iter().flatten().map(Guardian::stop);
+        problems.extend(stopped.filter_map(Result::err).map(|error| error.to_string()));
         problems
     }
 
-    /// CPU time of this process and of the guardian, in seconds.
+    /// CPU time of this process and of the guardians, in seconds.
     pub(super) fn cpu_seconds(&self) -> f64 {
         let ticks = |pid: String| -> u64 {
             let stat = PathBuf::from(format!("/proc/{pid}/stat"));
@@ -66,7 +92,7 @@ impl Changes {
         self.pids().map(ticks).sum::<u64>() as f64 / rustix::param::clock_ticks_per_second() as f64
     }
 
-    /// Proportional set size of both, in bytes.
+    /// Proportional set size of all, in bytes.
     pub(super) fn memory(&self) -> u64 {
         let memory = |pid: String| -> Option<u64> {
             let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -76,7 +102,8 @@ impl Changes {
     }
 
     fn pids(&self) -> impl Iterator<Item = String> {
-        std::iter::once("self".to_owned()).chain(self.guardian_pid().map(|pid| pid.to_string()))
+        let guardians = self.guardian_pids().into_iter().map(|pid| pid.to_string());
+        std::iter::once("self".to_owned()).chain(guardians)
     }
 }
 

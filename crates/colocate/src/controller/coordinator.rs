@@ -9,8 +9,10 @@ use super::tally::Tally;
 use crate::allotment::{Allotment, Bounds};
 use crate::audit::Record;
 use crate::plan::Plan;
-use crate::policy::{Decision, Policy};
+use crate::policy::limits::Known;
+use crate::policy::{Decision, Policy, Reason};
 use crate::readings::Readings;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Least and most time between two steps: there is one whenever counts of requests come.
@@ -30,7 +32,8 @@ const STATUS: Duration = Duration::from_secs(1);
 /// processes of the machine.
 const CHECK: Duration = Duration::from_secs(3);
 
-/// For so long the end of a run waits for the jobs to end, and the time between two looks.
+/// After the longest time that a job has between SIGTERM and SIGKILL, for so long the end of a run waits for the jobs to end; and the
+/// time between two looks.
 const END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -73,6 +76,9 @@ pub(super) struct Coordinator {
     next_status: Instant,
     /// Whether some process has yet to stop.
     is_freezing: bool,
+    /// Whether an operator has paused the jobs.
+    is_paused: bool,
+    decisions: BTreeMap<Reason, u64>,
 }
 
 impl Coordinator {
@@ -87,13 +93,17 @@ impl Coordinator {
             next_check: now,
             next_status: now,
             is_freezing: false,
+            is_paused: false,
+            decisions: BTreeMap::new(),
         }
     }
 
     /// Decides, and says what is to be done now.
     pub(super) fn step(&mut self, now: Instant, readings: Readings) -> Vec<Action> {
         let since = now.duration_since(self.begin);
-        let decision = self.policy.decide(since, &readings);
+        let decided = self.policy.decide(since, &readings);
+        let paused = Decision { allotment: Allotment::FROZEN, reason: Reason::Paused };
+        let decision = if self.is_paused { paused } else { decided };
         let mut actions = Vec::with_capacity(7);
         actions.extend(is_due(&mut self.next_beat, now, BEAT).then_some(Action::Beat));
         actions.extend(self.is_to_be_applied(decision, now).then_some(Action::Apply(decision.allotment)));
@@ -103,6 +113,7 @@ impl Coordinator {
         actions.extend(is_due(&mut self.next_status, now, STATUS).then_some(Action::WriteStatus));
         actions.extend(is_due(&mut self.next_check, now, CHECK).then_some(Action::Recapture));
         self.tally.add(now, &readings, decision);
+        *self.decisions.entry(decision.reason).or_default() += 1;
         self.last = Some((now, decision, readings));
         actions
     }
@@ -143,13 +154,33 @@ impl Coordinator {
         self.last.map_or(Duration::ZERO, |(last, ..)| last.duration_since(self.begin))
     }
 
+    /// What the policy has learned, as of the last step.
+    pub(super) fn limits(&self) -> Vec<Known> {
+        self.policy.limits(self.time())
+    }
+
+    /// Counts by reason.
+    pub(super) fn decisions(&self) -> &BTreeMap<Reason, u64> {
+        &self.decisions
+    }
+
+    /// The policy goes on deciding meanwhile, from what it then sees.
+    pub(super) fn pause(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
+    }
+
+    /// The policy learns anew.
+    pub(super) fn forget_limits(&mut self) {
+        self.policy.forget();
+    }
+
     pub(super) fn tally(&self) -> &Tally {
         &self.tally
     }
 
     /// Begins the end of the run, for which all jobs are told to end.
-    pub(super) fn closing(&self, now: Instant) -> Closing {
-        Closing { begin: now, next_beat: self.next_beat }
+    pub(super) fn closing(&self, now: Instant, term_grace: Duration) -> Closing {
+        Closing { until: now + term_grace + END, next_beat: self.next_beat }
     }
 
     pub(super) fn into_tally(self) -> Tally {
@@ -160,14 +191,14 @@ impl Coordinator {
 /// The end of a run: the jobs end while the guardian still hears of this process.
 #[derive(Debug)]
 pub(super) struct Closing {
-    begin: Instant,
+    until: Instant,
     next_beat: Instant,
 }
 
 impl Closing {
     /// What is to be done now, and when to come again; `None` when the jobs have ended, or have not and are waited for no longer.
     pub(super) fn step(&mut self, now: Instant, is_idle: bool) -> Option<(Vec<Action>, Instant)> {
-        if is_idle || now.duration_since(self.begin) >= END {
+        if is_idle || now >= self.until {
             return None;
         }
         let beat = is_due(&mut self.next_beat, now, BEAT).then_some(Action::Beat);

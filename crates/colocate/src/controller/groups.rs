@@ -55,6 +55,7 @@ impl Launcher for Rc<Groups> {
         let exec = Exec {
             groups: dirs.iter().chain(&self.others).cloned().collect(),
             parent: Some(process::id()),
+            user: job.spec.options.user.clone(),
             program: program.into(),
             args: args.iter().map(Into::into).collect(),
         };
@@ -78,6 +79,10 @@ impl Launcher for Rc<Groups> {
 
     fn forget(&self, job: i64) {
         self.remove(job);
+    }
+
+    fn memory_kills(&self) -> Option<u64> {
+        self.group.usage().oom_kills
     }
 
     fn cpu_seconds(&self, job: &Job) -> Option<f64> {

@@ -3,9 +3,10 @@
 use crate::clock;
 use crate::plan;
 use crate::signals;
-use brunt_meter::affinity;
+use brunt_meter::{affinity, listener};
 use std::fs::File;
 use std::io;
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -31,7 +32,7 @@ impl Service {
         let processes = match (&child, plan.pid, &plan.listen, &plan.cgroup) {
             (Some(child), ..) => signals::Service::process(child.id()),
             (None, Some(pid), ..) => signals::Service::process(pid),
-            (None, None, Some(listen), _) => signals::Service::listening(listen),
+            (None, None, Some(listen), _) => signals::Service::listening(&resolved(listen)),
             (None, None, None, cgroup) => signals::Service::group(cgroup.as_deref().unwrap_or(Path::new("/"))),
         };
         let mut service = Self { processes: None, child, log };
@@ -66,6 +67,20 @@ impl Drop for Service {
     }
 }
 
+/// An address with the name of a host in it, as one with a number: that on which something listens, or else the first.
+fn resolved(listen: &str) -> String {
+    let is_name = |(host, port): &(&str, &str)| {
+        let host = host.trim_matches(['[', ']']);
+        port.parse::<u16>().is_ok() && !host.is_empty() && host != "*" && host.parse::<IpAddr>().is_err()
+    };
+    if listen.rsplit_once(':').filter(is_name).is_none() {
+        return listen.to_owned();
+    }
+    let found: Vec<String> = listen.to_socket_addrs().into_iter().flatten().map(|found| found.to_string()).collect();
+    let listening = found.iter().find(|address| !listener::sockets(address).is_empty());
+    listening.or(found.first()).cloned().unwrap_or_else(|| listen.to_owned())
+}
+
 /// Starts the service in a process group of its own, on its cores.
 fn start(words: &[String], cores: Option<&brunt_results::Cores>, log: &Path) -> io::Result<Child> {
     let named = |what: &str| {
@@ -85,4 +100,21 @@ fn start(words: &[String], cores: Option<&brunt_results::Cores>, log: &Path) -> 
     };
     let started = thread::scope(|scope| scope.spawn(start).join());
     started.unwrap_or_else(|_| Err(io::Error::other("the service could not be started")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_hosts_are_resolved_and_all_else_is_left() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(resolved(&format!("localhost:{port}")), format!("127.0.0.1:{port}"));
+        for same in
+            ["8080", ":8080", "*:8080", "127.0.0.1:80", "[::1]:80", "unix:/run/a.sock", "no-such-host.invalid:80"]
+        {
+            assert_eq!(resolved(same), same);
+        }
+    }
 }

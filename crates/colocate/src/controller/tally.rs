@@ -103,6 +103,11 @@ impl Tally {
         }
     }
 
+    /// Requests so far, and those of them that were slow.
+    pub(super) fn seen(&self) -> (u64, u64) {
+        (self.service.requests, self.service.slow)
+    }
+
     /// Share of slow requests so far.
     pub(super) fn slow_share(&self) -> Option<f64> {
         (self.service.requests > 0).then(|| self.service.slow as f64 / self.service.requests as f64)

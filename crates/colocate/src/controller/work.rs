@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
+const SIGKILL: i32 = 9;
+const OUT_OF_MEMORY: &str = ", by the kernel: the jobs' memory was used up ([limits] memory)";
 /// Bytes of the output of a job that are kept, of each stream.
 const OUTPUT: u64 = 1 << 20;
 /// From SIGTERM to SIGKILL for a job that is preempted.
@@ -28,12 +30,16 @@ pub(super) struct Work<L: Launcher> {
     /// To be added again.
     again: Vec<Spec>,
     until_empty: bool,
+    /// No job is started any more.
+    is_draining: bool,
     next_look: Instant,
     is_over: bool,
     attempts: BTreeSet<AttemptId>,
     tally: Jobs,
     /// What they had done when counting began.
     before: Done,
+    /// Processes killed for their memory, as of the last look.
+    memory_kills: Option<u64>,
     /// Of the queue's file, in the last tick.
     failure: Option<String>,
 }
@@ -63,11 +69,13 @@ impl<L: Launcher + Clone> Work<L> {
             repeated,
             again: Vec::new(),
             until_empty: plan.until_empty(),
+            is_draining: false,
             next_look: clock::now() + LOOK,
             is_over: false,
             attempts: BTreeSet::new(),
             tally: Jobs::default(),
             before: Done::default(),
+            memory_kills: None,
             failure: None,
         })
     }
@@ -75,7 +83,8 @@ impl<L: Launcher + Clone> Work<L> {
     /// Starts and follows jobs. An error of the queue's file is a warning, once: the next tick tries again.
     pub(super) fn poll(&mut self, now: Instant, frozen: bool, warnings: &mut Vec<String>) {
         self.runner.set_frozen(frozen, now);
-        match self.runner.poll(now, self.slots) {
+        let slots = if self.is_draining { 0 } else { self.slots };
+        match self.runner.poll(now, slots) {
             Ok(events) => {
                 self.failure = None;
                 events.into_iter().for_each(|event| self.take(event, warnings));
@@ -95,7 +104,9 @@ impl<L: Launcher + Clone> Work<L> {
             };
             self.repeated.extend(ids.into_iter().map(|id| (id, spec.clone())));
         }
-        if self.until_empty && self.runner.is_idle() && now >= self.next_look {
+        if self.is_draining && self.runner.is_idle() {
+            self.is_over = true;
+        } else if self.until_empty && self.runner.is_idle() && now >= self.next_look {
             self.next_look = now + LOOK;
             let listed = self.queue.list();
             self.is_over = listed.is_ok_and(|listed| listed.iter().all(|listed| listed.job.state.is_final()));
@@ -119,7 +130,10 @@ impl<L: Launcher + Clone> Work<L> {
                 let repeated = self.repeated.remove(&id.job);
                 match state {
                     State::Done => self.again.extend(repeated),
-                    State::Failed => warnings.push(format!("job {} failed: {outcome}", id.job)),
+                    State::Failed => {
+                        let why = if self.is_out_of_memory(&outcome) { OUT_OF_MEMORY } else { "" };
+                        warnings.push(format!("job {} failed: {outcome}{why}", id.job));
+                    }
                     _ => self.repeated.extend(repeated.map(|spec| (id.job, spec))),
                 }
             }
@@ -127,8 +141,26 @@ impl<L: Launcher + Clone> Work<L> {
         }
     }
 
+    /// Whether a process was killed by the kernel, which has killed one for its memory since the last time.
+    fn is_out_of_memory(&mut self, outcome: &Outcome) -> bool {
+        let now = self.launcher.memory_kills();
+        let before = std::mem::replace(&mut self.memory_kills, now).or(Some(0));
+        *outcome == Outcome::Signalled(SIGKILL) && now > before
+    }
+
     pub(super) fn live(&self) -> impl Iterator<Item = Live<'_>> {
         self.runner.live()
+    }
+
+    /// Longest time from SIGTERM to SIGKILL of those that run.
+    pub(super) fn longest_grace(&self) -> Duration {
+        let own = self.live().filter_map(|live| live.job.spec.options.term_grace);
+        own.map(|grace| grace.0).max().unwrap_or(GRACE).max(GRACE)
+    }
+
+    /// Starts no job any more; the run is over with those that run.
+    pub(super) fn drain(&mut self) {
+        self.is_draining = true;
     }
 
     /// Whether every job has ended, where that ends the run.

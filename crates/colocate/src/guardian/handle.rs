@@ -2,6 +2,7 @@
 
 use super::Options;
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,12 +15,17 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts `brunt colocate guardian` with this binary and returns once it watches. Start it before the first change.
-    pub fn start(brunt: &Path, options: &Options) -> io::Result<Self> {
+    /// Starts `brunt colocate guardian` with this binary and returns once it watches. Start it before the first change. It
+    /// holds the pipe of `last`, which therefore takes over only when this one has gone, too.
+    pub fn start(brunt: &Path, options: &Options, last: Option<&Self>) -> io::Result<Self> {
         let span = |time: std::time::Duration| format!("{}ns", time.as_nanos());
         let mut command = Command::new(brunt);
         command.args(["colocate", "guardian", "--journal"]).arg(&options.journal);
         command.args(["--period", &span(options.period), "--grace", &span(options.grace)]);
+        if let Some(input) = last.and_then(|last| last.input.as_ref()) {
+            let place = format!("/proc/{}/fd/{}", std::process::id(), input.as_raw_fd());
+            command.args(["--holds", &place]);
+        }
         // Ctrl-C at a terminal is meant for the controller.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| io::Error::new(error.kind(), format!("guardian: {error}")))?;
@@ -39,6 +45,11 @@ impl Guardian {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
     }
 
     /// Sends a heartbeat. An error means that the group has no guardian any more: freeze it, or start another one.

@@ -25,6 +25,11 @@ pub trait Launcher {
     /// The job does not run again.
     fn forget(&self, _job: i64) {}
 
+    /// Processes that the kernel has killed because the memory of the jobs was used up; `None` if that is not known.
+    fn memory_kills(&self) -> Option<u64> {
+        None
+    }
+
     /// CPU time of the control group since the attempt began. Without it the runner adds up the job's process and its
     /// descendants.
     fn cpu_seconds(&self, _job: &Job) -> Option<f64> {

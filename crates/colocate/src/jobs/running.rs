@@ -140,6 +140,8 @@ impl Running {
 
     /// Tells the processes to end. False if the attempt has ended by itself, or has been told before.
     pub(super) fn end(&mut self, outcome: Outcome, grace: Duration, now: Instant) -> bool {
+        let own = self.job.spec.options.term_grace.filter(|_| !grace.is_zero());
+        let grace = own.map_or(grace, |own| own.0);
         if let Some(ending) = &mut self.ending {
             ending.kill_at = ending.kill_at.min(now + grace);
             return false;

@@ -1,6 +1,4 @@
 //! Starts programs in a thread of its own: starting one takes until the kernel has loaded it, which is long on a busy machine.
-//!
-//! Invariant: the thread lives as long as the runner, since PR_SET_PDEATHSIG goes by the thread that started a process.
 
 use std::process::{Child, Command};
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};

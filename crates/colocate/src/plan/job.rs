@@ -1,6 +1,7 @@
 //! A job of a plan.
 
-use crate::queue::{Pattern, Spec};
+use crate::queue::{JobOptions, Pattern, Spec};
+use brunt_results::Span;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// Program and arguments; no shell reads them.
+    #[serde(deserialize_with = "super::values::words")]
     pub command: Vec<String>,
     /// Finds the job's progress in its output; by default its CPU time.
     pub progress: Option<String>,
@@ -22,6 +24,10 @@ pub struct Job {
     /// Starts it again whenever it has ended well.
     #[serde(default)]
     pub repeat: bool,
+    /// From SIGTERM to SIGKILL, where it is told to end.
+    pub term_grace: Option<Span>,
+    /// The user that it runs as.
+    pub user: Option<String>,
 }
 
 impl Job {
@@ -29,7 +35,12 @@ impl Job {
         if self.command.is_empty() {
             return Err("[[job]] command is empty: name a program".to_owned());
         }
+        self.options().check().map_err(|why| format!("[[job]] {why}"))?;
         self.pattern().map(drop)
+    }
+
+    fn options(&self) -> JobOptions {
+        JobOptions { term_grace: self.term_grace, user: self.user.clone() }
     }
 
     fn pattern(&self) -> Result<Option<Pattern>, String> {
@@ -46,6 +57,7 @@ impl Job {
             priority: self.priority,
             retries: self.retries,
             progress_pattern: self.pattern()?,
+            options: self.options(),
         })
     }
 }

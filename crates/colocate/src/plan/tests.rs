@@ -24,6 +24,15 @@ fn a_plan_has_defaults() {
 }
 
 #[test]
+fn numbers_may_be_numbers() {
+    let text = GOOD.replace("\"10k\"", "10000").replace("listen = \"8080\"", "pid = 7") + "term_grace = \"4s\"\n";
+    let plan = Plan::parse("p.toml", &("at_once = 2\n".to_owned() + &text + "[limits]\nprocesses = 64\n")).unwrap();
+    assert_eq!((plan.at_once, plan.service.pid, plan.service.peak), (Some(Count(2)), Some(7), Some(Rate(1e4))));
+    assert_eq!(plan.limits.processes, Some(Count(64)));
+    assert_eq!(plan.jobs[0].term_grace, Some(Span(Duration::from_secs(4))));
+}
+
+#[test]
 fn errors_name_the_place_and_the_remedy() {
     for (from, to, said) in [
         ("listen = \"8080\"", "", "[service] has none of pid, listen, cgroup, command"),
@@ -37,6 +46,11 @@ fn errors_name_the_place_and_the_remedy() {
         ("[\"xz\", \"-k\", \"logs.tar\"]", "[]", "[[job]] command is empty"),
         ("[[job]]", "[[job]]\nprogress = '\\d+'", "[[job]] progress: '\\d+' has no group"),
         ("[[job]]", "[queue]\n[[job]]", "it has [queue] and [[job]]"),
+        ("[\"xz\", \"-k\", \"logs.tar\"]", "\"xz -k big\"", "write [\"xz\", \"-k\", \"big\"]"),
+        ("listen = \"8080\"", "pid = \"nginx\"", "it must be the number of a process, such as 4711"),
+        ("cores = \"1\"", "at_once = []", "p.toml:3: it must be a count, such as 64 or \"20k\""),
+        ("\"10k\"", "\"fast\"", "p.toml:7: 'fast' is not a rate"),
+        ("[[job]]", "[[job]]\nuser = \"nobody-here\"", "[[job]] user nobody-here: there is no user nobody-here"),
         ("listen = \"8080\"", "listen = \"8080\"\ncores = \"0\"", "[service] cores is for a command"),
         ("file = \"counts.jsonl\"", "prometheus = \"http://127.0.0.1/\"", "[source] metric names the histogram"),
     ] {

@@ -4,17 +4,30 @@ use crate::readings::{Newest, RESOLUTION, Reading, Requests};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Requests, and those of them that were slow.
+/// Requests, and those of them that were slow or failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counts {
     pub count: u64,
     pub slow: u64,
+    /// Of the slow ones, failed within the limit.
+    pub failed: u64,
 }
 
 impl Counts {
     pub fn add(&mut self, requests: Requests) {
         self.count += requests.count;
         self.slow += requests.slow.min(requests.count);
+        self.failed += requests.failed.min(requests.slow).min(requests.count);
+    }
+
+    /// Without those that failed within the limit, which are no latency.
+    pub fn answered(self) -> Self {
+        Self { count: self.count - self.failed, slow: self.slow - self.failed, failed: 0 }
+    }
+
+    /// Share of those that failed within the limit.
+    pub fn failed_share(self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.failed as f64 / self.count as f64 }
     }
 
     pub fn share(self) -> f64 {
@@ -78,16 +91,22 @@ impl Window {
         self.sum(begin.as_secs_f64())
     }
 
-    /// Seconds, of those since this time, in whose windows a share above `budget` was slow.
+    /// Seconds, of those since this time, in whose windows a share above `budget` of the answered requests was slow.
     pub fn seconds_over(&self, budget: f64, begin: Duration) -> f64 {
         let over = self.since(begin.as_secs_f64()).filter(|requests| is_over(requests, budget));
         over.map(|requests| requests.seconds).sum()
     }
 
-    /// For how many seconds, up to the newest window, a share above `budget` has been slow in every window.
+    /// For how many seconds, up to the newest window, a share above `budget` of the answered requests has been slow in every window.
     pub fn over_for(&self, budget: f64) -> f64 {
         let all = self.since(f64::NEG_INFINITY).take_while(|requests| is_over(requests, budget));
         all.map(|requests| requests.seconds).sum()
+    }
+
+    /// For how many seconds, up to the newest window, a share above `budget` has failed within the limit in every window.
+    pub fn failing_for(&self, budget: f64) -> f64 {
+        let is_failing = |requests: &&Requests| requests.failed as f64 > budget * requests.count as f64;
+        self.since(f64::NEG_INFINITY).take_while(is_failing).map(|requests| requests.seconds).sum()
     }
 
     fn sum(&self, from: f64) -> Counts {
@@ -105,8 +124,12 @@ impl Window {
     }
 }
 
-fn is_over(requests: &Requests, budget: f64) -> bool {
-    requests.slow as f64 > budget * requests.count as f64
+/// Whether more of the answered requests were slow than the budget allows.
+pub fn is_over(requests: &Requests, budget: f64) -> bool {
+    let mut counts = Counts::default();
+    counts.add(*requests);
+    let Counts { count, slow, .. } = counts.answered();
+    slow as f64 > budget * count as f64
 }
 
 #[cfg(test)]
@@ -117,7 +140,7 @@ mod tests {
     proptest! {
         #[test]
         fn intervals_hold_the_share_and_narrow_with_more_requests(count in 1..100_000u64, part in 0.0..=1.0f64, z in 0.5..4.0f64) {
-            let of = |count: u64| Counts { count, slow: (count as f64 * part) as u64 };
+            let of = |count: u64| Counts { count, slow: (count as f64 * part) as u64, failed: 0 };
             let (few, many) = (of(count), of(count * 10));
             let ((low, high), narrower) = (few.interval(z), many.interval(z));
             prop_assert!((0.0..=few.share() + 1e-12).contains(&low) && (few.share() - 1e-12..=1.0).contains(&high));
@@ -161,9 +184,9 @@ mod tests {
         for tick in 0..10 {
             window.add(at(1000 + 20 * tick), Reading { value: requests, age: 0.02 * tick as f64 });
         }
-        assert_eq!(window.counts(), Counts { count: 10, slow: 1 });
+        assert_eq!(window.counts(), Counts { count: 10, slow: 1, failed: 0 });
         window.add(at(2000), Reading { value: requests, age: 0.1 });
         window.keep(at(2000), Duration::from_millis(500));
-        assert_eq!(window.counts(), Counts { count: 10, slow: 1 });
+        assert_eq!(window.counts(), Counts { count: 10, slow: 1, failed: 0 });
     }
 }

@@ -5,18 +5,22 @@
 //! | above it beyond doubt, and for longer than a pause of the machine | frozen, for half a second and twice as long each time it happens again soon |
 //! | above it | shrink by a factor |
 //! | below, but not by the margin or not surely | hold |
-//! | below by the margin, surely | grow by a step, up to the limit last broken at this load |
+//! | below by the margin, surely | grow, up to the limit last broken at this load: by a step, and where the latency is far from the objective by up to twice |
 //!
-//! Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. While the machine itself is
-//! slow, BE jobs neither grow nor learn a limit, because what is slow then is not their doing; while the service waits for cores that
-//! others than BE jobs have, these do not shrink either.
+//! Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. Requests that fail at once say
+//! nothing of latency: BE jobs are frozen, and no limit is learned. While the machine itself is slow, they neither grow nor learn a
+//! limit, because what is slow then is not their doing; while the service waits for cores that others have, or was slow in two windows
+//! in which they used nothing, they do not shrink either. What stays slow while they are frozen makes a limit a guess.
 
-use super::evidence::{Counts, Window};
-use super::limits::Limits;
+mod freeze;
+
+use super::evidence::{Counts, Window, is_over};
+use super::limits::{Known, Limits};
 use super::{Decision, Policy, Reason, staleness};
 use crate::allotment::{Allotment, Bounds};
 use crate::objective::Objective;
-use crate::readings::{Reading, Readings, Requests};
+use crate::readings::{Readings, Requests};
+use freeze::{Cause, Freeze, HOLD};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -39,8 +43,12 @@ const REPEATED: f64 = 0.25;
 /// Share of the budget below which the share of slow requests must surely be for growth.
 const MARGIN: f64 = 0.7;
 
-/// Slack of the latency below which BE jobs do not grow, as in Heracles.
+/// Slack of the latency below which BE jobs do not grow, as in Heracles; and from which it is far from the objective: a growth is
+/// certain to 84 % then, and by more than a step, up to twice from the second slack on.
 const LEAST_SLACK: f64 = 0.1;
+const FAR: f64 = 0.3;
+const SURE_IF_FAR: f64 = 1.0;
+const TWICE: f64 = 0.5;
 
 /// Factors of a shrink; `HARD` where twice the budget was slow.
 const SHRINK: f64 = 0.7;
@@ -52,15 +60,18 @@ const BELOW_LIMIT: f64 = 0.9;
 /// Share of a window that the machine takes from everyone before it counts as slow.
 pub const SLOW_MACHINE: f64 = 0.02;
 
-/// Share of the time that the service waits for a core, and cores that BE jobs use, from which and up to which it waits for
-/// others than them.
+/// Share of the time that the service waits for a core, from which it waits for others, if BE jobs are idle.
 const WAITS: f64 = 0.1;
-const IDLE: f64 = 0.02;
-
-/// First and longest freeze of an emergency, and the calm after which its length is halved.
-const HOLD: Duration = Duration::from_millis(500);
-const LONGEST_HOLD: Duration = Duration::from_secs(30);
-const CALM: Duration = Duration::from_secs(60);
+/// Windows in a row in which requests were slow and BE jobs idle, after which they have no part in it.
+const BLAMELESS: u32 = 2;
+/// After this long without any job, the queue that they left is gone.
+const DRAINED: Duration = Duration::from_millis(500);
+/// Seconds of windows that have to be slow after it.
+const STILL: f64 = 0.1;
+/// For so long after a shrink jobs grow to what they had by small steps.
+const CAREFUL: Duration = Duration::from_secs(300);
+/// For so long after a service was down, or slow without any job, it is not itself: what is learned is a guess.
+const UNSETTLED: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
@@ -92,26 +103,11 @@ pub struct Graded {
     evidence: Counts,
     limits: Limits,
     freeze: Freeze,
-}
-
-/// The state of emergencies.
-#[derive(Debug, Clone, Copy, Default)]
-struct Freeze {
-    until: Option<Duration>,
-    last: Option<Duration>,
-    /// Of the last one.
-    length: Duration,
-}
-
-impl Freeze {
-    fn begin(&mut self, now: Duration) {
-        let calm = self.last.map_or(Duration::MAX, |last| now.saturating_sub(last));
-        let halvings = u32::try_from(calm.as_secs() / CALM.as_secs()).unwrap_or(u32::MAX).min(16);
-        self.length =
-            if calm < CALM { self.length * 2 } else { self.length / (1 << halvings) }.clamp(HOLD, LONGEST_HOLD);
-        self.last = Some(now);
-        self.until = Some(now + self.length);
-    }
+    /// Newest windows in a row in which requests were slow and BE jobs idle.
+    slow_without_jobs: u32,
+    unsettled_until: Duration,
+    /// When jobs last had less because requests were slow, and what they had before.
+    shrunk: Option<(Duration, f64)>,
 }
 
 impl Graded {
@@ -125,6 +121,9 @@ impl Graded {
             evidence: Counts::default(),
             limits: Limits::default(),
             freeze: Freeze::default(),
+            slow_without_jobs: 0,
+            unsettled_until: Duration::ZERO,
+            shrunk: None,
         }
     }
 
@@ -143,42 +142,72 @@ impl Graded {
 
     /// The decision while frozen; `None` when that is over. The queue that an emergency leaves must be gone before.
     fn frozen(&mut self, now: Duration) -> Option<Decision> {
-        let until = self.freeze.until?;
+        let budget = self.settings.objective.budget();
+        let frozen = self.freeze.now()?;
         let last = self.recent.counts_from(now.saturating_sub(HOLD / 2));
-        if now < until || last.share() > self.settings.objective.budget() {
-            return Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Cooldown });
+        if now < frozen.until || last.share() > budget {
+            if !frozen.is_in_doubt && self.recent.seconds_over(budget, frozen.since + DRAINED) >= STILL {
+                frozen.is_in_doubt = true;
+                self.limits.doubt(now);
+                self.shrunk = None;
+            }
+            if frozen.is_in_doubt || frozen.cause == Cause::Failing {
+                self.unsettled_until = now + UNSETTLED;
+            }
+            let reason = if frozen.cause == Cause::Failing { Reason::Failing } else { Reason::Cooldown };
+            return Some(Decision { allotment: Allotment::FROZEN, reason });
         }
-        self.freeze.until = None;
+        self.freeze.end();
         self.recent.restart(now);
         self.undisturbed.restart(now);
+        self.slow_without_jobs = 0;
         let level = self.level * HARD;
         self.change(now, level, Reason::Hold);
         None
     }
 
+    /// Freezes where requests fail at once.
+    fn failing(&mut self, now: Duration) -> Option<Decision> {
+        let budget = self.settings.objective.budget();
+        let last = self.recent.counts_from(now.saturating_sub(BURST));
+        if last.failed_share() <= budget || self.recent.failing_for(budget) < LASTING {
+            return None;
+        }
+        self.freeze.begin(now, Cause::Failing);
+        Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Failing })
+    }
+
     /// Freezes or shrinks, if too many requests were slow. The level is known to be too much if those since it was set were.
     fn less(&mut self, now: Duration, load: Option<f64>) -> Option<Decision> {
         let budget = self.settings.objective.budget();
-        let is_over = |counts: Counts| counts.interval(CERTAIN).0 > budget;
+        let is_over = |counts: Counts| counts.answered().interval(CERTAIN).0 > budget;
         let burst = self.undisturbed.counts_from(now.saturating_sub(BURST));
         let lasts = self.recent.over_for(budget) >= LASTING;
         let is_emergency = lasts && (is_over(self.recent.counts()) || is_over(burst));
-        let [share, of_burst] = [WINDOW, BURST]
-            .map(|length| self.undisturbed.counts_from(self.changed.max(now.saturating_sub(length))).share());
+        let [share, of_burst] = [WINDOW, BURST].map(|length| {
+            self.undisturbed.counts_from(self.changed.max(now.saturating_sub(length))).answered().share()
+        });
         let is_due = now >= self.changed + self.settings.period;
         if !is_emergency && (share <= budget || !is_due) {
             return None;
         }
         let repeats = self.undisturbed.seconds_over(budget, now.saturating_sub(WINDOW)) >= REPEATED;
         if share > budget && repeats || is_emergency && of_burst > budget {
-            self.limits.broke(now, load, self.level);
+            self.limits.broke(now, load.filter(|_| now >= self.unsettled_until), self.level);
         }
+        self.shrunk = Some((now, self.level));
         if is_emergency {
-            self.freeze.begin(now);
+            self.freeze.begin(now, Cause::Slow);
             return Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Emergency });
         }
         let factor = if share > 2.0 * budget { HARD } else { SHRINK };
         Some(self.change(now, (self.level * factor).min(self.most(now, load)), Reason::Shrink))
+    }
+
+    /// Whether it is above half of what was known to be too much, or of what made jobs shrink not long ago.
+    fn is_near_what_was_too_much(&self, now: Duration) -> bool {
+        let shrunk = self.shrunk.filter(|(at, _)| now < *at + CAREFUL).map(|(_, level)| level);
+        self.limits.all_known().chain(shrunk).any(|too_much| self.level >= too_much / 2.0)
     }
 
     /// Cores up to which jobs grow at this load.
@@ -194,8 +223,11 @@ impl Graded {
         if self.level > most {
             return self.change(now, most, Reason::KnownLimit);
         }
-        let is_sure = self.evidence.interval(SURE).1 < MARGIN * objective.budget();
-        let may_grow = is_sure && objective.slack(requests.latency_ms) >= LEAST_SLACK && now >= self.changed + period;
+        let slack = objective.slack(requests.latency_ms);
+        let is_far = slack >= FAR && !self.is_near_what_was_too_much(now);
+        let z = if is_far { SURE_IF_FAR } else { SURE };
+        let is_sure = self.evidence.interval(z).1 < MARGIN * objective.budget();
+        let may_grow = is_sure && slack >= LEAST_SLACK && now >= self.changed + period;
         let is_limited = most < bounds.ceiling;
         if slow_machine {
             self.running(Reason::SlowMachine)
@@ -203,7 +235,8 @@ impl Graded {
             // A limit rises all the time.
             self.running(if is_limited { Reason::KnownLimit } else { Reason::Ceiling })
         } else if may_grow {
-            let level = (self.level + step).min(most);
+            let stride = if is_far { step.max(self.level * (slack / TWICE).min(1.0)) } else { step };
+            let level = (self.level + stride).min(most);
             let is_last = !is_limited && most - level < step / 2.0;
             self.change(now, if is_last { most } else { level }, Reason::Grow)
         } else {
@@ -214,11 +247,17 @@ impl Graded {
 
 impl Policy for Graded {
     fn decide(&mut self, now: Duration, readings: &Readings) -> Decision {
-        let waits_for_others = waits_for_others(readings);
+        let budget = self.settings.objective.budget();
+        let are_idle = readings.are_jobs_idle();
+        let waits_for_others = are_idle && readings.run_delay.is_some_and(|share| share.value >= WAITS);
         let slow_machine = waits_for_others || readings.lost.is_some_and(|lost| lost.value >= SLOW_MACHINE);
         if let Some(requests) = readings.requests {
-            self.recent.add(now, requests);
-            let begin = if slow_machine { None } else { self.undisturbed.add(now, requests) };
+            if self.recent.add(now, requests).is_some() {
+                let is_idle_and_slow = are_idle && is_over(&requests.value, budget);
+                self.slow_without_jobs = if is_idle_and_slow { self.slow_without_jobs + 1 } else { 0 };
+            }
+            let teaches = !slow_machine && self.slow_without_jobs == 0;
+            let begin = if teaches { self.undisturbed.add(now, requests) } else { None };
             if begin.is_some_and(|begin| begin >= self.changed.as_secs_f64()) {
                 self.evidence.add(requests.value);
             }
@@ -227,6 +266,7 @@ impl Policy for Graded {
         self.undisturbed.keep(now, WINDOW);
         match staleness(now, readings, self.settings.bounds.deadline) {
             Some(Reason::Lost) => {
+                self.unsettled_until = now + UNSETTLED;
                 self.change(now, 0.0, Reason::Lost);
                 return Decision { allotment: Allotment::FROZEN, reason: Reason::Lost };
             }
@@ -234,19 +274,24 @@ impl Policy for Graded {
             None => {}
         }
         let requests = readings.requests.map(|reading| reading.value).unwrap_or_default();
-        if let Some(decision) = self.frozen(now) {
+        if let Some(decision) = self.frozen(now).or_else(|| self.failing(now)) {
             return decision;
         }
         // Jobs that do not run cannot give way.
+        if self.slow_without_jobs >= BLAMELESS {
+            return self.running(Reason::NotJobs);
+        }
         let less = if waits_for_others { None } else { self.less(now, requests.load) };
         less.unwrap_or_else(|| self.more(now, requests, slow_machine))
     }
-}
 
-/// Whether processes other than the BE jobs have the cores of the service.
-fn waits_for_others(readings: &Readings) -> bool {
-    let is = |reading: Option<Reading<f64>>, is: fn(f64) -> bool| reading.is_some_and(|reading| is(reading.value));
-    is(readings.run_delay, |share| share >= WAITS) && is(readings.be_cpu, |cores| cores < IDLE)
+    fn limits(&self, now: Duration) -> Vec<Known> {
+        self.limits.known(now)
+    }
+
+    fn forget(&mut self) {
+        self.limits = Limits::default();
+    }
 }
 
 #[cfg(test)]

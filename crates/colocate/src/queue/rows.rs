@@ -15,6 +15,7 @@ pub(super) struct Row {
     priority: i32,
     retries: u32,
     progress_pattern: Option<String>,
+    options: String,
 }
 
 impl Row {
@@ -34,14 +35,15 @@ impl Row {
             priority: spec.priority,
             retries: spec.retries,
             progress_pattern: spec.progress_pattern.as_ref().map(|pattern| pattern.as_str().to_owned()),
+            options: serde_json::to_string(&spec.options).map_err(json)?,
         })
     }
 
     pub(super) fn insert(&self, tables: &Transaction<'_>, added_unix_ms: i64) -> rusqlite::Result<i64> {
         tables
             .prepare_cached(
-                "INSERT INTO job (argv, env, dir, priority, retries, progress_pattern, added_unix_ms) \
-                 VALUES (:argv, :env, :dir, :priority, :retries, :progress_pattern, :added_unix_ms)",
+                "INSERT INTO job (argv, env, dir, priority, retries, progress_pattern, options, added_unix_ms) \
+                 VALUES (:argv, :env, :dir, :priority, :retries, :progress_pattern, :options, :added_unix_ms)",
             )?
             .execute(named_params! {
                 ":argv": self.argv,
@@ -50,6 +52,7 @@ impl Row {
                 ":priority": self.priority,
                 ":retries": self.retries,
                 ":progress_pattern": self.progress_pattern,
+                ":options": self.options,
                 ":added_unix_ms": added_unix_ms,
             })?;
         Ok(tables.last_insert_rowid())
@@ -57,7 +60,7 @@ impl Row {
 }
 
 const JOB: &str = "SELECT id, argv, env, dir, priority, retries, progress_pattern, state, cancel_asked, failures, \
-                   added_unix_ms FROM job";
+                   added_unix_ms, options FROM job";
 
 fn job(row: &rusqlite::Row<'_>) -> rusqlite::Result<Job> {
     let pattern: Option<String> = row.get(6)?;
@@ -71,6 +74,7 @@ fn job(row: &rusqlite::Row<'_>) -> rusqlite::Result<Job> {
             priority: row.get(4)?,
             retries: row.get(5)?,
             progress_pattern: pattern.map(|text| text.parse::<Pattern>()).transpose().map_err(invalid)?,
+            options: from_json(row.get_ref(11)?)?,
         },
         state: row.get(7)?,
         cancel_asked: row.get(8)?,

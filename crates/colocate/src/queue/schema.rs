@@ -3,11 +3,14 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Version of the tables.
-pub(super) const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 2;
 /// SQLite application id: `brnq`.
 const APPLICATION: i32 = 0x6272_6e71;
 
-/// `argv`, `env` and `outcome` are JSON. Ids are never used twice: output files and variables of processes carry them.
+/// What version 1 had not.
+const SINCE_ONE: &str = "ALTER TABLE job ADD COLUMN options TEXT NOT NULL DEFAULT '{}';";
+
+/// `argv`, `env`, `options` and `outcome` are JSON. Ids are never used twice: output files and variables of processes carry them.
 const TABLES: &str = "
 CREATE TABLE job (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -17,6 +20,7 @@ CREATE TABLE job (
     priority INTEGER NOT NULL,
     retries INTEGER NOT NULL,
     progress_pattern TEXT,
+    options TEXT NOT NULL DEFAULT '{}',
     added_unix_ms INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'ready',
     cancel_asked INTEGER NOT NULL DEFAULT 0,
@@ -62,6 +66,14 @@ pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<Contents> 
         if state(&transaction)?.2 == 0 {
             transaction.execute_batch(TABLES)?;
             transaction.pragma_update(None, "application_id", APPLICATION)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        transaction.commit()?;
+    }
+    if matches!(state(connection)?, (APPLICATION, 1, _)) {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if matches!(state(&transaction)?, (APPLICATION, 1, _)) {
+            transaction.execute_batch(SINCE_ONE)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         transaction.commit()?;

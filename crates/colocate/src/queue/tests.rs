@@ -14,7 +14,15 @@ impl Queue {
 
 fn spec(priority: i32, retries: u32) -> Spec {
     let argv = vec!["true".to_owned(), "two words".to_owned()];
-    Spec { argv, env: BTreeMap::new(), dir: "/".into(), priority, retries, progress_pattern: None }
+    Spec {
+        argv,
+        env: BTreeMap::new(),
+        dir: "/".into(),
+        priority,
+        retries,
+        progress_pattern: None,
+        options: JobOptions::default(),
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -37,8 +37,8 @@ pub enum From {
     /// A server that gets requests of its own: `tcp://HOST:PORT`, an echo, or `http://HOST[:PORT]/PATH`.
     Probe {
         url: String,
-        /// From one request to the next.
-        every: Duration,
+        /// From one request to the next; by default 5 ms while more evidence is wanted, else 20 ms.
+        every: Option<Duration>,
     },
     /// The service's metrics in the text format of Prometheus.
     Prometheus {
@@ -49,8 +49,6 @@ pub enum From {
     },
 }
 
-/// From one request of a probe to the next, unless the user says.
-pub const PROBE_EVERY: Duration = Duration::from_millis(5);
 /// From one look at metrics to the next, unless the user says.
 pub const METRICS_EVERY: Duration = Duration::from_millis(500);
 const LEAST_EVERY: Duration = Duration::from_millis(1);
@@ -122,7 +120,7 @@ impl Source {
                 None
             }
             From::Probe { url, every } => {
-                probe::start(&feed, url, checked(*every)?, objective)?;
+                probe::start(&feed, url, every.map(checked).transpose()?, objective)?;
                 None
             }
             From::Prometheus { url, histogram, every } => {
@@ -142,6 +140,11 @@ impl Source {
     #[cfg(test)]
     pub(crate) fn add(&self, counts: brunt_results::counts::Counts) {
         self.feed.add(counts);
+    }
+
+    /// Whether the policy waits for evidence: a probe sends more then, unless the user has set its pace.
+    pub fn want_more(&self, wants_more: bool) {
+        self.feed.want_more(wants_more);
     }
 
     /// Waits until there are new counts, or for so long.

@@ -4,6 +4,7 @@
 use super::rate::is_due;
 use crate::cgroup::Group;
 use brunt_meter::cgroup::Linux;
+use brunt_meter::proc_stat::start_time;
 use brunt_meter::{ProcessTree, SamplingBudget, listener};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -76,6 +77,18 @@ impl Service {
         Ok(Self(Kind::Group { group, pids }))
     }
 
+    /// Names of it that no other service has, for as long as it lives.
+    pub fn names(&self) -> Vec<String> {
+        let of_process = |pid: &u32| format!("pid-{pid}-{}", start_time(*pid).unwrap_or(0));
+        match &self.0 {
+            Kind::Group { group, .. } => vec![format!("cgroup-{}", plain(&group.dirs()[0].display().to_string()))],
+            Kind::Tree(followed) => {
+                let address = followed.listens.as_ref().map(|(address, _)| format!("listen-{}", plain(address)));
+                address.into_iter().chain(followed.roots.iter().map(of_process)).collect()
+            }
+        }
+    }
+
     /// Whether it had a process at the last refresh.
     pub fn is_alive(&self) -> bool {
         match &self.0 {
@@ -119,13 +132,32 @@ impl Service {
         }
     }
 
-    /// CPU time in seconds, as of the last refresh; the origin means nothing.
+    /// That it has no process at the moment, if so, and whether none can follow.
+    pub fn absence(&self) -> Option<(String, bool)> {
+        if self.is_alive() {
+            return None;
+        }
+        Some(match &self.0 {
+            Kind::Group { group, .. } => (format!("no process is in {}", group.dirs()[0].display()), false),
+            Kind::Tree(followed) => match &followed.listens {
+                Some((address, _)) => (format!("nothing listens on {address}"), false),
+                None => (format!("process {} and its descendants have ended", followed.roots[0]), true),
+            },
+        })
+    }
+
+    /// CPU time in seconds, as of the last refresh; the origin means nothing. `None` without a process.
     pub(super) fn cpu_seconds(&self) -> Option<f64> {
         match &self.0 {
-            Kind::Tree(followed) => Some(followed.cpu_seconds),
+            Kind::Tree(followed) => followed.tree.is_alive().then_some(followed.cpu_seconds),
             Kind::Group { group, .. } => group.cpu().map(|cpu| cpu.as_secs_f64()),
         }
     }
+}
+
+/// As a part of the name of a file.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' }).collect()
 }
 
 impl Followed {
@@ -153,7 +185,7 @@ impl Followed {
         };
         let of_tree = sampled.unwrap_or_else(|| tree.known_cpu_seconds());
         self.cpu_seconds = self.offset + of_tree;
-        if is_due(&mut self.looked_for_owners, now, OWNERS) {
+        if is_due(&mut self.looked_for_owners, now, OWNERS) || !self.tree.is_alive() {
             self.replace();
         }
     }

@@ -4,6 +4,7 @@ use super::load::Load;
 use super::plant::{Plant, Step};
 use super::scenario::Scenario;
 use super::source::Source;
+use super::trouble::Trouble;
 use crate::allotment::Allotment;
 use crate::audit::Record;
 use crate::objective::Objective;
@@ -39,6 +40,7 @@ pub struct Node {
     policy: Box<dyn Policy>,
     idle_class: bool,
     load: Load,
+    trouble: Trouble,
     /// Seconds by which its load is ahead.
     ahead: f64,
     last: Option<Decision>,
@@ -56,13 +58,15 @@ pub struct Decisions {
 
 impl Node {
     pub fn new(scenario: &Scenario, ahead: f64) -> Self {
-        let Scenario { machine, service, objective, job, load, seed, .. } = *scenario;
+        let Scenario { machine, service, objective, job, load, trouble, seed, .. } = *scenario;
+        let peak = scenario.knows_load.then_some(service.peak_rate);
         Self {
             plant: Plant::new(machine, service, job, objective.limit_ms, seed),
-            source: Source::new(objective, service.peak_rate, scenario.missing, seed ^ 0x5eed),
+            source: Source::new(objective, peak, scenario.missing, seed ^ 0x5eed),
             policy: scenario.policy.policy(objective, scenario.bounds()),
             idle_class: scenario.policy.idle_class(),
             load,
+            trouble,
             ahead,
             last: None,
             decisions: Decisions::default(),
@@ -79,10 +83,15 @@ impl Node {
             audit(&Record { now: now.as_secs_f64(), readings, decision });
             self.decisions.count(self.last, decision);
             self.last = Some(decision);
-            let load = self.load.at(now.as_secs_f64() + self.ahead);
+            let seconds = now.as_secs_f64();
+            let moment = self.trouble.at(seconds);
+            let load = self.load.at(seconds + self.ahead) + moment.load;
             let used = Allotment { cores: decision.allotment.cores.min(jobs), ..decision.allotment };
-            let step = self.plant.step(TICK.as_secs_f64(), load, used, self.idle_class);
-            self.source.add((now + TICK).as_secs_f64(), TICK.as_secs_f64(), &step);
+            let mut step = self.plant.step(TICK.as_secs_f64(), load, used, (self.idle_class, moment.slowdown));
+            if moment.is_down {
+                step = step.of_no_service(self.trouble.refuses);
+            }
+            self.source.add((now + TICK).as_secs_f64(), TICK.as_secs_f64(), &step, moment.is_silent);
             sum.add(&step, decision.allotment, load);
         }
         sum

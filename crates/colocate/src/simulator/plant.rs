@@ -50,6 +50,8 @@ const BEYOND_KNEE: f64 = 160.0;
 pub struct Step {
     pub arrivals: u64,
     pub slow: u64,
+    /// Of the slow ones, failed at once.
+    pub failed: u64,
     /// Expected requests above each latency of the grid.
     pub above: [f64; GRID.len()],
     /// Share of the step that a pause took.
@@ -61,6 +63,14 @@ pub struct Step {
     /// Shares of the memory bandwidth; 1 is its peak.
     pub memory_bandwidth: f64,
     pub be_memory_bandwidth: f64,
+}
+
+impl Step {
+    /// The same without a service: each request is slow, or fails at once.
+    pub fn of_no_service(self, refuses: bool) -> Self {
+        let (slow, failed) = (self.arrivals, if refuses { self.arrivals } else { 0 });
+        Self { slow, failed, above: [self.arrivals as f64; GRID.len()], lc_cores: 0.0, ..self }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -80,12 +90,13 @@ impl Plant {
         Self { machine, service, job, limit_ms, chance: Chance::new(seed), queue: 0.0, pause: 0.0 }
     }
 
-    pub fn step(&mut self, seconds: f64, load: f64, allotment: Allotment, idle_class: bool) -> Step {
+    /// `slowdown` is that of the service itself, whatever the jobs do.
+    pub fn step(&mut self, seconds: f64, load: f64, allotment: Allotment, (idle_class, slowdown): (bool, f64)) -> Step {
         let (machine, service) = (self.machine, self.service);
         let lost = self.pause(seconds);
         let wanted = allotment.cores.min(machine.cores);
         let be_cores = self.left(load, wanted, idle_class);
-        let slowdown = self.slowdown(load, be_cores, idle_class);
+        let slowdown = slowdown * self.slowdown(load, be_cores, idle_class);
         let rate = service.peak_rate * load;
         let capacity = service.peak_rate / (service.peak_utilization * slowdown);
         let arrivals = self.chance.poisson(rate * seconds);
@@ -108,6 +119,7 @@ impl Plant {
         Step {
             arrivals,
             slow,
+            failed: 0,
             above: GRID.map(|part| arrivals as f64 * tail(part * self.limit_ms)),
             lost,
             lc_cores: self.of_service(load, slowdown),
@@ -172,7 +184,7 @@ mod tests {
     fn minute(load: f64, allotment: Allotment, job: Job, idle_class: bool) -> (f64, f64) {
         let (machine, service, objective) = preset::server();
         let mut plant = Plant::new(machine, service, job, objective.limit_ms, 1);
-        let steps: Vec<Step> = (0..3000).map(|_| plant.step(0.02, load, allotment, idle_class)).collect();
+        let steps: Vec<Step> = (0..3000).map(|_| plant.step(0.02, load, allotment, (idle_class, 1.0))).collect();
         let sum = |of: fn(&Step) -> f64| steps.iter().map(of).sum::<f64>();
         (sum(|step| step.slow as f64) / sum(|step| step.arrivals as f64), sum(|step| step.be_work))
     }

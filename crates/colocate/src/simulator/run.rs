@@ -69,4 +69,6 @@ impl Outcome {
 }
 
 #[cfg(test)]
+mod learning;
+#[cfg(test)]
 mod tests;

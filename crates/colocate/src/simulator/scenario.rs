@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::load::Load;
 use super::plant::{Machine, Service};
+use super::trouble::Trouble;
 use crate::allotment::Bounds;
 use crate::objective::Objective;
 use crate::policy::choice::Choice;
@@ -18,6 +19,9 @@ pub struct Scenario {
     pub policy: Choice,
     /// Share of the reports about the service that get lost.
     pub missing: f64,
+    /// Whether the controller knows the load of the service as a share of its peak.
+    pub knows_load: bool,
+    pub trouble: Trouble,
     pub seed: u64,
 }
 

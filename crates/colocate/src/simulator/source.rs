@@ -16,7 +16,8 @@ const LATENCY_REPORTS: usize = 10;
 #[derive(Debug, Clone)]
 pub struct Source {
     objective: Objective,
-    peak_rate: f64,
+    /// `None` if the load is not known.
+    peak_rate: Option<f64>,
     /// Share of the reports that get lost.
     missing: f64,
     chance: Chance,
@@ -36,7 +37,7 @@ struct Sum {
 }
 
 impl Source {
-    pub fn new(objective: Objective, peak_rate: f64, missing: f64, seed: u64) -> Self {
+    pub fn new(objective: Objective, peak_rate: Option<f64>, missing: f64, seed: u64) -> Self {
         Self {
             objective,
             peak_rate,
@@ -49,32 +50,32 @@ impl Source {
         }
     }
 
-    /// Adds a step that ended `now`, in seconds.
-    pub fn add(&mut self, now: f64, seconds: f64, step: &Step) {
+    /// Adds a step that ended `now`, in seconds. What is reported while the source is silent is lost.
+    pub fn add(&mut self, now: f64, seconds: f64, step: &Step, is_silent: bool) {
         let sum = &mut self.sum;
         sum.seconds += seconds;
         sum.requests.count += step.arrivals;
         sum.requests.slow += step.slow;
+        sum.requests.failed += step.failed;
         sum.above.iter_mut().zip(step.above).for_each(|(sum, above)| *sum += above);
         let shares = [step.lost, step.lc_cores, step.be_cores, step.memory_bandwidth, step.be_memory_bandwidth];
         sum.shares.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share * seconds);
         if sum.seconds >= PERIOD - 1e-9 {
-            self.report(now);
+            self.report(now, is_silent);
         }
     }
 
-    fn report(&mut self, end: f64) {
+    fn report(&mut self, end: f64, is_silent: bool) {
         let sum = std::mem::take(&mut self.sum);
         self.tails.push_back(sum.above);
         if self.tails.len() > LATENCY_REPORTS {
             self.tails.pop_front();
         }
-        if self.chance.uniform() < self.missing {
+        if self.chance.uniform() < self.missing || is_silent {
             return;
         }
-        let load = sum.requests.count as f64 / sum.seconds / self.peak_rate;
-        let requests =
-            Requests { seconds: sum.seconds, latency_ms: self.latency_ms(), load: Some(load), ..sum.requests };
+        let load = self.peak_rate.map(|peak| sum.requests.count as f64 / sum.seconds / peak);
+        let requests = Requests { seconds: sum.seconds, latency_ms: self.latency_ms(), load, ..sum.requests };
         let [lost, lc_cpu, be_cpu, memory_bandwidth, be_memory_bandwidth] =
             sum.shares.map(|share| Some(Reading { value: share / sum.seconds, age: 0.0 }));
         let requests = Some(Reading { value: requests, age: 0.0 });

@@ -30,7 +30,15 @@ impl Scene {
 
     fn script(&self, script: &str, arg: usize) -> Spec {
         let argv = ["sh", "-c", script, "job", &arg.to_string()].map(str::to_owned).into();
-        Spec { argv, env: [].into(), dir: self.home.to_path_buf(), priority: 0, retries: 0, progress_pattern: None }
+        Spec {
+            argv,
+            env: [].into(),
+            dir: self.home.to_path_buf(),
+            priority: 0,
+            retries: 0,
+            progress_pattern: None,
+            options: Default::default(),
+        }
     }
 
     fn runner(&self) -> Runner<fn(&Job) -> Command> {

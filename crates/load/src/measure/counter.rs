@@ -44,6 +44,7 @@ pub struct Counter {
     edge_ns: u64,
     count: u64,
     slow: u64,
+    failed: u64,
     /// Response times of requests that have ended, failures within the limit excepted: a fast refusal must not improve a
     /// quantile.
     ended: RawHistogram,
@@ -69,6 +70,8 @@ pub struct Part {
     pub until_ns: u64,
     pub count: u64,
     pub slow: u64,
+    /// Of these, failed within the limit.
+    pub failed: u64,
     pub offered: u64,
     /// Response times of requests that ended in it.
     pub ended: Cells,
@@ -98,6 +101,7 @@ impl Counter {
             edge_ns: 0,
             count: 0,
             slow: 0,
+            failed: 0,
             ended: RawHistogram::default(),
             in_flight: RawHistogram::default(),
             schedules: schedule.map(|schedule| Schedules { offered: schedule.clone(), slow: schedule.clone() }),
@@ -168,6 +172,7 @@ impl Counter {
         if intended_ns >= self.edge_ns {
             self.count += 1;
             self.slow += u64::from(is_slow || failed);
+            self.failed += u64::from(failed && !is_slow);
         }
     }
 
@@ -208,10 +213,12 @@ impl Walk<'_> {
         let Self { counter, now_ns, edge_ns, has_slow, oldest_ns } = self;
         counter.edge_ns = edge_ns;
         let (count, slow) = (mem::take(&mut counter.count), mem::take(&mut counter.slow));
+        let failed = mem::take(&mut counter.failed);
         Part {
             until_ns: now_ns,
             count,
             slow,
+            failed,
             offered: offered.unwrap_or(count),
             ended: counter.ended.take(),
             in_flight: if has_slow { counter.in_flight.take() } else { Cells::default() },

@@ -21,6 +21,7 @@ pub struct Lines {
     until_ns: u64,
     count: u64,
     slow: u64,
+    failed: u64,
     offered: u64,
     /// Response times of the window, each with the time of its report.
     ended: VecDeque<(u64, Cells)>,
@@ -46,6 +47,7 @@ impl Lines {
             until_ns: start_ns,
             count: 0,
             slow: 0,
+            failed: 0,
             offered: 0,
             ended: VecDeque::new(),
             window: RawHistogram::default(),
@@ -57,6 +59,7 @@ impl Lines {
         let before = self.threads[thread].has_reported.then(|| self.line()).flatten();
         self.count += part.count;
         self.slow += part.slow;
+        self.failed += part.failed;
         self.offered += part.offered;
         self.until_ns = self.until_ns.max(part.until_ns);
         self.window.add(&part.ended);
@@ -79,11 +82,13 @@ impl Lines {
         let seconds = length_ns as f64 / 1e9;
         let (count, slow, offered) = (self.count, self.slow, self.offered);
         (self.count, self.slow, self.offered) = (0, 0, 0);
+        let failed = std::mem::take(&mut self.failed);
         Some(Counts {
             end: Some((self.zero_ns + self.end_ns) as f64 / 1e9),
             seconds,
             count,
             slow,
+            failed,
             latency_ms: self.latency_ns() as f64 / 1e6,
             offered: Some(offered as f64 / seconds),
             load: None,

@@ -42,21 +42,9 @@ struct State {
 impl Scrape {
     /// Listens, and serves on a thread on no core of `cores`.
     pub fn start(listen: &Listen, url: &str, cores: &[usize]) -> Result<Self, Error> {
-        let failed = |error: ServeError| {
-            let why = match error {
-                ServeError::Listen(_, error) => error.to_string(),
-                other => other.to_string(),
-            };
-            Error::Failed(format!("--metrics {listen}: cannot listen there: {why}; choose another address or port"))
-        };
         let page = Arc::new(Page { url: url.to_owned(), state: Mutex::default(), served: Condvar::new() });
         let shared = Arc::clone(&page);
-        let handler = Factory::new(move || {
-            let page = Arc::clone(&shared);
-            Box::new(move |request: &Request<'_>| page.answer(request))
-        });
-        let start = |address: SocketAddr| Web::start("metrics", handler.clone(), address, settings(), cores);
-        let web = listen.first(start).map_err(failed)?;
+        let web = serve(listen, cores, move |request| shared.answer(request))?;
         Ok(Self { page, web })
     }
 
@@ -89,12 +77,7 @@ impl Page {
     }
 
     fn answer(&self, request: &Request<'_>) -> Response {
-        if request.path != "/metrics" {
-            return response(404, "text/plain; charset=utf-8", "the metrics are at /metrics\n");
-        }
-        if !matches!(request.method, "GET" | "HEAD") {
-            let mut refused = response(405, "text/plain; charset=utf-8", "only GET and HEAD\n");
-            refused.fields.push(("Allow".to_owned(), b"GET, HEAD".to_vec()));
+        if let Some(refused) = refused(request) {
             return refused;
         }
         let totals = self.state().totals.clone();
@@ -104,6 +87,70 @@ impl Page {
         }
         response(200, exposition::CONTENT_TYPE, &exposition::text(&totals, &self.url))
     }
+}
+
+/// A page of text at /metrics, whatever is on it.
+#[derive(Debug)]
+pub struct TextPage {
+    text: Arc<Mutex<String>>,
+    web: Web,
+}
+
+impl TextPage {
+    /// Listens, and serves on a thread on no core of `cores`.
+    pub fn start(listen: &Listen, cores: &[usize]) -> Result<Self, Error> {
+        let text: Arc<Mutex<String>> = Arc::default();
+        let shared = Arc::clone(&text);
+        let answer = move |request: &Request<'_>| {
+            let text = || shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            refused(request).unwrap_or_else(|| response(200, exposition::CONTENT_TYPE, &text()))
+        };
+        let web = serve(listen, cores, answer)?;
+        Ok(Self { text, web })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.web.address
+    }
+
+    pub fn set(&self, text: String) {
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+/// Serves on a thread on no core of `cores`.
+fn serve(
+    listen: &Listen,
+    cores: &[usize],
+    answer: impl Fn(&Request<'_>) -> Response + Send + Sync + 'static,
+) -> Result<Web, Error> {
+    let failed = |error: ServeError| {
+        let why = match error {
+            ServeError::Listen(_, error) => error.to_string(),
+            other => other.to_string(),
+        };
+        Error::Failed(format!("--metrics {listen}: cannot listen there: {why}; choose another address or port"))
+    };
+    let answer = Arc::new(answer);
+    let handler = Factory::new(move || {
+        let answer = Arc::clone(&answer);
+        Box::new(move |request: &Request<'_>| answer(request))
+    });
+    let start = |address: SocketAddr| Web::start("metrics", handler.clone(), address, settings(), cores);
+    listen.first(start).map_err(failed)
+}
+
+/// The reply to what is no request for the page.
+fn refused(request: &Request<'_>) -> Option<Response> {
+    if request.path != "/metrics" {
+        return Some(response(404, "text/plain; charset=utf-8", "the metrics are at /metrics\n"));
+    }
+    if !matches!(request.method, "GET" | "HEAD") {
+        let mut refused = response(405, "text/plain; charset=utf-8", "only GET and HEAD\n");
+        refused.fields.push(("Allow".to_owned(), b"GET, HEAD".to_vec()));
+        return Some(refused);
+    }
+    None
 }
 
 fn response(status: u16, media_type: &str, body: &str) -> Response {

@@ -4,8 +4,9 @@ use crate::cmd::signals::{Repeated, SIGHUP, SIGINT, SIGTERM, on_first};
 use brunt_colocate::guardian::{Ended, Options, run};
 use brunt_meter::cgroup::Linux;
 use brunt_results::{Error, ExitCode, Span};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -18,12 +19,16 @@ pub struct Args {
     /// Time from the end of the controller to the end of its jobs, which are frozen meanwhile
     #[arg(long, default_value = "2s")]
     grace: Span,
+    /// A pipe to hold open for writing: whoever reads from it takes over when this process has ended, too
+    #[arg(long, value_name = "FILE")]
+    holds: Option<PathBuf>,
 }
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         // It ends with its controller, not before.
         on_first(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore, || ())?;
+        let _held = self.holds.as_deref().map(held).transpose()?;
         // The controller waits for this line.
         writeln!(io::stdout(), "guarding").and_then(|()| io::stdout().flush())?;
         let options = Options { journal: self.journal.clone(), period: self.period.0, grace: self.grace.0 };
@@ -41,4 +46,9 @@ impl Args {
             }
         }
     }
+}
+
+fn held(path: &Path) -> Result<File, Error> {
+    let open = File::options().write(true).open(path);
+    open.map_err(|error| Error::Failed(format!("{}: {error}", path.display())))
 }

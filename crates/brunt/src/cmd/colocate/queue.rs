@@ -1,9 +1,10 @@
 //! `brunt colocate queue`: adds, lists and cancels jobs.
 
 use crate::cmd::stdout;
-use brunt_colocate::queue::{self, Attempt, Listed, Pattern, Queue, Spec, State};
+use brunt_colocate::queue::{self, Attempt, JobOptions, Listed, Pattern, Queue, Spec, State};
+use brunt_colocate::user::User;
 use brunt_lab::format::{number, table, three_digits};
-use brunt_results::{Error, ExitCode};
+use brunt_results::{Error, ExitCode, Span};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::{env, path::PathBuf};
@@ -58,6 +59,12 @@ struct Add {
     /// the start [default: CPU time]
     #[arg(long, value_name = "REGEX")]
     progress: Option<Pattern>,
+    /// Time from SIGTERM to SIGKILL, where the job is told to end [default: 500ms]
+    #[arg(long, value_name = "TIME")]
+    term_grace: Option<Span>,
+    /// User that the job runs as; only root can start it then
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// Add the job so many times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     times: u32,
@@ -122,6 +129,10 @@ impl Add {
             return Err(Error::Usage(format!("--dir {} is not a directory", dir.display())));
         }
         let env: BTreeMap<_, _> = self.env.iter().cloned().collect();
+        let options = JobOptions { term_grace: self.term_grace, user: self.user.clone() };
+        if let Some(user) = &options.user {
+            User::named(user).map_err(|why| Error::Usage(format!("--user {user}: {why}")))?;
+        }
         Ok(Spec {
             argv: self.argv.clone(),
             env,
@@ -129,6 +140,7 @@ impl Add {
             priority: self.priority,
             retries: self.retries,
             progress_pattern: self.progress.clone(),
+            options,
         })
     }
 }

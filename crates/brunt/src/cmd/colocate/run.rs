@@ -1,5 +1,6 @@
 //! `brunt colocate run`: best-effort jobs beside a service, until a signal, the plan's time or the end of the jobs.
 
+use super::{dry_run, metrics, open};
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use crate::cmd::{current_binary, out_directory, stdout};
 use brunt_colocate::clock;
@@ -11,6 +12,7 @@ use brunt_colocate::readings::Readings;
 use brunt_lab::format::{number, plural};
 use brunt_results::colocation::Summary;
 use brunt_results::{Error, ExitCode, Span};
+use brunt_view::metrics::{Listen, TextPage};
 use brunt_view::status_line::StatusLine;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -44,9 +46,17 @@ pub struct Args {
     /// End after this time
     #[arg(long, value_name = "TIME")]
     time: Option<Span>,
+    /// Check the plan, say what would be limited, and watch for --time, a minute by default, what the policy would give the
+    /// jobs; nothing is started or changed
+    #[arg(long)]
+    dry_run: bool,
     /// Directory of the results [default: runs/colocate]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Serve what the controller does in Prometheus' format: GET /metrics on HOST:PORT, or on :PORT, which is every address of
+    /// this machine
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<Listen>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -57,17 +67,25 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let mut plan = self.plan()?;
+        let mut plan = open::plan(&self.plan)?;
         plan.policy = self.policy.unwrap_or(plan.policy);
         plan.time = self.time.or(plan.time);
+        if self.dry_run {
+            let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
+            return dry_run::run(&plan, self.json, &StatusLine::new(self.quiet), || stop.load(Ordering::Relaxed));
+        }
         let out = self.out.as_ref().or(plan.out.as_ref());
         let out = out_directory(out, "colocate")?;
         fs::create_dir_all(&out).map_err(|error| Error::Failed(format!("{}: {error}", out.display())))?;
         let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
         let line = StatusLine::new(self.quiet);
-        let mut controller = Controller::open(&current_binary()?, &plan, &out).map_err(opened)?;
+        let page = self.metrics.as_ref().map(|listen| TextPage::start(listen, &[])).transpose()?;
+        let mut controller = Controller::open(&current_binary()?, &plan, &out).map_err(open::failed)?;
         line.print(&format!("results: {}", out.display()));
-        let end = follow(&mut controller, &plan, &line, || stop.load(Ordering::Relaxed));
+        if let Some(page) = &page {
+            line.print(&format!("metrics at http://{}/metrics", page.address()));
+        }
+        let end = follow(&mut controller, &plan, &line, page.as_ref(), || stop.load(Ordering::Relaxed));
         line.clear();
         let (summary, problems) = controller.close(&out)?;
         stdout::print_as(self.json, &summary, text)?;
@@ -81,19 +99,6 @@ impl Args {
             ))),
         }
     }
-
-    fn plan(&self) -> Result<Plan, Error> {
-        let name = self.plan.display().to_string();
-        let text = fs::read_to_string(&self.plan).map_err(|error| Error::Usage(format!("{name}: {error}")))?;
-        Plan::parse(&name, &text).map_err(|error| Error::Usage(error.to_string()))
-    }
-}
-
-fn opened(error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::InvalidInput => Error::Usage(error.to_string()),
-        _ => Error::Failed(error.to_string()),
-    }
 }
 
 /// Ticks until the end; why it came, unless by time or signal.
@@ -101,6 +106,7 @@ fn follow(
     controller: &mut Controller,
     plan: &Plan,
     line: &StatusLine,
+    page: Option<&TextPage>,
     stop: impl Fn() -> bool,
 ) -> io::Result<Option<End>> {
     let begin = clock::now();
@@ -121,6 +127,9 @@ fn follow(
         {
             show = now + SHOW;
             line.set(shown(decision, &readings, controller.running()));
+            if let Some((page, status)) = page.zip(controller.status(now)) {
+                page.set(metrics::text(&status));
+            }
         }
         controller.wait();
     }

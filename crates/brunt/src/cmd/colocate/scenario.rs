@@ -2,9 +2,12 @@
 
 use crate::cmd::share;
 use brunt_colocate::policy::choice::Choice;
-use brunt_colocate::simulator::{Job, Load, Scenario, preset};
+use brunt_colocate::simulator::{Job, Load, Scenario, Trouble, preset};
 use brunt_results::{Error, Span};
 use std::time::Duration;
+
+/// Least time between two troubles of a kind: each is over, and its consequences are.
+const LEAST_TROUBLE: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Machine {
@@ -40,6 +43,18 @@ pub(super) struct Setting {
     /// Share of the reports about the service that get lost
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = lost)]
     lost: f64,
+    /// The controller does not know the load as a share of the peak, as with a probe
+    #[arg(long)]
+    unknown_load: bool,
+    /// Time between two deployments, each a restart of a second, refused meanwhile, and three seconds of slow replies
+    #[arg(long, value_name = "TIME")]
+    deploys: Option<Span>,
+    /// Time between two bursts of load, of five seconds at more than the service can do
+    #[arg(long, value_name = "TIME")]
+    bursts: Option<Span>,
+    /// Time between two silences of the source, of half a minute
+    #[arg(long, value_name = "TIME")]
+    silences: Option<Span>,
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -65,7 +80,29 @@ impl Setting {
             JobKind::Cache => Job::CACHE,
             JobKind::Memory => Job::MEMORY,
         };
-        let (load, seconds, missing, seed) = (self.load, time.as_secs(), self.lost, self.seed);
-        Ok(Scenario { machine, service, objective, job, load, seconds, policy: Choice::None, missing, seed })
+        let every = |name: &str, time: Option<Span>| match time {
+            None => Ok(0.0),
+            Some(time) if time.0 >= LEAST_TROUBLE => Ok(time.0.as_secs_f64()),
+            Some(time) => Err(Error::Usage(format!("--{name} {time}: it must be at least {}", Span(LEAST_TROUBLE)))),
+        };
+        let trouble = Trouble {
+            deploys: every("deploys", self.deploys)?,
+            bursts: every("bursts", self.bursts)?,
+            silences: every("silences", self.silences)?,
+            refuses: true,
+        };
+        Ok(Scenario {
+            machine,
+            service,
+            objective,
+            job,
+            load: self.load,
+            seconds: time.as_secs(),
+            policy: Choice::None,
+            missing: self.lost,
+            knows_load: !self.unknown_load,
+            trouble,
+            seed: self.seed,
+        })
     }
 }

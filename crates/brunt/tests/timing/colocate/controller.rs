@@ -13,7 +13,8 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 /// Killed at the end of the test; its guardian then ends the rest.
 pub struct Controller {
     pub running: Running,
-    pub guardian: u32,
+    /// The one that hears heartbeats, and the one that takes over from it.
+    pub guardians: [u32; 2],
     pub journal: PathBuf,
     pub dirs: Vec<PathBuf>,
 }
@@ -65,22 +66,31 @@ pub fn start(home: &Path, plan: &Path) -> Controller {
     let mut started = None;
     until("the first job runs", || {
         assert!(!running.is_over(), "the controller has ended: {}", running.child().wait().unwrap());
-        started = status(home).filter(|status| status.pid == running.pid() && !status.jobs.is_empty());
+        started = status(home).filter(|status| status.controller.pid == running.pid() && !status.jobs.is_empty());
         started.is_some()
     });
     let journals = all(&home.join("state/colocate"));
     let journal = journals.iter().find(|path| path.to_string_lossy().contains(&format!("/{}-", running.pid())));
     let journal = journal.unwrap().clone();
     let dirs = Contents::read(&journal).unwrap().groups();
-    Controller { running, guardian: started.unwrap().guardian.unwrap(), journal, dirs }
+    let guardians: Vec<u32> = started.unwrap().guardians.iter().map(|guardian| guardian.pid).collect();
+    Controller { running, guardians: guardians.try_into().unwrap(), journal, dirs }
 }
 
 /// What `brunt colocate status` says of the only run.
 pub fn status(home: &Path) -> Option<Status> {
+    let (_, seen) = seen(home);
+    seen.map(|seen| serde_json::from_value(seen).unwrap())
+}
+
+/// The same as JSON, with the exit status.
+pub fn seen(home: &Path) -> (i32, Option<serde_json::Value>) {
     let mut command = Command::new(BRUNT);
-    command.args(["colocate", "status", "--json"]).env("BRUNT_STATE_DIR", home.join("state"));
-    let (stdout, _) = told(&command.output().unwrap(), 0);
-    serde_json::from_str::<Vec<Status>>(&stdout).unwrap().pop()
+    let output = command.args(["colocate", "status", "--json"]).env("BRUNT_STATE_DIR", home.join("state")).output();
+    let output = output.unwrap();
+    let code = output.status.code().unwrap();
+    let (stdout, _) = told(&output, code);
+    (code, serde_json::from_str::<Vec<serde_json::Value>>(&stdout).unwrap().pop())
 }
 
 /// Of the last run.

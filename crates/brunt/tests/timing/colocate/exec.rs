@@ -1,9 +1,9 @@
 //! `brunt colocate exec`: the program runs inside the group from its first instruction.
 
-use super::scene::{BRUNT, Scene, exec, has_ended, until};
+use super::scene::{BRUNT, Scene, exec, until};
 use brunt_colocate::allotment::Allotment;
-use brunt_testkit::{Running, alone, told};
-use std::process::{Command, Stdio};
+use brunt_testkit::{alone, told};
+use std::process::Command;
 use std::{fs, os::unix::fs::PermissionsExt};
 
 #[test]
@@ -62,23 +62,17 @@ fn a_job_of_a_frozen_group_begins_when_it_is_thawed() {
 }
 
 #[test]
-fn a_job_ends_with_the_process_that_started_it() {
+fn a_job_whose_starter_has_gone_is_not_started() {
     let _alone = alone();
     let Some(scene) = Scene::new() else { return };
-    // A shell that starts the job in the background and stays.
-    let script = format!("\"$@\" --parent $$ -- sleep 1000 & echo $! >{}; wait", scene.home().join("pid").display());
-    let mut command = Command::new("sh");
-    command.args(["-c", &script, "sh", BRUNT, "colocate", "exec"]);
+    let mut command = Command::new(BRUNT);
+    command.args(["colocate", "exec", "--parent", "1"]);
     scene.actuators.dirs().iter().for_each(|dir| _ = command.arg("--group").arg(dir));
-    let mut shell = Running::start(command.stdin(Stdio::null()));
-    until("the job runs", || !scene.actuators.group().members().is_empty());
-    let pid = || fs::read_to_string(scene.home().join("pid")).ok()?.trim().parse::<u32>().ok();
-    until("its pid is known", || pid().is_some());
-    let comm = || fs::read_to_string(format!("/proc/{}/comm", pid().unwrap())).unwrap_or_default();
-    until("it is the program", || comm() == "sleep\n");
-    // Alone: the job is not killed with it.
-    shell.child().kill().unwrap();
-    shell.child().wait().unwrap();
-    until("the job has ended", || has_ended(pid().unwrap()));
+    let output = command.args(["--", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("process 1, which started this job, is gone"),
+        "{output:?}"
+    );
     scene.end();
 }

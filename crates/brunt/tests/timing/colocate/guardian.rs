@@ -1,6 +1,6 @@
 //! A controller that is killed or stopped at any moment: its jobs are frozen, and nothing of them is left.
 
-use super::controller::{self, Controller, plan};
+use super::controller::{self, Controller, plan, seen};
 use super::scene::{BRUNT, Scene, has_ended, knobs, until};
 use brunt_meter::cgroup::{Linux, is_frozen, members};
 use brunt_testkit::{Random, Signal, alone, signal, told};
@@ -38,7 +38,7 @@ fn can_run() -> bool {
 fn gone(controller: &Controller, pids: &[u32]) {
     until("the groups are removed", || controller.dirs.iter().all(|dir| !dir.exists()));
     until("the journal is removed", || !controller.journal.exists());
-    until("the guardian has ended", || has_ended(controller.guardian));
+    until("the guardians have ended", || controller.guardians.iter().all(|guardian| has_ended(*guardian)));
     assert!(pids.iter().all(|pid| has_ended(*pid)));
 }
 
@@ -86,8 +86,63 @@ fn a_controller_that_ends_properly_needs_no_guardian() {
     gone(&controller, &pids);
 }
 
+/// With the guardian that hears heartbeats gone too, the last one takes over; status says who does.
 #[test]
-fn recovery_undoes_what_a_killed_controller_and_guardian_left() {
+fn a_controller_and_its_guardian_killed_in_one_instant_leave_nothing() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let (before, mut random) = (knobs(), Random::from_environment());
+    let home = brunt_testkit::home();
+    for _ in 0..6 {
+        let mut controller = start(home.path());
+        let pids = running(&controller);
+        until("status says that the service is protected", || seen(home.path()).0 == 0);
+        thread::sleep(Duration::from_millis(random.below(250)));
+        signal(controller.guardians[0], Signal::KILL);
+        controller.running.signal(Signal::KILL);
+        controller.end();
+        if let (code, Some(seen)) = seen(home.path()) {
+            let problem = &seen["health"]["problems"][0];
+            assert_eq!((code, &seen["health"]["controller"]), (1, &serde_json::json!("gone")), "{seen}");
+            assert!(
+                problem.as_str().unwrap().contains(&format!("guardian {} ends", controller.guardians[1])),
+                "{seen}"
+            );
+        }
+        gone(&controller, &pids);
+        assert_eq!(seen(home.path()), (1, None));
+    }
+    assert_eq!(knobs(), before);
+}
+
+#[test]
+fn status_says_that_a_controller_is_stopped_and_what_its_guardian_does() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let home = brunt_testkit::home();
+    let mut controller = start(home.path());
+    until("status says that the service is protected", || seen(home.path()).0 == 0);
+    controller.running.signal(Signal::STOP);
+    until("status says that the guardian has frozen the jobs", || {
+        let (code, seen) = seen(home.path());
+        let health = &seen.unwrap()["health"];
+        code == 1
+            && health["controller"] == "stopped"
+            && health["frozen_by"] == "guardian"
+            && health["remedy"] == format!("kill -CONT {}", controller.running.pid())
+    });
+    controller.running.signal(Signal::CONT);
+    until("status says that the service is protected again", || seen(home.path()).0 == 0);
+    controller.running.signal(Signal::TERM);
+    assert!(controller.end().success());
+}
+
+#[test]
+fn recovery_undoes_what_a_killed_controller_and_its_guardians_left() {
     let _alone = alone();
     if !can_run() {
         return;
@@ -98,12 +153,17 @@ fn recovery_undoes_what_a_killed_controller_and_guardian_left() {
         let mut controller = start(home.path());
         let pids = running(&controller);
         // Ctrl-C and the like do not end a guardian.
-        [Signal::INT, Signal::TERM, Signal::HUP].iter().for_each(|one| signal(controller.guardian, *one));
-        signal(controller.guardian, Signal::KILL);
+        for guardian in controller.guardians {
+            [Signal::INT, Signal::TERM, Signal::HUP].iter().for_each(|one| signal(guardian, *one));
+        }
+        // A controller that runs would start others.
+        controller.running.signal(Signal::STOP);
+        controller.guardians.iter().for_each(|guardian| signal(*guardian, Signal::KILL));
         controller.running.signal(Signal::KILL);
         controller.end();
-        // The jobs may have ended with the thread that started them; their groups are left.
         assert!(controller.journal.exists(), "round {round}: nothing was left to undo");
+        let (code, left) = seen(home.path());
+        assert_eq!((code, &left.unwrap()["health"]["remedy"]), (1, &serde_json::json!("brunt colocate recover")));
         let (stdout, stderr) = told(&recover(home.path()), 0);
         assert!(stdout.contains("changes undone") && stderr.is_empty(), "{stdout}{stderr}");
         gone(&controller, &pids);

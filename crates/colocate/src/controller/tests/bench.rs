@@ -97,6 +97,13 @@ impl Bench {
         }
     }
 
+    /// The same, in which every request fails within the limit.
+    pub fn feed_failing(&mut self, from: Duration, until: Duration) {
+        let before = self.counts.len();
+        self.feed(from, until, 100);
+        self.counts.range_mut(before..).for_each(|(_, counts)| counts.failed = counts.slow);
+    }
+
     /// Windows of a tenth of a second that end from 50 ms after `from` on, and before `until`.
     pub fn feed(&mut self, from: Duration, until: Duration, slow_percent: u64) {
         let mut end = from + ms(50);

@@ -2,20 +2,20 @@
 
 use super::bench::{Bench, ms, plan};
 use crate::policy::Reason::{
-    Ceiling, Cooldown, Emergency, Fixed, Grow, Hold, KnownLimit, Lost, Shrink, SlowMachine, Stale,
+    Ceiling, Cooldown, Emergency, Failing, Fixed, Grow, Hold, KnownLimit, Lost, NotJobs, Shrink, SlowMachine, Stale,
 };
 use crate::readings::{Reading, Readings};
 
 #[test]
-fn healthy_counts_let_jobs_grow_by_a_twentieth_every_200_ms_up_to_the_ceiling() {
+fn healthy_counts_far_from_the_objective_let_jobs_grow_to_twice_every_200_ms_up_to_the_ceiling() {
     let mut bench = Bench::new(&plan("graded", ""));
     bench.feed(ms(0), ms(30_000), 0);
     bench.run(ms(30_000));
     let mut expected = vec![(0, Stale, 0.05), (50, Hold, 0.05)];
-    for step in 0..20_u32 {
-        let cores = (0.15 + 0.1 * f64::from(step)) * 1e6;
-        let (at, cores) = (250 + 200 * u64::from(step), cores.round() / 1e6);
-        let next = if step < 19 { Hold } else { Ceiling };
+    // By a twentieth of the range at first.
+    let levels = [0.15, 0.3, 0.6, 1.2, 2.05];
+    for (at, cores) in (250..).step_by(200).zip(levels) {
+        let next = if cores < 2.05 { Hold } else { Ceiling };
         expected.extend([(at, Grow, cores), (at + 100, next, cores)]);
     }
     assert_eq!(bench.decisions(), expected);
@@ -30,16 +30,18 @@ fn too_many_slow_requests_freeze_the_jobs_until_the_service_is_well_again() {
     bench.run(ms(9_000));
     let decisions = bench.decisions();
     let expected = [
-        (950, Hold, 0.45),
+        (950, Hold, 1.2),
         // The first slow window halves what they have, the second is no pause any more.
-        (1_050, Shrink, 0.225),
+        (1_050, Shrink, 0.6),
         (1_150, Emergency, 0.0),
         // For half a second, and until no request of the last quarter of a second was slow: the last slow window ends at 1.95 s.
         (1_250, Cooldown, 0.0),
-        (2_150, Hold, 0.1125),
-        // Up to nine tenths of what was too much.
-        (2_350, Grow, 0.202702),
-        (2_450, KnownLimit, 0.202702),
+        (2_150, Hold, 0.3),
+        // Up to nine tenths of what was too much, or seemed to be: it was slow while they were frozen, too.
+        (2_350, Grow, 0.4),
+        (2_450, Hold, 0.4),
+        (2_550, Grow, 0.5),
+        (2_650, KnownLimit, 0.5),
         // The last window ends at 4.95 s.
         (6_050, Stale, 0.05),
         (8_050, Lost, 0.0),
@@ -102,6 +104,47 @@ fn jobs_do_not_grow_while_the_machine_is_slow() {
     };
     bench.run(ms(2_200));
     let decisions = bench.decisions();
-    let expected = [(950, Hold, 0.45), (1_050, SlowMachine, 0.45), (2_050, Grow, 0.55), (2_150, Hold, 0.55)];
+    let expected = [(950, Hold, 1.2), (1_050, SlowMachine, 1.2), (2_050, Grow, 2.05), (2_150, Ceiling, 2.05)];
     assert_eq!(decisions[decisions.len() - 4..], expected);
+}
+
+/// A service that restarts refuses requests for a second: that is no latency, and teaches nothing.
+#[test]
+fn requests_that_fail_at_once_freeze_the_jobs_and_teach_nothing() {
+    let mut bench = Bench::new(&plan("graded", ""));
+    bench.feed(ms(0), ms(10_000), 0);
+    bench.feed_failing(ms(10_000), ms(11_000));
+    bench.feed(ms(11_000), ms(30_000), 0);
+    bench.run(ms(30_000));
+    let decisions = bench.decisions();
+    let from = decisions.iter().position(|(at, ..)| *at >= 10_000).unwrap();
+    let expected = [
+        // One window may be a single refusal.
+        (10_150, Failing, 0.0),
+        // Until none has failed for a quarter of a second.
+        (11_150, Hold, 1.025),
+        (11_350, Grow, 2.05),
+        (11_450, Ceiling, 2.05),
+    ];
+    assert_eq!(decisions[from..], expected);
+    assert!(bench.coordinator.limits().is_empty());
+}
+
+/// Without any job, there is none to blame: two slow windows may freeze them, more do not.
+#[test]
+fn a_service_that_is_slow_while_the_jobs_are_idle_costs_them_nothing() {
+    let mut bench = Bench::new(&plan("graded", ""));
+    bench.feed(ms(0), ms(5_000), 0);
+    bench.feed(ms(5_000), ms(15_000), 30);
+    bench.feed(ms(15_000), ms(16_000), 0);
+    bench.machine = |_| {
+        let be_cpu = Some(Reading { value: 0.001, age: 0.0 });
+        Readings { be_cpu, ..Readings::default() }
+    };
+    bench.run(ms(15_500));
+    let frozen = bench.steps.iter().filter(|step| step.decision.allotment.is_frozen()).count();
+    let reasons = bench.decisions().into_iter().map(|(_, reason, _)| reason).collect::<Vec<_>>();
+    assert!(reasons.contains(&NotJobs) && !reasons.contains(&Emergency) && frozen == 0, "{reasons:?}");
+    assert_eq!(bench.steps.last().unwrap().decision.allotment.cores, 2.05);
+    assert!(bench.coordinator.limits().is_empty());
 }

@@ -104,7 +104,7 @@ fn at_the_end_jobs_are_followed_under_heartbeats_for_five_seconds_at_most() {
         let mut bench = Bench::new(&plan("static=1", ""));
         bench.run(ms(1_030));
         let base = bench.time.at(ms(0));
-        let mut closing = bench.coordinator.closing(bench.time.at(ms(1_030)));
+        let mut closing = bench.coordinator.closing(bench.time.at(ms(1_030)), ms(0));
         let (mut at, mut beats, mut looks) = (ms(1_030), Vec::new(), 0);
         while let Some((actions, again)) = closing.step(base + at, at >= ms(1_030 + idle_at)) {
             assert_eq!(actions.last(), Some(&Action::Jobs { frozen: false }));

@@ -4,7 +4,7 @@ const OBJECTIVE: Objective = Objective { quantile: 0.99, limit_ms: 6.0 };
 const BOUNDS: Bounds = Bounds::new(0.1, 8.0);
 
 fn readings(latency_ms: f64, load: f64) -> Readings {
-    let requests = Requests { seconds: 1.0, count: 1000, slow: 0, latency_ms, load: Some(load) };
+    let requests = Requests { seconds: 1.0, count: 1000, slow: 0, failed: 0, latency_ms, load: Some(load) };
     Readings { requests: Some(Reading { value: requests, age: 0.0 }), ..Readings::default() }
 }
 

@@ -22,6 +22,7 @@ pub struct Feed {
     state: Mutex<State>,
     added: Condvar,
     stop: AtomicBool,
+    wants_more: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +43,7 @@ impl Feed {
             state: Mutex::default(),
             added: Condvar::new(),
             stop: AtomicBool::new(false),
+            wants_more: AtomicBool::new(true),
         }
     }
 
@@ -65,13 +67,13 @@ impl Feed {
             );
             return self.warn("clock", why);
         }
-        let Counts { seconds, count, slow, latency_ms, offered, load, .. } = counts;
+        let Counts { seconds, count, slow, failed, latency_ms, offered, load, .. } = counts;
         let rate = offered.unwrap_or(count as f64 / seconds);
         let load = load.or(self.peak.map(|peak| rate / peak));
         let mut state = self.state();
         if state.end.is_none_or(|last| end > last) {
             state.end = Some(end);
-            state.waiting.push((end, Requests { seconds, count, slow, latency_ms, load }));
+            state.waiting.push((end, Requests { seconds, count, slow, failed, latency_ms, load }));
             state.waiting.retain(|(earlier, _)| *earlier > end - LONGEST);
             self.added.notify_one();
         }
@@ -88,11 +90,12 @@ impl Feed {
         let waiting = mem::take(&mut self.state().waiting);
         let (end, newest) = *waiting.last()?;
         let (mut sum, mut loaded) = (newest, 0.0);
-        (sum.seconds, sum.count, sum.slow) = (0.0, 0, 0);
+        (sum.seconds, sum.count, sum.slow, sum.failed) = (0.0, 0, 0, 0);
         for (_, requests) in &waiting {
             sum.seconds += requests.seconds;
             sum.count += requests.count;
             sum.slow += requests.slow;
+            sum.failed += requests.failed;
             loaded += requests.load.unwrap_or_default() * requests.seconds;
         }
         sum.load = newest.load.map(|_| loaded / sum.seconds);
@@ -121,6 +124,14 @@ impl Feed {
 
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
+    }
+
+    pub fn want_more(&self, wants_more: bool) {
+        self.wants_more.store(wants_more, Relaxed);
+    }
+
+    pub fn wants_more(&self) -> bool {
+        self.wants_more.load(Relaxed)
     }
 
     pub fn is_stopped(&self) -> bool {

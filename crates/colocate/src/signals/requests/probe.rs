@@ -4,12 +4,14 @@
 //! first to end. Requests that are due while this thread is held up are left out: the service has no part in that.
 
 mod connection;
+mod pace;
 
 use super::{feed::Feed, get::Url, invalid};
 use crate::clock;
 use crate::objective::Objective;
 use brunt_results::counts::Counts;
 use connection::{Connection, Outcome};
+use pace::Pace;
 use rustix::event::{PollFd, Timespec, poll};
 use std::collections::VecDeque;
 use std::io;
@@ -27,7 +29,7 @@ const WINDOW: Duration = Duration::from_millis(100);
 const RECENT: Duration = Duration::from_secs(1);
 
 /// Sends requests in a thread, until the feed is stopped.
-pub fn start(feed: &Arc<Feed>, url: &str, every: Duration, objective: Objective) -> io::Result<()> {
+pub fn start(feed: &Arc<Feed>, url: &str, every: Option<Duration>, objective: Objective) -> io::Result<()> {
     let url = Url::parse(url)?;
     if objective.limit_ms <= 0.0 {
         return Err(invalid(format!("the limit {} ms of the objective is not above 0", objective.limit_ms)));
@@ -46,7 +48,7 @@ struct Request {
 
 struct Probe {
     url: Url,
-    every: Duration,
+    pace: Pace,
     objective: Objective,
     next: Instant,
     /// Due, without a connection.
@@ -56,15 +58,16 @@ struct Probe {
     window: Instant,
     count: u64,
     slow: u64,
+    failed: u64,
     /// Response times of the last second, each with its end.
     recent: VecDeque<(Instant, Duration)>,
 }
 
 impl Probe {
-    fn new(url: Url, every: Duration, objective: Objective, now: Instant) -> Self {
+    fn new(url: Url, every: Option<Duration>, objective: Objective, now: Instant) -> Self {
         Self {
             url,
-            every,
+            pace: Pace::new(every, now),
             objective,
             next: now,
             waiting: VecDeque::new(),
@@ -73,6 +76,7 @@ impl Probe {
             window: now,
             count: 0,
             slow: 0,
+            failed: 0,
             recent: VecDeque::new(),
         }
     }
@@ -89,7 +93,7 @@ impl Probe {
     fn begin(&mut self, now: Instant, feed: &Feed) {
         if now >= self.next {
             self.waiting.push_back(Request { due: now, has_counted: false });
-            self.next = (self.next + self.every).max(now);
+            self.next = (self.next + self.pace.next(now, feed.wants_more())).max(now);
         }
         self.send(now, feed);
         if now >= self.window + WINDOW {
@@ -158,6 +162,7 @@ impl Probe {
         if !request.has_counted {
             self.count += 1;
             self.slow += u64::from(is_slow || result.is_err());
+            self.failed += u64::from(!is_slow && result.is_err());
         }
         if let Err(error) = result {
             feed.warn("probe", format!("a probe of {} has failed: {error}", self.url.address));
@@ -181,6 +186,7 @@ impl Probe {
             seconds: (now - self.window).as_secs_f64(),
             count: std::mem::take(&mut self.count),
             slow: std::mem::take(&mut self.slow),
+            failed: std::mem::take(&mut self.failed),
             latency_ms: self.latency(now, in_flight).as_secs_f64() * 1e3,
             offered: None,
             load: None,

@@ -78,6 +78,7 @@ impl Metric {
             seconds: at - before,
             count: delta.count(),
             slow: delta.above(limit),
+            failed: 0,
             offered: Some(delta.count() as f64 / (at - before)),
             latency_ms: self.latency_ms(at, delta),
             load: None,

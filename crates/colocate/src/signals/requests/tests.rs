@@ -145,7 +145,7 @@ fn a_probe_sees_a_service_that_answers_and_one_that_stops() {
     let stopped = Arc::new(AtomicBool::new(false));
     let is_stopped = Arc::clone(&stopped);
     let address = serve(move |_, request| Some(if is_stopped.load(Relaxed) { Vec::new() } else { request.to_vec() }));
-    let mut source = source(&From::Probe { url: format!("tcp://{address}"), every: Duration::from_millis(5) });
+    let mut source = source(&From::Probe { url: format!("tcp://{address}"), every: Some(Duration::from_millis(5)) });
     windows(&mut source, |windows| count(windows) > slow(windows));
     stopped.store(true, Relaxed);
     let is_slow = |last: &Requests| last.count > 0 && last.count == last.slow && last.latency_ms > OBJECTIVE.limit_ms;
@@ -189,7 +189,12 @@ fn wrong_sources_are_refused_in_a_line() {
         ("unix:///run/echo", "http://HOST[:PORT]/PATH"),
         ("http://", "http://HOST[:PORT]/PATH"),
     ] {
-        let refused = Source::start(&From::Probe { url: url.to_owned(), every }, OBJECTIVE, None, Path::new("brunt"));
+        let refused = Source::start(
+            &From::Probe { url: url.to_owned(), every: Some(every) },
+            OBJECTIVE,
+            None,
+            Path::new("brunt"),
+        );
         let why = refused.unwrap_err().to_string();
         assert!(why.contains(needle) && why.contains(url), "{why}");
     }
@@ -198,7 +203,7 @@ fn wrong_sources_are_refused_in_a_line() {
     assert!(refused.to_string().contains("no quantile 0.95"), "{refused}");
     let metrics = From::Prometheus { url: "tcp://127.0.0.1:1".to_owned(), histogram: "a".to_owned(), every };
     assert!(Source::start(&metrics, OBJECTIVE, None, Path::new("brunt")).is_err());
-    let often = From::Probe { url: "tcp://127.0.0.1:1".to_owned(), every: Duration::ZERO };
+    let often = From::Probe { url: "tcp://127.0.0.1:1".to_owned(), every: Some(Duration::ZERO) };
     assert!(Source::start(&often, OBJECTIVE, None, Path::new("brunt")).is_err());
 }
 

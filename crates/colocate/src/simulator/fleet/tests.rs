@@ -1,12 +1,22 @@
 use super::*;
 use crate::policy::choice::Choice;
-use crate::simulator::{Job, Load, preset};
+use crate::simulator::{Job, Load, Trouble, preset};
 
 fn fleet(policy: Choice, placement: Placement, offered: f64) -> Fleet {
     let (machine, service, objective) = preset::server();
-    let load = Load::Day;
-    let machine =
-        Scenario { machine, service, objective, job: Job::MEMORY, load, seconds: 1800, policy, missing: 0.0, seed: 3 };
+    let machine = Scenario {
+        machine,
+        service,
+        objective,
+        job: Job::MEMORY,
+        load: Load::Day,
+        seconds: 1800,
+        policy,
+        missing: 0.0,
+        knows_load: true,
+        trouble: Trouble::default(),
+        seed: 3,
+    };
     Fleet { machine, machines: 6, placement, offered, job_seconds: 120.0 }
 }
 

@@ -2,11 +2,23 @@ use super::*;
 use crate::policy::choice::Choice;
 use crate::simulator::preset;
 use crate::simulator::search::{ALLOWED, alone, best_static};
-use crate::simulator::{Job, Load};
+use crate::simulator::{Job, Load, Trouble};
 
 fn server(job: Job, load: Load, seconds: u64, policy: Choice) -> Scenario {
     let (machine, service, objective) = preset::server();
-    Scenario { machine, service, objective, job, load, seconds, policy, missing: 0.01, seed: 3 }
+    Scenario {
+        machine,
+        service,
+        objective,
+        job,
+        load,
+        seconds,
+        policy,
+        missing: 0.01,
+        knows_load: true,
+        trouble: Trouble::default(),
+        seed: 3,
+    }
 }
 
 fn run(scenario: &Scenario) -> Outcome {

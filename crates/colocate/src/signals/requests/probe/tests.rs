@@ -19,7 +19,7 @@ impl Scene {
     /// A request every 5 ms.
     fn new(url: &str) -> Self {
         let time = Given::begin();
-        let probe = Probe::new(Url::parse(url).unwrap(), Duration::from_millis(5), OBJECTIVE, clock::now());
+        let probe = Probe::new(Url::parse(url).unwrap(), Some(Duration::from_millis(5)), OBJECTIVE, clock::now());
         Self { feed: Feed::new(None), probe, windows: Vec::new(), time }
     }
 

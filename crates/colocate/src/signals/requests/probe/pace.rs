@@ -1,0 +1,68 @@
+//! Time from one request of a probe to the next. Requests cost the service CPU time too: without the user's word they are many while
+//! jobs may get more for it, for some seconds a minute, and few otherwise.
+
+use std::time::{Duration, Instant};
+
+/// While the policy waits for evidence, and otherwise.
+pub(super) const FAST: Duration = Duration::from_millis(5);
+pub(super) const SLOW: Duration = Duration::from_millis(20);
+/// Time of the fast pace at once, and the part of the time in which it comes back.
+const CREDIT: Duration = Duration::from_secs(10);
+const PART: f64 = 1.0 / 6.0;
+
+#[derive(Debug)]
+pub(super) enum Pace {
+    /// As the user has set it.
+    Fixed(Duration),
+    Own {
+        /// Left of the fast pace, as of the last request.
+        credit: Duration,
+        last: Instant,
+    },
+}
+
+impl Pace {
+    pub fn new(every: Option<Duration>, now: Instant) -> Self {
+        every.map_or(Self::Own { credit: CREDIT, last: now }, Self::Fixed)
+    }
+
+    /// From the request of now to the next one. `wants_more`: whether the policy waits for evidence.
+    pub fn next(&mut self, now: Instant, wants_more: bool) -> Duration {
+        match self {
+            Self::Fixed(every) => *every,
+            Self::Own { credit, last } => {
+                let since = now.saturating_duration_since(std::mem::replace(last, now));
+                *credit = (*credit + since.mul_f64(PART)).min(CREDIT);
+                if !wants_more || *credit < FAST {
+                    return SLOW;
+                }
+                *credit -= FAST;
+                FAST
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_fast_while_more_is_wanted_and_for_some_seconds_a_minute() {
+        let begin = crate::clock::now();
+        let requests = |wants_more: fn(u64) -> bool, seconds: u64| {
+            let (mut pace, mut now, mut counts) = (Pace::new(None, begin), Duration::ZERO, vec![0; seconds as usize]);
+            while now < Duration::from_secs(seconds) {
+                counts[now.as_secs() as usize] += 1;
+                now += pace.next(begin + now, wants_more(now.as_secs()));
+            }
+            counts
+        };
+        let always = requests(|_| true, 120);
+        assert!(always[..10].iter().all(|count| *count == 200), "{always:?}");
+        let mean = always[60..].iter().sum::<u64>() as f64 / 60.0;
+        assert!((70.0..85.0).contains(&mean), "{mean}");
+        let seldom = requests(|second| second < 3 || second == 60, 90);
+        assert_eq!((seldom[0], seldom[30], seldom[60]), (200, 50, 200));
+    }
+}

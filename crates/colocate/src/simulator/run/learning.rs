@@ -1,0 +1,90 @@
+//! What trouble costs the jobs that is not their doing: deployments, bursts of load, silences of the source.
+
+use super::*;
+use crate::policy::choice::Choice;
+use crate::simulator::{Job, Load, Trouble, preset};
+
+const HOUR: f64 = 3600.0;
+
+fn server(load: Load, seconds: u64, knows_load: bool, trouble: Trouble) -> Scenario {
+    let (machine, service, objective) = preset::server();
+    Scenario {
+        machine,
+        service,
+        objective,
+        job: Job::CPU,
+        load,
+        seconds,
+        policy: Choice::Graded,
+        missing: 0.001,
+        knows_load,
+        trouble,
+        seed: 11,
+    }
+}
+
+/// Whether the load is known, and whether a service that is down refuses requests.
+const KINDS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
+
+/// Seconds after `from` until jobs have 90 % of the cores that they had before, for good.
+fn back_after(outcome: &Outcome, from: usize) -> usize {
+    let before = outcome.series[from - 1].cores;
+    let is_back = |second: &Second| second.cores >= 0.9 * before;
+    outcome.series[from..].iter().rposition(|second| !is_back(second)).map_or(0, |last| last + 1)
+}
+
+#[test]
+fn jobs_are_back_soon_after_a_restart_and_after_a_burst() {
+    for (knows_load, refuses) in KINDS {
+        for seed in 0..20 {
+            let trouble = Trouble { deploys: 240.0, refuses, ..Trouble::default() };
+            let scenario = Scenario { seed, ..server(Load::Constant(0.4), 200, knows_load, trouble) };
+            let outcome = simulate(&scenario, |_| {});
+            let back = back_after(&outcome, 120);
+            assert!(back <= 20, "restart: load known {knows_load}, refuses {refuses}, seed {seed}: {back} s");
+            let trouble = Trouble { bursts: 240.0, refuses, ..Trouble::default() };
+            let outcome = simulate(&Scenario { trouble, ..scenario }, |_| {});
+            let back = back_after(&outcome, 120);
+            assert!(back <= 5 + 60, "burst: load known {knows_load}, seed {seed}: {back} s");
+        }
+    }
+}
+
+/// A deployment every five hours, a burst every two, a silence every twelve, over eight days in all.
+#[test]
+fn trouble_costs_the_jobs_a_hundredth_of_their_work() {
+    const TIME: u64 = 6 * 3600;
+    const SEEDS: u64 = 2;
+    let lost = |(knows_load, refuses): (bool, bool)| {
+        let trouble = Trouble { deploys: 5.0 * HOUR, bursts: 2.0 * HOUR, silences: 12.0 * HOUR, refuses };
+        let of = |(job, seed): (Job, u64)| {
+            let load = Load::Steps { low: 0.2, high: 0.8, period: 900.0 };
+            let scenario = Scenario { job, seed, ..server(load, TIME, knows_load, trouble) };
+            let quiet = simulate(&Scenario { trouble: Trouble::default(), ..scenario }, |_| {});
+            1.0 - simulate(&scenario, |_| {}).be_rate / quiet.be_rate
+        };
+        let all: Vec<f64> = (0..SEEDS).flat_map(|seed| [(Job::CPU, seed), (Job::MEMORY, seed)]).map(of).collect();
+        all.iter().sum::<f64>() / all.len() as f64
+    };
+    let found: Vec<f64> = std::thread::scope(|scope| {
+        let running: Vec<_> = KINDS.map(|kind| scope.spawn(move || lost(kind))).into();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for (kind, lost) in KINDS.iter().zip(found) {
+        assert!(lost <= 0.01, "load known, refuses {kind:?}: {lost} of the work");
+    }
+}
+
+#[test]
+fn an_idle_service_leaves_the_machine_to_the_jobs_within_ten_seconds() {
+    let (machine, service, objective) = preset::virtual_machine();
+    // As many requests as a probe sends by default.
+    let rate = 100.0 / service.peak_rate;
+    for seed in 0..20 {
+        let scenario = server(Load::Constant(rate), 30, false, Trouble::default());
+        let scenario = Scenario { machine, service, objective, seed, missing: 0.0, ..scenario };
+        let outcome = simulate(&scenario, |_| {});
+        let full = outcome.series.iter().position(|second| second.cores >= machine.cores - 1e-9);
+        assert!(full.is_some_and(|full| full <= 10), "seed {seed}: {full:?}");
+    }
+}
