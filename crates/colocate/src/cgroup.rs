@@ -107,6 +107,13 @@ impl Group {
         cgroup::remove(&*self.files, &self.dirs)
     }
 
+    /// Moves a process into it, as far as that is possible.
+    pub fn take_back(&self, pid: u32) {
+        for dir in &self.dirs {
+            let _ = enter(&*self.files, std::slice::from_ref(dir), &pid.to_string());
+        }
+    }
+
     /// Moves processes of jobs that left some of the directories or all of them back. Returns their number.
     pub fn recapture(&self) -> usize {
         let mut all = escapes::escaped(&*self.files, &self.dirs).pids;

@@ -15,11 +15,12 @@ mod orders;
 mod requests;
 mod service;
 mod status;
+mod strays;
 mod tally;
 mod work;
 
 pub use dry_run::{DryRun, Found};
-pub use health::{FrozenBy, Health, State};
+pub use health::{FrozenBy, Health, State, left_behind};
 pub use orders::{Order, give};
 pub use status::{Job as JobStatus, Status, all as statuses};
 
@@ -33,8 +34,8 @@ use crate::policy::Decision;
 use crate::readings::Readings;
 use crate::signals::{self, Machine, requests::Source};
 use audit_file::Audit;
+use brunt_meter::affinity;
 use brunt_meter::cgroup::Linux;
-use brunt_meter::{SamplingBudget, affinity};
 use brunt_results::colocation::{self, Summary};
 use changes::Changes;
 use coordinator::{Action, Coordinator, HEARTBEAT, TICK};
@@ -46,6 +47,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
+use strays::Strays;
 use work::Work;
 
 /// Cores that jobs have at least while they end.
@@ -69,7 +71,7 @@ pub struct Controller {
     status: status::File,
     /// When the figures of the summary began, and the CPU time of controller and guardian until then, in seconds.
     used: (Instant, f64),
-    strays: SamplingBudget,
+    strays: Strays,
     /// Faults of the last application.
     faults: Vec<String>,
     /// That the service has no process, and whether none can follow.
@@ -112,6 +114,7 @@ impl Controller {
         let peak = plan.service.peak.map(|rate| rate.0);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("[source] {error}"));
         let source = Source::start(&requests::from(&plan.source)?, objective, peak, brunt).map_err(named)?;
+        let has_others = plan.service.command.is_some() || plan.source.command.is_some() || plan.source.load.is_some();
         let mut changes = Changes::begin(brunt, HEARTBEAT, plan.grace.0)?;
         let actuators = Actuators::open(Arc::new(Linux), &settings, changes.journal()?)?;
         let peak = plan.memory_peak.map(|bytes| bytes.0 as f64);
@@ -133,7 +136,7 @@ impl Controller {
             audit,
             status,
             used: (now, 0.0),
-            strays: SamplingBudget::default(),
+            strays: Strays::new(has_others),
             faults: Vec::new(),
             absent: None,
             changes,
@@ -175,8 +178,8 @@ impl Controller {
                 warnings.extend(status.and_then(|status| self.status.write(&status)));
             }
             Action::Recapture => {
-                let group = self.actuators.group();
-                self.strays.take(|| group.recapture());
+                let (guardians, jobs) = (self.changes.guardian_pids(), self.work.first_processes());
+                warnings.extend(self.strays.recapture(self.actuators.group(), &guardians, jobs));
             }
         }
         Ok(())
@@ -256,6 +259,7 @@ impl Controller {
         let controller = colocation::Controller { cpu, memory_bytes: self.changes.memory() };
         let machine = self.machine.totals();
         problems.extend(self.end_jobs());
+        self.strays.kill(self.actuators.group(), &self.changes.guardian_pids());
         problems.extend(self.audit.finish());
         problems.extend(self.changes.undo());
         let summary = self.coordinator.into_tally().summary(self.work.jobs()?, machine, controller);

@@ -154,6 +154,11 @@ impl<L: Launcher> Runner<L> {
         self.running.iter_mut().map(|one| (one.id(), one.sample(now, &self.launcher))).collect()
     }
 
+    /// Whether a program is being started, whose process is not yet known.
+    pub fn is_starting(&self) -> bool {
+        self.starting.is_some()
+    }
+
     /// Whether nothing runs and every end is recorded.
     pub fn is_idle(&self) -> bool {
         self.has_no_process() && self.ended.is_empty()

@@ -7,6 +7,7 @@ pub mod graded;
 pub mod heracles;
 pub mod koordinator;
 pub mod limits;
+pub mod parties;
 
 use crate::allotment::Allotment;
 use crate::readings::Readings;

@@ -63,6 +63,11 @@ enum Command {
 }
 
 impl Args {
+    /// Whether jobs that an earlier run has left concern it.
+    pub fn may_be_disturbed(&self) -> bool {
+        matches!(self.command, Command::Run(_) | Command::Queue(_) | Command::Probe(_))
+    }
+
     pub fn run(&self) -> Result<ExitCode, Error> {
         match &self.command {
             Command::Run(args) => args.run(),

@@ -75,6 +75,15 @@ pub enum Command {
 
 impl Command {
     pub fn run(self) -> ExitCode {
+        if self.may_be_disturbed() {
+            for pid in brunt_colocate::controller::left_behind() {
+                let what = "was killed with its guardians: its jobs and limits are left on this machine";
+                let _ = writeln!(
+                    io::stderr(),
+                    "warning: brunt colocate run, process {pid}, {what}: brunt colocate recover"
+                );
+            }
+        }
         let result = match self {
             Self::Serve(args) => return args.run(),
             Self::Worker(args) => return args.run(),
@@ -97,6 +106,17 @@ impl Command {
             Self::Man(args) => args.run(),
         };
         result.unwrap_or_else(|error| report_error(&error))
+    }
+}
+
+impl Command {
+    /// Whether jobs that an earlier run has left concern it.
+    fn may_be_disturbed(&self) -> bool {
+        match self {
+            Self::Colocate(args) => args.may_be_disturbed(),
+            Self::Load(_) | Self::Run(_) | Self::Compare(_) | Self::Find(_) | Self::Cost(_) | Self::Doctor(_) => true,
+            _ => false,
+        }
     }
 }
 

@@ -8,14 +8,16 @@ fn brunt(args: &[&str]) -> Output {
 
 #[test]
 fn bash_completes_commands_and_flags() {
-    let script = brunt(&["completions", "bash"]);
+    let (script, home) = (brunt(&["completions", "bash"]), brunt_testkit::home());
     assert!(script.status.success());
+    let file = home.path().join("completions.sh");
+    std::fs::write(&file, &script.stdout).unwrap();
     // The function that the script registers, for the words of a command line whose last one is begun.
     let complete = |words: &str| {
         let count = words.split(' ').count() - 1;
         let ask = format!(
-            "{}\nCOMP_WORDS=({words}) COMP_CWORD={count}\n_brunt brunt \"${{COMP_WORDS[$COMP_CWORD]}}\" \"\"\necho \"${{COMPREPLY[@]}}\"",
-            String::from_utf8_lossy(&script.stdout)
+            ". {}\nCOMP_WORDS=({words}) COMP_CWORD={count}\n_brunt brunt \"${{COMP_WORDS[$COMP_CWORD]}}\" \"\"\necho \"${{COMPREPLY[@]}}\"",
+            file.display()
         );
         let output = Command::new("bash").args(["-c", &ask]).output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim().to_owned()

@@ -110,6 +110,16 @@ impl Health {
     }
 }
 
+/// Controllers of this user that were killed together with their guardians: their jobs and limits are left.
+pub fn left_behind() -> Vec<u32> {
+    let all = super::status::all().unwrap_or_default();
+    let left = all.into_iter().filter(|(_, status)| {
+        let is_gone = |process: &Process| state(*process) == State::Gone;
+        is_gone(&status.controller) && status.guardians.iter().all(is_gone)
+    });
+    left.map(|(_, status)| status.controller.pid).collect()
+}
+
 fn is_told_to_freeze(files: &dyn Files, groups: &[PathBuf]) -> bool {
     let says =
         |dir: &PathBuf, name: &str, word: &str| files.read(&dir.join(name)).is_ok_and(|text| text.trim() == word);

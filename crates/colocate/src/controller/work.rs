@@ -163,6 +163,11 @@ impl<L: Launcher + Clone> Work<L> {
         self.is_draining = true;
     }
 
+    /// First processes of the jobs that run; `None` while one is being started.
+    pub(super) fn first_processes(&self) -> Option<BTreeSet<u32>> {
+        (!self.runner.is_starting()).then(|| self.live().map(|live| live.pid).collect())
+    }
+
     /// Whether every job has ended, where that ends the run.
     pub(super) fn is_over(&self) -> bool {
         self.is_over

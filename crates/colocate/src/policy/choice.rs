@@ -5,6 +5,7 @@ use super::fixed::Fixed;
 use super::graded::{self, Graded};
 use super::heracles::{self, Heracles};
 use super::koordinator::Koordinator;
+use super::parties::Parties;
 use crate::allotment::{Allotment, Bounds};
 use crate::objective::Objective;
 use serde::Deserialize;
@@ -21,6 +22,7 @@ pub enum Choice {
     /// Heracles with the periods and limits of its public re-implementation.
     Prototype,
     Koordinator,
+    Parties,
     /// This many cores.
     Static(f64),
     /// The ceiling, and no idle class: what happens without a controller.
@@ -30,7 +32,8 @@ pub enum Choice {
 /// A name that is no policy.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error(
-    "'{0}' is no policy: graded, heracles, heracles/N (its periods divided by N), heracles-prototype, static=CORES, none"
+    "'{0}' is no policy: graded, heracles, heracles/N (its periods divided by N), heracles-prototype, koordinator, parties, static=CORES, \
+     none"
 )]
 pub struct Unknown(String);
 
@@ -43,6 +46,7 @@ impl Choice {
             }
             Self::Prototype => Box::new(Heracles::new(heracles::Settings::prototype(objective, bounds))),
             Self::Koordinator => Box::new(Koordinator::new(bounds)),
+            Self::Parties => Box::new(Parties::new(objective, bounds)),
             Self::Static(cores) => Box::new(Fixed(Allotment::cores(cores.min(bounds.ceiling)))),
             Self::None => Box::new(Fixed(Allotment::cores(bounds.ceiling))),
         }
@@ -64,6 +68,7 @@ impl FromStr for Choice {
             "heracles" => return Ok(Self::Heracles(1.0)),
             "heracles-prototype" => return Ok(Self::Prototype),
             "koordinator" => return Ok(Self::Koordinator),
+            "parties" => return Ok(Self::Parties),
             "none" => return Ok(Self::None),
             _ => {}
         }
@@ -89,6 +94,7 @@ impl fmt::Display for Choice {
             Self::Heracles(speed) => write!(f, "heracles/{speed}"),
             Self::Prototype => f.write_str("heracles-prototype"),
             Self::Koordinator => f.write_str("koordinator"),
+            Self::Parties => f.write_str("parties"),
             Self::Static(cores) => write!(f, "static={cores}"),
             Self::None => f.write_str("none"),
         }
@@ -106,6 +112,8 @@ mod tests {
             Choice::Heracles(1.0),
             Choice::Heracles(2.5),
             Choice::Prototype,
+            Choice::Koordinator,
+            Choice::Parties,
             Choice::Static(0.5),
             Choice::None,
         ] {

@@ -290,7 +290,7 @@ impl Policy for Graded {
     }
 
     fn forget(&mut self) {
-        self.limits = Limits::default();
+        (self.limits, self.shrunk) = (Limits::default(), None);
     }
 }
 

@@ -84,3 +84,26 @@ pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<Contents> 
         _ => Contents::Other,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_of_version_one_is_taken_over() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(&TABLES.replace("    options TEXT NOT NULL DEFAULT '{}',\n", "")).unwrap();
+        connection.pragma_update(None, "application_id", APPLICATION).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        let insert =
+            "INSERT INTO job (argv, env, dir, priority, retries, added_unix_ms) VALUES ('[]', '{}', '/', 0, 0, 0)";
+        connection.execute(insert, []).unwrap();
+        for _ in 0..2 {
+            assert_eq!(create(&mut connection).unwrap(), Contents::Queue);
+            let options: String = connection.query_row("SELECT options FROM job", [], |row| row.get(0)).unwrap();
+            assert_eq!(options, "{}");
+        }
+        connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        assert_eq!(create(&mut connection).unwrap(), Contents::Version(VERSION + 1));
+    }
+}

@@ -5,11 +5,11 @@ pub const ALONE: &str = "alone";
 /// The policy that bounds nothing.
 pub const NONE: &str = "none";
 
-const NAMED: &[&str] = &[ALONE, NONE, "graded", "heracles", "heracles-prototype", "koordinator"];
+const NAMED: &[&str] = &[ALONE, NONE, "graded", "heracles", "heracles-prototype", "koordinator", "parties"];
 
 /// As users write them; [`shown`] for readers and controllers.
 pub const POLICIES: &[&str] =
-    &[ALONE, NONE, "graded", "heracles", "heracles/N", "heracles-prototype", "koordinator", "static=CORES"];
+    &[ALONE, NONE, "graded", "heracles", "heracles/N", "heracles-prototype", "koordinator", "parties", "static=CORES"];
 
 /// A policy in normal form, which can be part of a path: `heracles/5` as `heracles:5`.
 pub(super) fn policy(text: &str) -> Result<String, String> {

@@ -87,7 +87,7 @@ fn value_schema(what: ValueType) -> Value {
         }
         ValueType::Tester => json!({ "enum": tester::names() }),
         ValueType::Policy => {
-            json!({ "type": "string", "pattern": "^(alone|none|graded|heracles([/:][0-9.]+)?|heracles-prototype|koordinator|static=[0-9.]+)$" })
+            json!({ "type": "string", "pattern": "^(alone|none|graded|heracles([/:][0-9.]+)?|heracles-prototype|koordinator|parties|static=[0-9.]+)$" })
         }
         ValueType::Testers => {
             let words = |name| (String::from(name), value_schema(ValueType::Words));

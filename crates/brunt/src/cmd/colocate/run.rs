@@ -39,7 +39,7 @@ pub struct Args {
     /// TOML file
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
-    /// Policy, instead of the plan's: graded, heracles, heracles/N, heracles-prototype, koordinator, static=CORES,
+    /// Policy, instead of the plan's: graded, heracles, heracles/N, heracles-prototype, koordinator, parties, static=CORES,
     /// none
     #[arg(long)]
     policy: Option<Choice>,

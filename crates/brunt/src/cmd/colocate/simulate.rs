@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Policies: graded, heracles, heracles/N, heracles-prototype, koordinator, static=CORES, none (no controller, no idle class). The service alone is simulated
+Policies: graded, heracles, heracles/N, heracles-prototype, koordinator, parties, static=CORES, none (no controller, no idle class). The service alone is simulated
 too, and with --search the best static allotment. The service's objective is 99 % of requests within 6 ms.
 
 Examples:

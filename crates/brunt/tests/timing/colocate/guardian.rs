@@ -164,6 +164,10 @@ fn recovery_undoes_what_a_killed_controller_and_its_guardians_left() {
         assert!(controller.journal.exists(), "round {round}: nothing was left to undo");
         let (code, left) = seen(home.path());
         assert_eq!((code, &left.unwrap()["health"]["remedy"]), (1, &serde_json::json!("brunt colocate recover")));
+        let mut next = Command::new(BRUNT);
+        let next = next.args(["colocate", "queue", "list"]).env("BRUNT_STATE_DIR", home.path().join("state")).output();
+        let (_, stderr) = told(&next.unwrap(), 0);
+        assert!(stderr.contains("its jobs and limits are left on this machine: brunt colocate recover"), "{stderr}");
         let (stdout, stderr) = told(&recover(home.path()), 0);
         assert!(stdout.contains("changes undone") && stderr.is_empty(), "{stdout}{stderr}");
         gone(&controller, &pids);
@@ -171,4 +175,32 @@ fn recovery_undoes_what_a_killed_controller_and_its_guardians_left() {
         assert!(!stdout.contains("undone"), "{stdout}");
     }
     assert_eq!(knobs(), before);
+}
+
+/// As root, it goes back to the groups that it came from and forgets its environment; a child of it outlives the job.
+const LEAVES: &str = r#"
+[[job]]
+command = ["sh", "-c", "for p in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do echo $$ > $p; done 2>/dev/null; setsid env -i sh -c 'while /bin/sleep 0.1; do :; done' & exit 0"]
+[[job]]
+command = ["sleep", "1000"]
+"#;
+
+#[test]
+fn a_process_that_leaves_its_group_without_its_environment_is_brought_back_and_ends_with_the_run() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let home = brunt_testkit::home();
+    let mut controller = controller::start(home.path(), &plan(home.path(), "none", LEAVES));
+    let is_it = |pid: &u32| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains("while /bin/sleep 0.1")
+    };
+    let inside = || members(&Linux, &controller.dirs).into_iter().find(is_it);
+    until("what has left the group is in it again", || inside().is_some());
+    let stray = inside().unwrap();
+    controller.running.signal(Signal::TERM);
+    assert!(controller.end().success());
+    gone(&controller, &[stray]);
 }

@@ -66,7 +66,7 @@ fn emergencies_that_recur_freeze_for_twice_as_long() {
 
 #[test]
 fn counts_that_stop_mean_the_floor_after_the_deadline_and_a_freeze_after_three() {
-    for policy in ["graded", "heracles", "heracles-prototype", "koordinator"] {
+    for policy in ["graded", "heracles", "heracles-prototype", "koordinator", "parties"] {
         let mut bench = Bench::new(&plan(policy, ""));
         bench.feed(ms(0), ms(10_000), 0);
         bench.feed(ms(20_000), ms(20_100), 0);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);
-const POLICIES: [&str; 5] = ["graded", "heracles", "heracles/10", "heracles-prototype", "koordinator"];
+const POLICIES: [&str; 6] = ["graded", "heracles", "heracles/10", "heracles-prototype", "koordinator", "parties"];
 
 /// Lengths of windows, in milliseconds.
 const LENGTHS: [u64; 5] = [20, 50, 100, 200, 500];
