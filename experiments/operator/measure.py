@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""A day of an operator, in two and a half minutes, under each policy of co-location.
+
+    experiments/operator/measure.py target/release/brunt [POLICY..]
+
+Node serves on both cores with best-effort jobs beside it. Its users come by `brunt load` at random times: a ramp, a deployment (the
+server is killed and started again a second later), a burst of five seconds at more than it can do, ten seconds in which the
+controller gets no counts, ten in which its disk is full, a job that forks without end, a job that is killed. Prints a table. Needs root
+and node.
+"""
+
+import json, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, time
+
+BRUNT, WANTED = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
+POLICIES = ["none", "static=0.5", "static=1", "graded", "heracles/10", "parties", "koordinator"]
+PORT, LIMIT_MS, PEAK = 18095, 10, 2500
+STARTED = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+STAGES = "200:1200@20s,1200@50s,6000@5s,1200@75s"
+DEPLOY, BURST, SILENT, FULL, FORK, KILL, END = 40, 70, 95, 115, 130, 140, 150
+SERVER = """
+require("http").createServer((q, r) => {
+  const end = process.hrtime.bigint() + 200000n
+  while (process.hrtime.bigint() < end);
+  r.end("Hello, world!")
+}).listen(%d, "127.0.0.1")
+""" % PORT
+
+
+class Day:
+    """One policy; `None`: the service alone."""
+
+    def __init__(self, policy):
+        self.policy = policy
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="brunt-day-"))
+        self.disk = self.home / "disk"
+        self.disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", self.disk], check=True)
+        (self.home / "server.js").write_text(SERVER)
+        self.env = {**os.environ, "BRUNT_STATE_DIR": str(self.disk / "state")}
+        self.silent = threading.Event()
+        self.over = threading.Event()
+        self.started = []
+
+    def start(self, words, **how):
+        process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, env=self.env, **how)
+        self.started.append(process)
+        return process
+
+    def serve(self):
+        self.server = self.start(["node", self.home / "server.js"], stdout=subprocess.DEVNULL)
+
+    def relay(self):
+        """The counts of the users' load, as the controller gets them."""
+        with open(self.home / "users.jsonl") as users, open(self.home / "seen.jsonl", "a") as seen:
+            while not self.over.is_set():
+                lines = users.readlines()
+                if not self.silent.is_set():
+                    seen.writelines(lines)
+                    seen.flush()
+                time.sleep(0.02)
+
+    def plan(self):
+        path = self.home / "plan.toml"
+        path.write_text(
+            f'policy = "{self.policy}"\nat_once = 3\n[service]\nlisten = "127.0.0.1:{PORT}"\nslo = "p99<{LIMIT_MS}ms"\npeak = {PEAK}\n'
+            f'[source]\nfile = "{self.home}/seen.jsonl"\n[limits]\nprocesses = 256\nmemory = "1GiB"\n[queue]\nfile = "{self.home}/queue.sqlite"\n')
+        for _ in range(2):
+            self.queue("add", "--retries", "100", "--", BRUNT, "stress", "cpu", "--threads", "1")
+        return path
+
+    def queue(self, *words):
+        words = [BRUNT, "colocate", "queue", words[0], "--queue", self.home / "queue.sqlite", *words[1:]]
+        return subprocess.run([str(word) for word in words], env=self.env, check=True, capture_output=True, text=True).stdout
+
+    def status(self):
+        told = subprocess.run([BRUNT, "colocate", "status", "--json"], env=self.env, capture_output=True, text=True)
+        return (json.loads(told.stdout or "[]") or [None])[0]
+
+    def at(self, second):
+        time.sleep(max(0, self.begin + second - time.monotonic()))
+
+    def run(self):
+        self.serve()
+        time.sleep(1)
+        users = self.start(
+            [BRUNT, "load", f"http://127.0.0.1:{PORT}/", "--stages", STAGES, "--arrival", "poisson", "-c", "64", "--slo", f"p99<{LIMIT_MS}ms",
+             "--counts", self.home / "users.jsonl", "--no-meter", "--quiet", "--allow-untrusted", "--warmup", "0s", "--out", self.home / "load"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not (self.home / "users.jsonl").exists():
+            time.sleep(0.01)
+        self.begin = time.monotonic()
+        threading.Thread(target=self.relay, daemon=True).start()
+        controller = None
+        if self.policy:
+            controller = self.start([BRUNT, "colocate", "run", self.plan(), "--out", self.disk / "out", "--quiet"],
+                                    stdout=subprocess.DEVNULL, stderr=open(self.home / "controller.log", "w"))
+        self.at(DEPLOY)
+        self.server.kill()
+        self.server.wait()
+        self.at(DEPLOY + 1)
+        self.serve()
+        self.at(SILENT)
+        self.silent.set()
+        self.at(SILENT + 10)
+        self.silent.clear()
+        self.at(FULL)
+        full = self.disk / "full"
+        with open(full, "wb") as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 20))
+                    file.flush()
+            except OSError:
+                pass
+        self.at(FULL + 10)
+        full.unlink()
+        if self.policy:
+            self.at(FORK)
+            fork = self.queue("add", "--priority", "9", "--", BRUNT, "stress", "fork").strip()
+            self.at(KILL)
+            seen = self.status()
+            jobs = [job for job in seen["jobs"] if str(job["id"]) != fork] if seen else []
+            if jobs:
+                os.kill(jobs[0]["pid"], signal.SIGKILL)
+        self.at(END)
+        users.wait()
+        seconds = self.disk / "out" / "summary.json"
+        if controller:
+            controller.send_signal(signal.SIGTERM)
+            controller.wait()
+        return self.figures(json.loads(seconds.read_text()) if controller else None)
+
+    def figures(self, summary):
+        lines = [json.loads(line) for line in (self.home / "users.jsonl").read_text().splitlines()]
+        zero, bad = lines[0]["end"] - lines[0]["seconds"], {}
+        for line in lines:
+            second = int(line["end"] - line["seconds"] / 2 - zero)
+            count, slow = bad.get(second, (0, 0))
+            bad[second] = (count + line["count"], slow + line["slow"])
+        missed = {second for second, (count, slow) in bad.items() if slow > 0.01 * count}
+        of_events = lambda second: DEPLOY <= second < DEPLOY + 4 or BURST <= second < BURST + 10
+        found = {"bad": len(missed), "own": len([second for second in missed if not of_events(second)]), "seconds": len(bad)}
+        if summary:
+            found["work"] = summary["jobs"]["cpu_seconds"]
+            found["back"] = {name: self.back(after) for name, after in [("deploy", DEPLOY), ("burst", BURST), ("silence", SILENT + 10)]}
+        return found
+
+    def back(self, event):
+        """Seconds until the jobs have nine tenths of what they had before an event, for three seconds."""
+        records = []
+        for line in (self.disk / "out" / "audit.jsonl").read_text().splitlines()[1:]:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            records.append((record["now"], record["allotment"]["cores"]))
+        before = [cores for at, cores in records if event - 15 <= at < event - (10 if event == SILENT + 10 else 0)]
+        if not before or max(before) == 0:
+            return None
+        wanted = 0.9 * sorted(before)[len(before) // 2]
+        later = [(at, cores) for at, cores in records if event <= at < event + 25]
+        low = [at for at, cores in later if cores < wanted]
+        return 0.0 if not low else (low[-1] - event if low[-1] < event + 22 else None)
+
+    def end(self):
+        self.over.set()
+        for process in reversed(self.started):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        subprocess.run(["umount", "-l", self.disk])
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+def main():
+    rows = {}
+    for policy in [None, *(WANTED or POLICIES)]:
+        day = Day(policy)
+        try:
+            rows[policy] = day.run()
+        finally:
+            day.end()
+        print(policy or "alone", rows[policy], file=sys.stderr, flush=True)
+        time.sleep(2)
+    print("| policy | bad seconds | of these not at the deployment or the burst | work of the jobs, s of CPU time | back after deployment | after burst | after silence |")
+    print("|---|---|---|---|---|---|---|")
+    for policy, row in rows.items():
+        back = row.get("back", {})
+        shown = lambda name: "-" if not back else "never" if back[name] is None else f"{back[name]:.1f} s"
+        work = f"{row['work']:.0f}" if "work" in row else "-"
+        print(f"| {policy or 'alone'} | {row['bad']} of {row['seconds']} | {row['own']} | {work} | {shown('deploy')} | {shown('burst')} | {shown('silence')} |")
+    print(f"\n- Started {STARTED} as `experiments/operator/measure.py {' '.join(sys.argv[1:])}`")
+
+
+main()
