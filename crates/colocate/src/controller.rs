@@ -275,7 +275,7 @@ impl Controller {
         let now = clock::now();
         let mut closing = self.coordinator.closing(now, self.work.longest_grace());
         let mut warnings = Vec::new();
-        // What they do in their last moments takes CPU time, which the idle class takes from nobody.
+        // Ending takes CPU time, which processes of the idle class take from no other one.
         let last = self.coordinator.last().map_or(0.0, |(decision, _)| decision.allotment.cores);
         self.apply(Allotment::cores(last.max(ENDING.min(self.ceiling))), &mut warnings);
         self.work.preempt_all(now);

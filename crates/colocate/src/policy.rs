@@ -99,3 +99,10 @@ pub enum Reason {
     /// Memory bandwidth near its peak: fewer cores.
     MemoryBandwidth,
 }
+
+/// As in the audit log: `known-limit`.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}

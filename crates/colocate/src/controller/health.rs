@@ -37,7 +37,7 @@ pub struct Health {
     pub guardians: Vec<u32>,
     /// Age of the status, in seconds.
     pub age: f64,
-    /// Who froze the jobs, if they are frozen at this moment, or were told to be: each needs a core for that.
+    /// What froze the jobs, if they are frozen or the kernel is freezing them, for which each process needs a core.
     pub frozen_by: Option<FrozenBy>,
     /// Processes of the jobs at this moment.
     pub processes: usize,

@@ -32,16 +32,17 @@ impl Strays {
     /// jobs, which are waited for elsewhere; `None` while one is being started. Returns what is to be told.
     pub(super) fn recapture(&mut self, group: &Group, others: &[u32], jobs: Option<BTreeSet<u32>>) -> Vec<String> {
         let Self { is_certain, budget, seen, told } = self;
-        let found = budget.take(|| {
+        let parents = budget.take(|| {
             group.recapture();
-            if *is_certain { outside(group, others) } else { BTreeSet::new() }
+            is_certain.then(parents)
         });
-        let Some(found) = found else { return Vec::new() };
+        let Some(parents) = parents.flatten() else { return Vec::new() };
+        let found = outside(&parents, group, others);
         let strays: Vec<u32> = found.intersection(seen).copied().collect();
         *seen = found;
         strays.iter().for_each(|pid| group.take_back(*pid));
-        if let Some(jobs) = jobs.filter(|_| *is_certain) {
-            reap(others, &jobs);
+        if let Some(jobs) = jobs {
+            reap(&parents, others, &jobs);
         }
         let new = strays.into_iter().filter(|pid| told.insert(*pid));
         new.map(|pid| format!("process {pid} of a job had left its control group: it was brought back")).collect()
@@ -50,7 +51,7 @@ impl Strays {
     /// Kills those that are outside of the group, at the end.
     pub(super) fn kill(&self, group: &Group, others: &[u32]) {
         if self.is_certain {
-            outside(group, others).into_iter().for_each(|pid| group.files().kill(pid));
+            outside(&parents(), group, others).into_iter().for_each(|pid| group.files().kill(pid));
         }
     }
 }
@@ -63,8 +64,8 @@ fn parents() -> BTreeMap<u32, u32> {
 }
 
 /// Descendants of this process that are not in the group, nor one of `others` or below them.
-fn outside(group: &Group, others: &[u32]) -> BTreeSet<u32> {
-    let (own, parents, members) = (std::process::id(), parents(), group.members());
+fn outside(parents: &BTreeMap<u32, u32>, group: &Group, others: &[u32]) -> BTreeSet<u32> {
+    let (own, members) = (std::process::id(), group.members());
     let is_of_a_job = |pid: &u32| {
         let mut pid = *pid;
         // A parent that is not listed has ended: the process has another one by now.
@@ -81,13 +82,13 @@ fn outside(group: &Group, others: &[u32]) -> BTreeSet<u32> {
 }
 
 /// Waits for children that have ended and were born by others.
-fn reap(others: &[u32], jobs: &BTreeSet<u32>) {
+fn reap(parents: &BTreeMap<u32, u32>, others: &[u32], jobs: &BTreeSet<u32>) {
     let own = std::process::id();
-    for (pid, _) in parents().into_iter().filter(|(_, parent)| *parent == own) {
+    for (pid, _) in parents.iter().filter(|(_, parent)| **parent == own) {
         let state: Option<String> = stat_field(Path::new(&format!("/proc/{pid}/stat")), 3);
-        let is_ours = !others.contains(&pid) && !jobs.contains(&pid);
+        let is_ours = !others.contains(pid) && !jobs.contains(pid);
         if is_ours && state.as_deref() == Some("Z") {
-            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
             let _ = waitpid(pid, WaitOptions::NOHANG);
         }
     }

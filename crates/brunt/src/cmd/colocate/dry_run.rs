@@ -9,14 +9,15 @@ use brunt_lab::format::number;
 use brunt_results::{Error, ExitCode};
 use brunt_view::status_line::StatusLine;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Without `--time`.
 const TIME: Duration = Duration::from_secs(60);
 
 pub(super) fn run(plan: &Plan, json: bool, line: &StatusLine, stop: impl Fn() -> bool) -> Result<ExitCode, Error> {
-    let out = tempfile_dir()?;
+    let out = temporary_directory()?;
     let mut dry = DryRun::open(&current_binary()?, plan, &out).map_err(open::failed)?;
     if !json {
         stdout::print(&limited(plan))?;
@@ -33,15 +34,15 @@ pub(super) fn run(plan: &Plan, json: bool, line: &StatusLine, stop: impl Fn() ->
     line.clear();
     stdout::print_as(json, &dry.found(), text)?;
     drop(dry);
-    let _ = std::fs::remove_dir_all(&out);
+    let _ = fs::remove_dir_all(&out);
     end.map_or(Ok(ExitCode::Good), |why| Err(Error::Failed(why)))
 }
 
 /// A directory for the output of a service that is started.
-fn tempfile_dir() -> Result<std::path::PathBuf, Error> {
+fn temporary_directory() -> Result<PathBuf, Error> {
     let path = std::env::temp_dir().join(format!("brunt-dry-run-{}", std::process::id()));
-    let made = std::fs::create_dir_all(&path).map(|()| path.clone());
-    made.map_err(|error| Error::Failed(format!("{}: {error}", Path::new(&path).display())))
+    fs::create_dir_all(&path).map_err(|error| Error::Failed(format!("{}: {error}", path.display())))?;
+    Ok(path)
 }
 
 /// What a run would change.
@@ -84,8 +85,7 @@ fn text(found: &Found) -> String {
         number(Some(found.ceiling), 0)
     );
     for (reason, part) in &found.reasons {
-        let name = serde_json::to_value(reason).ok().and_then(|name| name.as_str().map(str::to_owned));
-        let _ = writeln!(text, "{:>6} %   {}", percent(*part), name.unwrap_or_default());
+        let _ = writeln!(text, "{:>6} %   {reason}", percent(*part));
     }
     text
 }

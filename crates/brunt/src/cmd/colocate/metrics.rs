@@ -11,10 +11,8 @@ pub(super) fn text(status: &Status) -> String {
     page.gauge("allotment_cores", "CPU time that the jobs may use, in cores.", [(String::new(), cores)]);
     let frozen = f64::from(status.decision.allotment.is_frozen());
     page.gauge("frozen", "1 while the jobs are frozen by the policy.", [(String::new(), frozen)]);
-    let decisions = status.decisions.iter().map(|(reason, count)| {
-        let name = serde_json::to_value(reason).ok().and_then(|name| name.as_str().map(str::to_owned));
-        (format!("{{reason=\"{}\"}}", name.unwrap_or_default()), *count as f64)
-    });
+    let decisions = status.decisions.iter();
+    let decisions = decisions.map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), *count as f64));
     page.family("decisions_total", "counter", "Decisions, by their reason.", decisions);
     let limits = status.limits.iter().map(|limit| {
         let load = limit.load.map_or("any".to_owned(), |load| format!("{load:.1}"));

@@ -127,7 +127,9 @@ fn follow(
         {
             show = now + SHOW;
             line.set(shown(decision, &readings, controller.running()));
-            if let Some((page, status)) = page.zip(controller.status(now)) {
+            if let Some(page) = page
+                && let Some(status) = controller.status(now)
+            {
                 page.set(metrics::text(&status));
             }
         }
@@ -150,11 +152,7 @@ fn shown(decision: Decision, readings: &Readings, running: usize) -> String {
         None => "no requests seen".to_owned(),
     };
     let cores = number(Some(decision.allotment.cores), 2);
-    format!("{service} | {} on {cores} cores ({})", plural(running, "job"), reason(decision))
-}
-
-pub(super) fn reason(decision: Decision) -> String {
-    serde_json::to_value(decision.reason).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    format!("{service} | {} on {cores} cores ({})", plural(running, "job"), decision.reason)
 }
 
 fn text(summary: &Summary) -> String {

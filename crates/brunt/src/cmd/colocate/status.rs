@@ -1,6 +1,5 @@
 //! `brunt colocate status`: what the runs of this user do at the moment, and whether they protect their services.
 
-use super::run::reason;
 use crate::cmd::stdout;
 use brunt_colocate::controller::{FrozenBy, Health, State, Status, statuses};
 use brunt_colocate::policy::limits::Known;
@@ -95,7 +94,7 @@ fn one(Run { health, status }: &Run) -> String {
 /// What jobs may use, by the controller and in fact.
 fn allotted(health: &Health, status: &Status) -> String {
     let cores = number(Some(status.decision.allotment.cores), 2);
-    let decided = format!("{cores} cores ({})", reason(status.decision));
+    let decided = format!("{cores} cores ({})", status.decision.reason);
     let age = format!("{} s ago", number(Some(health.age), 1));
     match (health.frozen_by, health.controller) {
         (Some(FrozenBy::Guardian), _) => format!("frozen by the guardian; {decided} {age}"),

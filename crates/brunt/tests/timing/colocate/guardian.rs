@@ -86,7 +86,7 @@ fn a_controller_that_ends_properly_needs_no_guardian() {
     gone(&controller, &pids);
 }
 
-/// With the guardian that hears heartbeats gone too, the last one takes over; status says who does.
+/// The last guardian undoes the changes when the one that gets heartbeats is killed too; status names it.
 #[test]
 fn a_controller_and_its_guardian_killed_in_one_instant_leave_nothing() {
     let _alone = alone();

@@ -143,8 +143,8 @@ fn check_growth(bench: &Bench, what: &str) {
 }
 
 /// Under `graded`, jobs are frozen in the step that reads of the 0.15th second in which 30 % of the requests were slow, and no step
-/// that reads of slow ones thaws them: unless the service waits for others, the jobs were idle, or the machine is slow. A window that began more than
-/// a quarter of a second ago, as a long one or a late one, does not count for a thaw.
+/// that reads of slow ones thaws them: unless the service waits for others, the jobs were idle, or the machine is slow. A window
+/// that began more than a quarter of a second ago, as a long one or a late one, does not count for a thaw.
 fn check_freezes(bench: &Bench, what: &str) -> usize {
     let (mut slow, mut end, mut thawed, mut was_frozen, mut checked) = (0.0, 0.0, 0.0, false, 0);
     let mut idle = f64::NEG_INFINITY;

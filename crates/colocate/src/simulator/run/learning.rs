@@ -7,20 +7,8 @@ use crate::simulator::{Job, Load, Trouble, preset};
 const HOUR: f64 = 3600.0;
 
 fn server(load: Load, seconds: u64, knows_load: bool, trouble: Trouble) -> Scenario {
-    let (machine, service, objective) = preset::server();
-    Scenario {
-        machine,
-        service,
-        objective,
-        job: Job::CPU,
-        load,
-        seconds,
-        policy: Choice::Graded,
-        missing: 0.001,
-        knows_load,
-        trouble,
-        seed: 11,
-    }
+    let scenario = tests::server(Job::CPU, load, seconds, Choice::Graded);
+    Scenario { missing: 0.001, knows_load, trouble, seed: 11, ..scenario }
 }
 
 /// Whether the load is known, and whether a service that is down refuses requests.

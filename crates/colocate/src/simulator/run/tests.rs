@@ -4,7 +4,7 @@ use crate::simulator::preset;
 use crate::simulator::search::{ALLOWED, alone, best_static};
 use crate::simulator::{Job, Load, Trouble};
 
-fn server(job: Job, load: Load, seconds: u64, policy: Choice) -> Scenario {
+pub(super) fn server(job: Job, load: Load, seconds: u64, policy: Choice) -> Scenario {
     let (machine, service, objective) = preset::server();
     Scenario {
         machine,
