@@ -3,27 +3,45 @@
 
     experiments/operator/measure.py target/release/brunt [POLICY..]
 
-Node serves on both cores with best-effort jobs beside it. Its users come by `brunt load` at random times: a ramp, a deployment (the
-server is killed and started again a second later), a burst of five seconds at more than it can do, ten seconds in which the
-controller gets no counts, ten in which its disk is full, a job that forks without end, a job that is killed. Prints a table. Needs root
-and node.
+nginx in front of Node serves on both cores with best-effort jobs beside it. Its users come by `brunt load` at random times: a ramp, a
+deployment (Node is killed, and started again a second later by what supervises it), a burst of five seconds at more than it can do, ten
+seconds in which the controller gets no counts, ten in which its disk is full, a job that forks without end, a job that is killed. Prints
+a table. Needs root, nginx and node.
 """
 
 import json, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, time
 
 BRUNT, WANTED = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
-POLICIES = ["none", "static=0.5", "static=1", "graded", "heracles/10", "parties", "koordinator"]
-PORT, LIMIT_MS, PEAK = 18095, 10, 2500
+POLICIES = ["none", "static=0.5", "static=1", "static=1.5", "graded", "heracles/10", "parties", "koordinator"]
+PORT, NODE_PORT, LIMIT_MS, PEAK = 18095, 18096, 4, 2500
 STARTED = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 STAGES = "200:1200@20s,1200@50s,6000@5s,1200@75s"
 DEPLOY, BURST, SILENT, FULL, FORK, KILL, END = 40, 70, 95, 115, 130, 140, 150
 SERVER = """
+const counts = { "0.001": 0, "0.004": 0, "0.016": 0, "+Inf": 0 }
 require("http").createServer((q, r) => {
-  const end = process.hrtime.bigint() + 200000n
-  while (process.hrtime.bigint() < end);
-  r.end("Hello, world!")
+  if (q.url == "/metrics") {
+    return r.end(Object.keys(counts).map(le => `http_request_duration_seconds_bucket{le="${le}"} ${counts[le]}\\n`).join(""))
+  }
+  const begin = process.hrtime.bigint()
+  while (process.hrtime.bigint() < begin + 200000n);
+  r.end("Hello, world!", () => {
+    const took = Number(process.hrtime.bigint() - begin) / 1e9
+    for (const le in counts) if (le == "+Inf" || took <= Number(le)) counts[le]++
+  })
 }).listen(%d, "127.0.0.1")
-""" % PORT
+""" % NODE_PORT
+PROXY = """
+daemon off; worker_processes 2; pid HOME/nginx.pid; error_log HOME/nginx.log crit;
+events { worker_connections 1024; }
+http {
+  access_log off; client_body_temp_path HOME/body; proxy_temp_path HOME/proxy;
+  fastcgi_temp_path HOME/fastcgi; uwsgi_temp_path HOME/uwsgi; scgi_temp_path HOME/scgi;
+  upstream node { server 127.0.0.1:%d max_fails=0; keepalive 64; }
+  server { listen 127.0.0.1:%d; location / { proxy_pass http://node; proxy_http_version 1.1; proxy_set_header Connection ""; } }
+}
+""" % (NODE_PORT, PORT)
+SUPERVISOR = "nginx -c HOME/nginx.conf & while :; do node HOME/server.js & echo $! > HOME/node.pid; wait $!; sleep 1; done"
 
 
 class Day:
@@ -36,6 +54,7 @@ class Day:
         self.disk.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", self.disk], check=True)
         (self.home / "server.js").write_text(SERVER)
+        (self.home / "nginx.conf").write_text(PROXY.replace("HOME", str(self.home)))
         self.env = {**os.environ, "BRUNT_STATE_DIR": str(self.disk / "state")}
         self.silent = threading.Event()
         self.over = threading.Event()
@@ -47,7 +66,12 @@ class Day:
         return process
 
     def serve(self):
-        self.server = self.start(["node", self.home / "server.js"], stdout=subprocess.DEVNULL)
+        """nginx, and Node, which is started again a second after its end."""
+        script = SUPERVISOR.replace("HOME", str(self.home))
+        self.service = self.start(["sh", "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def deploy(self):
+        os.kill(int((self.home / "node.pid").read_text()), signal.SIGKILL)
 
     def relay(self):
         """The counts of the users' load, as the controller gets them."""
@@ -62,7 +86,7 @@ class Day:
     def plan(self):
         path = self.home / "plan.toml"
         path.write_text(
-            f'policy = "{self.policy}"\nat_once = 3\n[service]\nlisten = "127.0.0.1:{PORT}"\nslo = "p99<{LIMIT_MS}ms"\npeak = {PEAK}\n'
+            f'policy = "{self.policy}"\nat_once = 3\n[service]\npid = {self.service.pid}\nslo = "p99<{LIMIT_MS}ms"\npeak = {PEAK}\n'
             f'[source]\nfile = "{self.home}/seen.jsonl"\n[limits]\nprocesses = 256\nmemory = "1GiB"\n[queue]\nfile = "{self.home}/queue.sqlite"\n')
         for _ in range(2):
             self.queue("add", "--retries", "100", "--", BRUNT, "stress", "cpu", "--threads", "1")
@@ -95,10 +119,7 @@ class Day:
             controller = self.start([BRUNT, "colocate", "run", self.plan(), "--out", self.disk / "out", "--quiet"],
                                     stdout=subprocess.DEVNULL, stderr=open(self.home / "controller.log", "w"))
         self.at(DEPLOY)
-        self.server.kill()
-        self.server.wait()
-        self.at(DEPLOY + 1)
-        self.serve()
+        self.deploy()
         self.at(SILENT)
         self.silent.set()
         self.at(SILENT + 10)
@@ -162,34 +183,55 @@ class Day:
         low = [at for at, cores in later if cores < wanted]
         return 0.0 if not low else (low[-1] - event if low[-1] < event + 22 else None)
 
+    def unused(self, seconds):
+        """CPU time of the jobs in a day without users: that of some seconds, as it would be in a day."""
+        self.serve()
+        time.sleep(1)
+        subprocess.run([str(word) for word in [BRUNT, "colocate", "run", self.plan(), "--time", f"{seconds}s", "--out", self.disk / "out", "--quiet"]],
+                       env=self.env, check=True, capture_output=True)
+        return json.loads((self.disk / "out" / "summary.json").read_text())["jobs"]["cpu_seconds"] * END / seconds
+
     def end(self):
         self.over.set()
         for process in reversed(self.started):
             if process.poll() is None:
                 process.kill()
             process.wait()
+        try:
+            os.killpg(self.service.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         subprocess.run(["umount", "-l", self.disk])
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+def of_a_day(policy, measured, kind=Day):
+    day = kind(policy)
+    try:
+        return measured(day)
+    finally:
+        day.end()
+        time.sleep(2)
+
+
 def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    whole = of_a_day("none", lambda day: day.unused(20))
     rows = {}
     for policy in [None, *(WANTED or POLICIES)]:
-        day = Day(policy)
-        try:
-            rows[policy] = day.run()
-        finally:
-            day.end()
+        rows[policy] = of_a_day(policy, Day.run)
         print(policy or "alone", rows[policy], file=sys.stderr, flush=True)
-        time.sleep(2)
-    print("| policy | bad seconds | of these not at the deployment or the burst | work of the jobs, s of CPU time | back after deployment | after burst | after silence |")
+    print("| policy | bad seconds | of these not at the deployment or the burst | work of the jobs | back after deployment | after burst | after silence |")
     print("|---|---|---|---|---|---|---|")
     for policy, row in rows.items():
         back = row.get("back", {})
         shown = lambda name: "-" if not back else "never" if back[name] is None else f"{back[name]:.1f} s"
-        work = f"{row['work']:.0f}" if "work" in row else "-"
+        work = f"{row['work'] / whole:.0%}" if "work" in row else "-"
         print(f"| {policy or 'alone'} | {row['bad']} of {row['seconds']} | {row['own']} | {work} | {shown('deploy')} | {shown('burst')} | {shown('silence')} |")
-    print(f"\n- Started {STARTED} as `experiments/operator/measure.py {' '.join(sys.argv[1:])}`")
+    print(f"\n- Jobs without users: {whole:.0f} s of CPU time a day")
+    print(f"- Started {STARTED} as `experiments/operator/measure.py {' '.join(sys.argv[1:])}`")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,7 @@ mod cpu;
 mod disk;
 mod freezer;
 mod idle;
+mod job;
 mod knob;
 mod memory;
 mod network;
@@ -23,7 +24,7 @@ pub(crate) use resctrl::ROOT as RESCTRL;
 pub use resource::Resource;
 
 use crate::allotment::Allotment;
-use crate::cgroup::Group;
+use crate::cgroup::{Group, JobGroup, JobLimits};
 use crate::clock;
 use crate::journal::Journal;
 use brunt_meter::cgroup::{Files, hierarchies};
@@ -175,6 +176,11 @@ impl Actuators {
 
     pub fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// Limits a job by itself, besides the limits of all.
+    pub fn limit_job(job: &JobGroup, of_all: &Group, limits: &JobLimits) -> io::Result<()> {
+        job::limit(job.own(), of_all, limits)
     }
 
     /// What a process must enter to be in the group without being a job of its own.

@@ -145,6 +145,7 @@ mod tests {
             service,
             objective,
             job: Job::MEMORY,
+            turns: None,
             load,
             seconds: 120,
             policy,

@@ -5,11 +5,13 @@
 //!   would have to enable a controller in a group that is not ours, the controller counts as missing.
 //! - The group can be frozen; where no such group can be made there is none at all.
 
+mod caps;
 mod create;
 mod job;
 mod usage;
 
-pub use job::JobGroup;
+pub use caps::Caps;
+pub use job::{JobGroup, JobLimits};
 pub use usage::{Pressure, Usage};
 
 use crate::{escapes, journal::Journal};
@@ -26,6 +28,7 @@ pub struct Group {
     dirs: Vec<PathBuf>,
     /// Why a controller is missing, by its name in version 1.
     missing: Vec<(&'static str, String)>,
+    caps: Arc<Caps>,
 }
 
 impl Group {
@@ -41,7 +44,7 @@ impl Group {
 
     /// A group whose directories exist.
     pub fn of(files: Arc<dyn Files>, dirs: Vec<PathBuf>) -> Self {
-        Self { files, dirs, missing: Vec::new() }
+        Self { files, dirs, missing: Vec::new(), caps: Arc::default() }
     }
 
     /// What a process must enter to be in the group, see [`crate::exec`].
@@ -51,6 +54,11 @@ impl Group {
 
     pub fn files(&self) -> &Arc<dyn Files> {
         &self.files
+    }
+
+    /// What single jobs may use of the CPU time of all.
+    pub fn caps(&self) -> &Arc<Caps> {
+        &self.caps
     }
 
     /// The name of its directories; also in the environment of its processes.

@@ -11,6 +11,7 @@ mod coordinator;
 mod dry_run;
 mod groups;
 mod health;
+mod kinds;
 mod orders;
 mod requests;
 mod service;
@@ -22,7 +23,7 @@ mod work;
 pub use dry_run::{DryRun, Found};
 pub use health::{FrozenBy, Health, State, left_behind};
 pub use orders::{Order, give};
-pub use status::{Job as JobStatus, Status, all as statuses};
+pub use status::{Job as JobStatus, LearnedLimit, Status, all as statuses};
 
 use crate::actuators::{Actuators, Applied, DiskLimit, NetworkLimit, Settings};
 use crate::allotment::{Allotment, Bounds};
@@ -40,6 +41,7 @@ use brunt_results::colocation::{self, Summary};
 use changes::Changes;
 use coordinator::{Action, Coordinator, HEARTBEAT, TICK};
 use groups::Groups;
+use kinds::Names;
 use service::Service;
 use std::fs;
 use std::io;
@@ -63,6 +65,7 @@ pub struct Controller {
     source: Source,
     machine: Machine,
     work: Work<Rc<Groups>>,
+    kinds: Names,
     service: Service,
     actuators: Actuators,
     /// Most cores of the jobs.
@@ -130,6 +133,7 @@ impl Controller {
             source,
             machine,
             work,
+            kinds: Names::default(),
             service,
             actuators,
             ceiling,
@@ -147,7 +151,8 @@ impl Controller {
     /// One tick.
     pub fn tick(&mut self, now: Instant) -> io::Result<Told> {
         let mut told = Told::default();
-        let readings = Readings { requests: self.source.poll(now), ..self.machine.read(now) };
+        let kinds = self.kinds.kinds(self.work.live().map(|live| live.job.spec.kind()));
+        let readings = Readings { requests: self.source.poll(now), kinds, ..self.machine.read(now) };
         told.warnings.extend(self.source.warning());
         for action in self.coordinator.step(now, readings) {
             self.act(action, now, &mut told.warnings)?;
@@ -189,7 +194,7 @@ impl Controller {
     pub fn status(&self, now: Instant) -> Option<Status> {
         let absent = self.absent.as_ref().map(|(why, _)| why.clone());
         let faults = self.faults.iter().cloned().chain(self.audit.fault()).chain(absent).collect();
-        self.status.made(&self.coordinator, self.work.live(), faults, now)
+        self.status.made(&self.coordinator, &self.kinds, self.work.live(), faults, now)
     }
 
     fn obey(&mut self, order: Order) {

@@ -48,7 +48,8 @@ const ONE: [(&str, &[(&str, &str)]); 7] = [
     ("freezer", &[("freezer.state", "THAWED")]),
     ("devices", &[("devices.list", "a *:* rwm")]),
 ];
-const CORE: [(&str, &str); 7] = [
+const CORE: [(&str, &str); 8] = [
+    ("cgroup.subtree_control", ""),
     ("cgroup.freeze", "0"),
     ("cgroup.kill", ""),
     ("cgroup.events", "populated 0\nfrozen 0"),
@@ -140,8 +141,11 @@ impl Fake {
         let one = ONE.iter().filter(|(name, _)| *name == root).flat_map(|(_, files)| files.iter());
         let core = CORE.iter().filter(|_| root == "unified");
         // A controller is there where the parent enables it.
-        let has = root == "unified" && self.layout == Layout::Two && below == 1;
-        let two = TWO.iter().filter(|_| has);
+        let enabled = dir.parent().and_then(|parent| fs::read_to_string(parent.join("cgroup.subtree_control")).ok());
+        let enabled =
+            enabled.filter(|_| root == "unified" && self.layout == Layout::Two && below > 0).unwrap_or_default();
+        let is_enabled = |file: &str| enabled.split_whitespace().any(|name| file.split('.').next() == Some(name));
+        let two = TWO.iter().filter(|(file, _)| is_enabled(file));
         for (file, value) in one.chain(core).chain(two) {
             fs::write(dir.join(file), format!("{value}\n")).unwrap();
         }
@@ -149,6 +153,28 @@ impl Fake {
             fs::write(dir.join("schemata"), "    MB:0=100;1=100\n    L3:0=ffff;1=ffff\n").unwrap();
         }
         fs::write(dir.join(if root == RESCTRL { "tasks" } else { "cgroup.procs" }), "").unwrap();
+    }
+
+    /// The share of a directory of version 1; `None` without a limit.
+    fn share(&self, dir: &Path) -> Option<f64> {
+        let number = |name| fs::read_to_string(dir.join(name)).ok()?.trim().parse::<f64>().ok();
+        let (quota, period) = (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?);
+        (quota > 0.0).then_some(quota / period)
+    }
+
+    /// The kernel takes no limit above that of the parent, and none below that of a child.
+    fn limit(&self, file: &Path, text: &str) -> io::Result<()> {
+        let dir = file.parent().unwrap();
+        let before = self.read(file)?;
+        fs::write(file, format!("{text}\n"))?;
+        let (own, parent) = (self.share(dir), self.share(dir.parent().unwrap()));
+        let is_above =
+            |share: Option<f64>, limit: Option<f64>| share.zip(limit).is_some_and(|(share, limit)| share > limit);
+        if is_above(own, parent) || self.children(dir).iter().any(|child| is_above(self.share(child), own)) {
+            fs::write(file, before)?;
+            return Err(Errno::INVAL.into());
+        }
+        Ok(())
     }
 
     /// From now on, writing what contains this word fails.
@@ -203,6 +229,11 @@ impl Files for Fake {
             "cgroup.freeze" => fs::write(dir.join("cgroup.events"), format!("populated 0\nfrozen {text}\n"))?,
             "cgroup.kill" => return fs::write(dir.join("cgroup.procs"), ""),
             "cgroup.procs" | "tasks" => return fs::write(file, format!("{}{text}\n", self.read(file)?)),
+            "cgroup.subtree_control" => {
+                let all = format!("{} {}\n", self.read(file)?.trim(), text.trim_start_matches('+'));
+                return fs::write(file, all);
+            }
+            "cpu.cfs_quota_us" | "cpu.cfs_period_us" => return self.limit(file, text),
             // The kernel's reaction to a write while the class is idle.
             "cpu.shares" | "cpu.weight" if self.read(&dir.join("cpu.idle"))?.trim() == "1" => {
                 return Err(Errno::INVAL.into());

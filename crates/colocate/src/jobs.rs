@@ -15,7 +15,7 @@ mod progress;
 mod running;
 mod starter;
 
-pub use launch::{Launcher, plain};
+pub use launch::{Launcher, MemoryKills, plain};
 pub use output::Output;
 
 use crate::clock;

@@ -10,7 +10,7 @@ pub mod limits;
 pub mod parties;
 
 use crate::allotment::Allotment;
-use crate::readings::Readings;
+use crate::readings::{Kinds, Readings};
 use limits::Known;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,8 +21,8 @@ pub trait Policy: fmt::Debug + Send {
     /// `now` is the time since the start. The allotment holds until the next tick.
     fn decide(&mut self, now: Duration, readings: &Readings) -> Decision;
 
-    /// Allotments that it has learned to be too much.
-    fn limits(&self, _now: Duration) -> Vec<Known> {
+    /// Allotments that it has learned to be too much, of jobs of these kinds.
+    fn limits(&self, _now: Duration) -> Vec<(Kinds, Known)> {
         Vec::new()
     }
 

@@ -37,6 +37,25 @@ pub struct Pressure {
     pub io: f64,
 }
 
+/// Kinds of jobs, each by its number in the order in which they first ran. From the 64th on they are one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kinds(u64);
+
+impl Kinds {
+    #[must_use]
+    pub fn with(self, number: usize) -> Self {
+        Self(self.0 | 1 << number.min(63))
+    }
+
+    pub fn has(self, number: usize) -> bool {
+        self.0 & 1 << number.min(63) != 0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -94,6 +113,9 @@ pub struct Readings {
     pub pressure: Option<Reading<Pressure>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub be_pressure: Option<Reading<Pressure>>,
+    /// Kinds of the jobs that run.
+    #[serde(default, skip_serializing_if = "Kinds::is_empty")]
+    pub kinds: Kinds,
 }
 
 /// Up to these shares of cores, of memory bandwidth and of a window, and to this many bytes a second, jobs use nothing.
@@ -127,6 +149,7 @@ impl Readings {
             be_network: older(self.be_network),
             pressure: self.pressure.map(|reading| reading.aged(seconds)),
             be_pressure: self.be_pressure.map(|reading| reading.aged(seconds)),
+            kinds: self.kinds,
         }
     }
 }

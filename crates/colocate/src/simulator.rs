@@ -19,7 +19,7 @@ pub mod search;
 mod source;
 mod trouble;
 
-pub use job::Job;
+pub use job::{Job, Turns};
 pub use load::Load;
 pub use plant::{Machine, Service};
 pub use run::{Outcome, simulate};

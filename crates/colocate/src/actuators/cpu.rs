@@ -2,10 +2,10 @@
 
 use super::{Capability, Part, Resource, knob::Knob};
 use crate::allotment::Allotment;
-use crate::cgroup::Group;
+use crate::cgroup::{Caps, Group};
 use brunt_meter::cgroup::{Files, tree};
 use brunt_results::Cores;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{io, sync::Arc};
 
 /// Period of the quota, in microseconds. Short, because BE jobs use it up in one go at its beginning.
@@ -18,6 +18,7 @@ const LONGEST_US: u64 = 1_000_000;
 pub(super) struct Cpu {
     quota: Option<Quota>,
     cpuset: Option<Knob>,
+    caps: Arc<Caps>,
     files: Arc<dyn Files>,
     order: Vec<usize>,
     floor: f64,
@@ -54,27 +55,43 @@ impl Limits {
         if amount > count as f64 - 1e-6 {
             return Self { cores, quota: None };
         }
-        let quota = (amount * PERIOD_US as f64).floor() as u64;
-        let quota = match quota {
-            LEAST_US.. => (quota, PERIOD_US),
-            // Less than the kernel's least quota in a longer period.
-            _ => (LEAST_US, ((LEAST_US as f64 / amount).ceil() as u64).clamp(PERIOD_US, LONGEST_US)),
-        };
-        Self { cores, quota: Some(quota) }
+        Self { cores, quota: Some(quota_of(amount)) }
     }
+}
+
+/// Quota and period in microseconds of CPU time in cores.
+fn quota_of(amount: f64) -> (u64, u64) {
+    let quota = (amount * PERIOD_US as f64).floor() as u64;
+    match quota {
+        LEAST_US.. => (quota, PERIOD_US),
+        // Less than the kernel's least quota in a longer period.
+        _ => (LEAST_US, ((LEAST_US as f64 / amount).ceil() as u64).clamp(PERIOD_US, LONGEST_US)),
+    }
+}
+
+/// Limits the CPU time of a job by itself. `of_all` is the group of all jobs.
+pub(super) fn limit_job(job: &Group, of_all: &Group, cores: f64) -> io::Result<()> {
+    if let Some(knob) = Knob::find(job, &["cpu.max"]) {
+        let (quota, period) = quota_of(cores);
+        return knob.set(&format!("{quota} {period}")).map(drop);
+    }
+    let file = job.file(&["cpu.cfs_quota_us"]).ok_or_else(|| io::Error::other(of_all.why_missing("cpu")))?;
+    let dir = file.parent().unwrap_or(&file);
+    let now = Quota::cfs(job.files(), dir.parent().unwrap_or(dir)).cores()?;
+    Quota::cfs(job.files(), dir).set(Some(quota_of(now.map_or(cores, |now| now.min(cores)))))?;
+    of_all.caps().add(dir, cores);
+    Ok(())
 }
 
 impl Cpu {
     pub(super) fn new(group: &Group, order: &[usize], floor: f64) -> Self {
         let max = Knob::find(group, &["cpu.max"]).map(Quota::Max);
-        let cfs = || {
-            let period = Knob::find(group, &["cpu.cfs_period_us"])?;
-            Some(Quota::Cfs { quota: Knob::find(group, &["cpu.cfs_quota_us"])?, period })
-        };
+        let cfs = || Some(Quota::cfs(group.files(), group.file(&["cpu.cfs_quota_us"])?.parent()?));
         let cpuset = Knob::find(group, &["cpuset.cpus"]).filter(|_| !order.is_empty());
         let missing = ["cpu", "cpuset"].map(|name| group.why_missing(name)).join("; ");
         let order = if order.is_empty() { vec![0] } else { order.to_vec() };
-        Self { quota: max.or_else(cfs), cpuset, files: group.files().clone(), order, floor, missing }
+        let (caps, files) = (group.caps().clone(), group.files().clone());
+        Self { quota: max.or_else(cfs), cpuset, caps, files, order, floor, missing }
     }
 
     fn set(&self, amount: f64) -> io::Result<bool> {
@@ -87,9 +104,24 @@ impl Cpu {
             // Whole cores alone: no more than is allowed, but for the first.
             limits.cores.truncate((amount + 1e-6).floor().max(1.0) as usize);
         }
-        let quota = self.quota.as_ref().map_or(Ok(false), |quota| quota.set(limits.quota))?;
+        let quota = self.quota.as_ref().map_or(Ok(false), |quota| self.set_quota(quota, limits.quota))?;
         let cores = self.cpuset.as_ref().map_or(Ok(false), |knob| self.set_cores(knob, limits.cores))?;
         Ok(quota || cores)
+    }
+
+    /// Jobs with less than all may have are lowered before the limit of all, and raised after it.
+    fn set_quota(&self, of_all: &Quota, limit: Option<(u64, u64)>) -> io::Result<bool> {
+        let all = limit.map_or(f64::INFINITY, |(quota, period)| quota as f64 / period as f64);
+        let caps = self.caps.all(&*self.files).into_iter();
+        let jobs: Vec<_> = caps.map(|(dir, cores)| (Quota::cfs(&self.files, &dir), quota_of(cores.min(all)))).collect();
+        let mut changed = false;
+        for (job, (quota, period)) in &jobs {
+            if job.cores()?.is_none_or(|now| now > *quota as f64 / *period as f64) {
+                changed |= job.set(Some((*quota, *period)))?;
+            }
+        }
+        changed |= of_all.set(limit)?;
+        jobs.iter().try_fold(changed, |changed, (job, limit)| Ok(job.set(Some(*limit))? | changed))
     }
 
     /// Groups that jobs made below ours may not have more cores than ours: wider from the top, narrower from the bottom.
@@ -128,6 +160,20 @@ fn sorted(mut cores: Vec<usize>) -> Vec<usize> {
 }
 
 impl Quota {
+    /// That of a directory of version 1.
+    fn cfs(files: &Arc<dyn Files>, dir: &Path) -> Self {
+        let [quota, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(|name| Knob::at(files, dir.join(name)));
+        Self::Cfs { quota, period }
+    }
+
+    /// The limit in cores; `None` without one.
+    fn cores(&self) -> io::Result<Option<f64>> {
+        let Self::Cfs { quota, period } = self else { return Ok(None) };
+        let number = |knob: &Knob| Ok::<_, io::Error>(knob.read()?.trim().parse::<f64>().unwrap_or(-1.0));
+        let (quota, period) = (number(quota)?, number(period)?);
+        Ok((quota > 0.0 && period > 0.0).then_some(quota / period))
+    }
+
     fn set(&self, quota: Option<(u64, u64)>) -> io::Result<bool> {
         match (self, quota) {
             (Self::Max(knob), Some((quota, period))) => knob.set(&format!("{quota} {period}")),

@@ -72,7 +72,7 @@ fn a_group_begins_at_the_floor_and_leaves_nothing() {
         assert!(!actuators.group().is_frozen());
         let missing: Vec<_> = actuators.capabilities().into_iter().filter(|one| !one.available).collect();
         assert!(missing.iter().all(|one| one.name == Resource::Cache && one.consequence.is_some()), "{missing:?}");
-        let job = actuators.group().job("7").unwrap();
+        let job = actuators.group().job("7", &JobLimits::default()).unwrap();
         assert!(job.dirs().iter().all(|dir| dir.is_dir()) && job.dirs().len() == actuators.group().dirs().len());
         crate::cgroup::enter(&*scene.fake, job.dirs(), "4000000").unwrap();
         assert_eq!(
@@ -83,7 +83,7 @@ fn a_group_begins_at_the_floor_and_leaves_nothing() {
             }
         );
         assert_eq!(actuators.group().members().into_iter().collect::<Vec<_>>(), [4_000_000]);
-        assert!(actuators.group().job("../x").is_err());
+        assert!(actuators.group().job("../x", &JobLimits::default()).is_err());
         assert_eq!(scene.journal.undo(&*scene.fake), Vec::<String>::new());
         assert_eq!(scene.fake.snapshot(), before, "{layout:?}");
     }
@@ -310,7 +310,7 @@ fn a_killed_controller_leaves_nothing_after_recovery() {
         let before = scene.fake.snapshot();
         let mut actuators = scene.open().unwrap();
         actuators.apply(Allotment::FROZEN);
-        let job = actuators.group().job("a").unwrap();
+        let job = actuators.group().job("a", &JobLimits::default()).unwrap();
         crate::cgroup::enter(&*scene.fake, job.dirs(), "4000000").unwrap();
         let path = scene.journal.path().to_owned();
         assert!(matches!(recover(&*scene.fake, &path), Ok(Recovered::InUse { pid }) if pid == std::process::id()));
@@ -324,4 +324,55 @@ fn a_killed_controller_leaves_nothing_after_recovery() {
         assert_eq!(problems, Vec::<String>::new());
         assert_eq!((scene.fake.snapshot(), path.exists()), (before, false), "{layout:?}");
     }
+}
+
+proptest! {
+    /// A job has what it may have by itself, or what all may have if that is less, after any series of allotments.
+    #[test]
+    fn a_job_has_limits_of_its_own(
+        cores in 0.01f64..2.0,
+        series in proptest::collection::vec((0.0f64..2.5, any::<bool>()), 1..12),
+        layout in proptest::sample::select(&LAYOUTS[..]),
+    ) {
+        let mut scene = Scene::new(layout);
+        let before = scene.fake.snapshot();
+        let mut actuators = scene.open().unwrap();
+        let limits = JobLimits { memory: Some(64 << 20), processes: Some(7), cores: Some(cores) };
+        let group = actuators.group().clone();
+        for (number, (amount, again)) in series.into_iter().enumerate() {
+            let made = again.then(|| group.job(&number.to_string(), &limits).unwrap());
+            if let Some(job) = &made {
+                Actuators::limit_job(job, &group, &limits).unwrap();
+                let shown = |names| std::fs::read_to_string(job.own().file(names).unwrap()).unwrap().trim().to_owned();
+                prop_assert_eq!(shown(&["pids.max"]), "7");
+                prop_assert_eq!(shown(&["memory.max", "memory.limit_in_bytes"]), (64 << 20).to_string());
+            }
+            let applied = actuators.apply(Allotment::cores(amount.max(0.01)));
+            prop_assert!(applied.faults.is_empty(), "{:?}: {:?}", layout, applied.faults);
+            let all = allowed(&actuators);
+            for (dir, most) in group.caps().all(&*scene.fake) {
+                let [quota, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(|name| {
+                    std::fs::read_to_string(dir.join(name)).unwrap().trim().parse::<f64>().unwrap()
+                });
+                let share = quota / period;
+                let wanted = most.min(all);
+                prop_assert!(share <= wanted + 1e-4 && share >= wanted - 2e-3, "{} for {} of {}", share, most, all);
+            }
+        }
+        prop_assert_eq!(scene.journal.undo(&*scene.fake), Vec::<String>::new());
+        prop_assert_eq!(scene.fake.snapshot(), before);
+    }
+}
+
+/// A job whose limits cannot be set does not run without them.
+#[test]
+fn limits_of_a_job_that_cannot_be_set_are_named() {
+    let mut scene = Scene::new(Layout::Hybrid);
+    scene.fake.fail("memory/", Errno::ACCESS);
+    let actuators = scene.open().unwrap();
+    let limits = JobLimits { memory: Some(1 << 20), ..JobLimits::default() };
+    let job = actuators.group().job("1", &limits).unwrap();
+    let error = Actuators::limit_job(&job, actuators.group(), &limits).unwrap_err().to_string();
+    assert!(error.starts_with("memory: ") && error.contains("Permission denied"), "{error}");
+    assert_eq!(scene.journal.undo(&*scene.fake), Vec::<String>::new());
 }

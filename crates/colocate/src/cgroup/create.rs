@@ -1,6 +1,7 @@
 //! Creates the directories of a group.
 
 use super::Group;
+use super::job::inherit_cpuset;
 use crate::journal::{Change, Journal};
 use brunt_meter::cgroup::{Files, Hierarchy, Version, new_name};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub(super) fn create(
     let mut maker = Maker { files: &*files, journal, name: new_name(), dirs: Vec::new(), missing: Vec::new() };
     let made = maker.all(hierarchies, network);
     let Maker { dirs, missing, .. } = maker;
-    let group = Group { files, dirs, missing };
+    let group = Group { files, dirs, missing, caps: Arc::default() };
     if let Err(why) = made {
         group.remove()?;
         return Err(why);
@@ -80,8 +81,7 @@ impl Maker<'_> {
         }
         let made = self.first(hierarchy.upwards()).and_then(|dir| {
             self.dirs.push(dir.clone());
-            // Without these no process can enter.
-            ["cpuset.mems", "cpuset.cpus"].iter().try_for_each(|name| self.inherit(&dir, name))
+            inherit_cpuset(self.files, &dir)
         });
         if let Err(error) = made {
             self.missing.push((controller, error.to_string()));
@@ -108,15 +108,5 @@ impl Maker<'_> {
 
     fn kind(&self, dir: &Path) -> String {
         self.files.read(&dir.join("cgroup.type")).unwrap_or_default()
-    }
-
-    /// Copies a value from the parent.
-    fn inherit(&self, dir: &Path, name: &str) -> io::Result<()> {
-        let file = dir.join(name);
-        let parent = dir.parent().unwrap_or(dir).join(name);
-        if !self.files.exists(&file) || !self.files.read(&file)?.trim().is_empty() {
-            return Ok(());
-        }
-        self.files.write(&file, self.files.read(&parent)?.trim())
     }
 }

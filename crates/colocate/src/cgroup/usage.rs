@@ -6,6 +6,9 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Most bytes that the kernel charges to a group at a time, on all cores.
+const CHARGE: u64 = 1 << 20;
+
 /// Totals since the group was created, but for `memory` and `processes`, which are those of now. `None` where the kernel
 /// does not tell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -62,6 +65,13 @@ impl Group {
         let mut two = self.dirs.iter().rev().map(|dir| dir.join("cpu.stat"));
         let counts = |file: &PathBuf| self.files.read(file).is_ok_and(|text| text.contains("usage_usec "));
         two.find(counts).or_else(|| self.file(&["cpuacct.usage"]))
+    }
+
+    /// Whether its own limit on memory, in bytes, has been reached. Version 1 does not count that: its most usage is less by what the kernel
+    /// charges at a time.
+    pub fn has_reached(&self, memory: u64) -> bool {
+        let most = self.number(&["memory.memsw.max_usage_in_bytes", "memory.max_usage_in_bytes"]);
+        self.entry("memory.events", "oom") > Some(0) || most.is_some_and(|most| most + CHARGE >= memory)
     }
 
     pub fn pressure(&self) -> Option<Pressure> {

@@ -11,7 +11,7 @@ use crate::audit::Record;
 use crate::plan::Plan;
 use crate::policy::limits::Known;
 use crate::policy::{Decision, Policy, Reason};
-use crate::readings::Readings;
+use crate::readings::{Kinds, Readings};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -155,7 +155,7 @@ impl Coordinator {
     }
 
     /// What the policy has learned, as of the last step.
-    pub(super) fn limits(&self) -> Vec<Known> {
+    pub(super) fn limits(&self) -> Vec<(Kinds, Known)> {
         self.policy.limits(self.time())
     }
 

@@ -1,9 +1,9 @@
 //! Jobs in control groups of their own, so that each is killed and accounted for by itself.
 
 use crate::actuators::Actuators;
-use crate::cgroup::{Group, JobGroup};
+use crate::cgroup::{Group, JobGroup, JobLimits};
 use crate::exec::Exec;
-use crate::jobs::Launcher;
+use crate::jobs::{Launcher, MemoryKills};
 use crate::queue::Job;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -18,7 +18,8 @@ pub(super) struct Groups {
     group: Group,
     /// Directories to enter that are no control groups.
     others: Vec<PathBuf>,
-    /// By the id of the job, of its last attempt. A job whose group could not be made runs in the group of all.
+    /// By the id of the job, of its last attempt. A job whose group could not be made runs in the group of all, if it has no limits
+    /// of its own.
     jobs: RefCell<HashMap<i64, JobGroup>>,
     /// Attempts so far; numbers the groups.
     made: Cell<u64>,
@@ -36,18 +37,35 @@ impl Groups {
     }
 
     /// A new group for the next attempt of a job.
-    fn make(&self, job: i64) {
-        self.remove(job);
+    fn make(&self, job: &Job) -> Result<(), String> {
+        self.remove(job.id);
         let number = self.made.replace(self.made.get() + 1);
-        if let Ok(made) = self.group.job(&format!("{job}-{number}")) {
-            self.jobs.borrow_mut().insert(job, made);
+        let limits = limits(job);
+        let made = self.group.job(&format!("{}-{number}", job.id), &limits).and_then(|made| {
+            let limited = Actuators::limit_job(&made, &self.group, &limits);
+            limited.inspect_err(|_| _ = made.remove()).map(|()| made)
+        });
+        match made {
+            Ok(made) => _ = self.jobs.borrow_mut().insert(job.id, made),
+            Err(why) if limits != JobLimits::default() => {
+                return Err(format!("it cannot be limited by itself: {why}; run it without that limit"));
+            }
+            Err(_) => {}
         }
+        Ok(())
     }
 }
 
+/// What a job may use by itself.
+fn limits(job: &Job) -> JobLimits {
+    let options = &job.spec.options;
+    let processes = options.processes.map(|count| count.0);
+    JobLimits { memory: options.memory.map(|size| size.0), processes, cores: options.cores }
+}
+
 impl Launcher for Rc<Groups> {
-    fn command(&self, job: &Job) -> Command {
-        self.make(job.id);
+    fn command(&self, job: &Job) -> Result<Command, String> {
+        self.make(job)?;
         let jobs = self.jobs.borrow();
         let dirs = jobs.get(&job.id).map_or(self.group.dirs(), JobGroup::dirs);
         let (program, args) =
@@ -59,7 +77,7 @@ impl Launcher for Rc<Groups> {
             program: program.into(),
             args: args.iter().map(Into::into).collect(),
         };
-        exec.command(&self.brunt)
+        Ok(exec.command(&self.brunt))
     }
 
     fn cgroup(&self, job: &Job) -> Option<PathBuf> {
@@ -81,8 +99,14 @@ impl Launcher for Rc<Groups> {
         self.remove(job);
     }
 
-    fn memory_kills(&self) -> Option<u64> {
-        self.group.usage().oom_kills
+    fn memory_kills(&self, job: i64) -> MemoryKills {
+        let jobs = self.jobs.borrow();
+        let limited = jobs.get(&job).and_then(|group| Some((group, group.limits().memory?)));
+        MemoryKills {
+            own: limited.and_then(|(group, _)| group.usage().oom_kills),
+            by_own_limit: limited.is_some_and(|(group, memory)| group.own().has_reached(memory)),
+            all: self.group.usage().oom_kills,
+        }
     }
 
     fn cpu_seconds(&self, job: &Job) -> Option<f64> {

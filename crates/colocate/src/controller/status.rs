@@ -1,6 +1,7 @@
 //! What a run does at the moment, in a file beside its journal, for `brunt colocate status`.
 
 use super::coordinator::Coordinator;
+use super::kinds::Names;
 use crate::clock;
 use crate::jobs::Live;
 use crate::journal;
@@ -34,7 +35,7 @@ pub struct Status {
     /// Decisions so far, by their reason.
     pub decisions: BTreeMap<Reason, u64>,
     /// Allotments that the policy has learned to be too much.
-    pub limits: Vec<Known>,
+    pub limits: Vec<LearnedLimit>,
     /// Requests since the begin, and those of them that were slow.
     pub requests: (u64, u64),
     /// The share of slow ones.
@@ -42,6 +43,15 @@ pub struct Status {
     /// What cannot be done: limits that are not in effect, a log that cannot be written.
     pub faults: Vec<String>,
     pub jobs: Vec<Job>,
+}
+
+/// An allotment that was too much.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LearnedLimit {
+    /// Kinds of the jobs that ran.
+    pub kinds: Vec<String>,
+    #[serde(flatten)]
+    pub known: Known,
 }
 
 /// A process with its start time in clock ticks since boot, which tells it from a later one of the same number.
@@ -120,11 +130,13 @@ impl File {
     pub(super) fn made<'a>(
         &self,
         coordinator: &Coordinator,
+        names: &Names,
         jobs: impl Iterator<Item = Live<'a>>,
         faults: Vec<String>,
         now: Instant,
     ) -> Option<Status> {
         let (decision, readings) = coordinator.last()?;
+        let limits = coordinator.limits().into_iter();
         Some(Status {
             written: clock::monotonic().1,
             controller: self.controller,
@@ -137,7 +149,7 @@ impl File {
             readings,
             decision,
             decisions: coordinator.decisions().clone(),
-            limits: coordinator.limits(),
+            limits: limits.map(|(kinds, known)| LearnedLimit { kinds: names.of(kinds), known }).collect(),
             requests: coordinator.tally().seen(),
             slow_share: coordinator.tally().slow_share(),
             faults,

@@ -1,7 +1,7 @@
 //! The jobs of a run: taken from a queue, started in their groups, repeated where the plan says so.
 
 use crate::clock;
-use crate::jobs::{Event, Launcher, Live, Options, Output, Runner};
+use crate::jobs::{Event, Launcher, Live, MemoryKills, Options, Output, Runner};
 use crate::plan::Plan;
 use crate::queue::{self, AttemptId, Outcome, Queue, Spec, State, Usage};
 use brunt_results::colocation::Jobs;
@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 const SIGKILL: i32 = 9;
-const OUT_OF_MEMORY: &str = ", by the kernel: the jobs' memory was used up ([limits] memory)";
+const OWN_MEMORY: &str = ", by the kernel: its memory was used up (memory of the job)";
+const MEMORY_OF_ALL: &str = ", by the kernel: the jobs' memory was used up ([limits] memory)";
 /// Bytes of the output of a job that are kept, of each stream.
 const OUTPUT: u64 = 1 << 20;
 /// From SIGTERM to SIGKILL for a job that is preempted.
@@ -38,7 +39,7 @@ pub(super) struct Work<L: Launcher> {
     tally: Jobs,
     /// What they had done when counting began.
     before: Done,
-    /// Processes killed for their memory, as of the last look.
+    /// Processes killed because the memory of all was used up, as of the last look.
     memory_kills: Option<u64>,
     /// Of the queue's file, in the last tick.
     failure: Option<String>,
@@ -120,6 +121,7 @@ impl<L: Launcher + Clone> Work<L> {
                 self.tally.attempts += 1;
             }
             Event::Ended { id, outcome, state } => {
+                let why = self.memory_used_up(id.job, &outcome);
                 // Another attempt may have begun already.
                 if state.is_final() {
                     self.launcher.forget(id.job);
@@ -131,7 +133,6 @@ impl<L: Launcher + Clone> Work<L> {
                 match state {
                     State::Done => self.again.extend(repeated),
                     State::Failed => {
-                        let why = if self.is_out_of_memory(&outcome) { OUT_OF_MEMORY } else { "" };
                         warnings.push(format!("job {} failed: {outcome}{why}", id.job));
                     }
                     _ => self.repeated.extend(repeated.map(|spec| (id.job, spec))),
@@ -141,11 +142,15 @@ impl<L: Launcher + Clone> Work<L> {
         }
     }
 
-    /// Whether a process was killed by the kernel, which has killed one for its memory since the last time.
-    fn is_out_of_memory(&mut self, outcome: &Outcome) -> bool {
-        let now = self.launcher.memory_kills();
-        let before = std::mem::replace(&mut self.memory_kills, now).or(Some(0));
-        *outcome == Outcome::Signalled(SIGKILL) && now > before
+    /// Whose memory was used up, where a process was killed by the kernel, which has killed one for its memory since the last time.
+    fn memory_used_up(&mut self, job: i64, outcome: &Outcome) -> &'static str {
+        let MemoryKills { own, by_own_limit, all } = self.launcher.memory_kills(job);
+        let before = std::mem::replace(&mut self.memory_kills, all).or(Some(0));
+        match outcome {
+            Outcome::Signalled(SIGKILL) if own > Some(0) && by_own_limit => OWN_MEMORY,
+            Outcome::Signalled(SIGKILL) if own > Some(0) || all > before => MEMORY_OF_ALL,
+            _ => "",
+        }
     }
 
     pub(super) fn live(&self) -> impl Iterator<Item = Live<'_>> {

@@ -8,7 +8,10 @@ use std::process::Command;
 pub trait Launcher {
     /// The program and its arguments: the job's, behind those of a wrapper if there is one. The runner adds everything else:
     /// environment, working directory, output, a process group.
-    fn command(&self, job: &Job) -> Command;
+    ///
+    /// # Errors
+    /// One line: the job cannot be run as it is to be.
+    fn command(&self, job: &Job) -> Result<Command, String>;
 
     /// The control group that the wrapper enters. With one, [`Self::kill`] finds all processes of the job; without, the runner
     /// looks for them by the job's process group and by their environment.
@@ -25,9 +28,9 @@ pub trait Launcher {
     /// The job does not run again.
     fn forget(&self, _job: i64) {}
 
-    /// Processes that the kernel has killed because the memory of the jobs was used up; `None` if that is not known.
-    fn memory_kills(&self) -> Option<u64> {
-        None
+    /// Processes that the kernel has killed because the memory of the jobs was used up.
+    fn memory_kills(&self, _job: i64) -> MemoryKills {
+        MemoryKills::default()
     }
 
     /// CPU time of the control group since the attempt began. Without it the runner adds up the job's process and its
@@ -38,9 +41,20 @@ pub trait Launcher {
 }
 
 impl<F: Fn(&Job) -> Command> Launcher for F {
-    fn command(&self, job: &Job) -> Command {
-        self(job)
+    fn command(&self, job: &Job) -> Result<Command, String> {
+        Ok(self(job))
     }
+}
+
+/// Processes that the kernel has killed because memory was used up; `None` if that is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryKills {
+    /// Processes of the job, where it has a limit of its own.
+    pub own: Option<u64>,
+    /// Whether it was this limit.
+    pub by_own_limit: bool,
+    /// Processes of any job without a limit of its own.
+    pub all: Option<u64>,
 }
 
 /// The job's own program and arguments.

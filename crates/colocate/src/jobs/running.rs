@@ -52,7 +52,7 @@ impl Running {
         if !dir.is_dir() {
             return Err(format!("the working directory {} does not exist", dir.display()));
         }
-        let mut command = launcher.command(job);
+        let mut command = launcher.command(job)?;
         command.envs(&job.spec.env).env(process::MARK, mark).current_dir(dir).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)

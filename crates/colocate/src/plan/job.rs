@@ -1,7 +1,7 @@
 //! A job of a plan.
 
 use crate::queue::{JobOptions, Pattern, Spec};
-use brunt_results::Span;
+use brunt_results::{Count, Size, Span};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,16 @@ pub struct Job {
     /// Starts it again whenever it has ended well.
     #[serde(default)]
     pub repeat: bool,
+    /// Jobs of a kind disturb the service alike; by default the name of the program.
+    pub kind: Option<String>,
+    /// Most memory of its processes.
+    pub memory: Option<Size>,
+    /// Most processes and threads.
+    #[serde(default, deserialize_with = "super::values::count")]
+    pub processes: Option<Count>,
+    /// Most CPU time, in cores.
+    #[serde(default, deserialize_with = "super::values::cores_used")]
+    pub cores: Option<f64>,
     /// From SIGTERM to SIGKILL, where it is told to end.
     pub term_grace: Option<Span>,
     /// The user that it runs as.
@@ -35,12 +45,14 @@ impl Job {
         if self.command.is_empty() {
             return Err("[[job]] command is empty: name a program".to_owned());
         }
-        self.options().check().map_err(|why| format!("[[job]] {why}"))?;
+        let options = self.options();
+        options.check().and_then(|()| options.check_user()).map_err(|why| format!("[[job]] {why}"))?;
         self.pattern().map(drop)
     }
 
     fn options(&self) -> JobOptions {
-        JobOptions { term_grace: self.term_grace, user: self.user.clone() }
+        let Self { kind, memory, processes, cores, term_grace, user, .. } = self.clone();
+        JobOptions { kind, memory, processes, cores, term_grace, user }
     }
 
     fn pattern(&self) -> Result<Option<Pattern>, String> {

@@ -51,6 +51,11 @@ fn errors_name_the_place_and_the_remedy() {
         ("cores = \"1\"", "at_once = []", "p.toml:3: it must be a count, such as 64 or \"20k\""),
         ("\"10k\"", "\"fast\"", "p.toml:7: 'fast' is not a rate"),
         ("[[job]]", "[[job]]\nuser = \"nobody-here\"", "[[job]] user nobody-here: there is no user nobody-here"),
+        ("[[job]]", "[[job]]\nmemory = \"4KiB\"", "[[job]] memory is less than any program needs: at least 1MiB"),
+        ("[[job]]", "[[job]]\nprocesses = 0", "[[job]] processes is 0: at least one must be able to run"),
+        ("[[job]]", "[[job]]\ncores = \"0-1\"", "it must be CPU time in cores, such as 2 or 0.5"),
+        ("[[job]]", "[[job]]\ncores = 0", "[[job]] cores is CPU time, in cores, from 0.001 to 10000"),
+        ("[[job]]", "[[job]]\nkind = \" \"", "[[job]] kind is a word or some, without a comma"),
         ("listen = \"8080\"", "listen = \"8080\"\ncores = \"0\"", "[service] cores is for a command"),
         ("file = \"counts.jsonl\"", "prometheus = \"http://127.0.0.1/\"", "[source] metric names the histogram"),
     ] {

@@ -36,6 +36,16 @@ pub(super) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     text.parse().map(Some).map_err(D::Error::custom)
 }
 
+/// `2` or `0.5`.
+pub(super) fn cores_used<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let expected = "CPU time in cores, such as 2 or 0.5";
+    match read(deserializer, expected)? {
+        Value::Whole(cores) => Ok(Some(cores as f64)),
+        Value::Number(cores) => Ok(Some(cores)),
+        Value::Text(_) | Value::Words(_) => Err(D::Error::custom(format!("it must be {expected}"))),
+    }
+}
+
 /// `9` or `"9"`.
 pub(super) fn pid<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let expected = "the number of a process, such as 4711";

@@ -15,11 +15,11 @@
 mod freeze;
 
 use super::evidence::{Counts, Window, is_over};
-use super::limits::{Known, Limits};
+use super::limits::{Known, LimitsByKinds};
 use super::{Decision, Policy, Reason, staleness};
 use crate::allotment::{Allotment, Bounds};
 use crate::objective::Objective;
-use crate::readings::{Readings, Requests};
+use crate::readings::{Kinds, Readings, Requests};
 use freeze::{Cause, Freeze, HOLD};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -101,7 +101,7 @@ pub struct Graded {
     undisturbed: Window,
     /// Of these, requests since the last change.
     evidence: Counts,
-    limits: Limits,
+    limits: LimitsByKinds,
     freeze: Freeze,
     /// Newest windows in a row in which requests were slow and BE jobs idle.
     slow_without_jobs: u32,
@@ -119,7 +119,7 @@ impl Graded {
             recent: Window::default(),
             undisturbed: Window::default(),
             evidence: Counts::default(),
-            limits: Limits::default(),
+            limits: LimitsByKinds::default(),
             freeze: Freeze::default(),
             slow_without_jobs: 0,
             unsettled_until: Duration::ZERO,
@@ -204,6 +204,12 @@ impl Graded {
         Some(self.change(now, (self.level * factor).min(self.most(now, load)), Reason::Shrink))
     }
 
+    /// Jobs of other kinds begin below what was too much of them before: what they find in the caches is not theirs.
+    fn begin(&mut self, now: Duration, load: Option<f64>) -> Option<Decision> {
+        let careful = self.limits.at(now, load)? * SHRINK;
+        (self.level > careful).then(|| self.change(now, careful, Reason::KnownLimit))
+    }
+
     /// Whether it is above half of what was known to be too much, or of what made jobs shrink not long ago.
     fn is_near_what_was_too_much(&self, now: Duration) -> bool {
         let shrunk = self.shrunk.filter(|(at, _)| now < *at + CAREFUL).map(|(_, level)| level);
@@ -274,7 +280,11 @@ impl Policy for Graded {
             None => {}
         }
         let requests = readings.requests.map(|reading| reading.value).unwrap_or_default();
+        let are_others = self.limits.run(now, requests.load, readings.kinds);
         if let Some(decision) = self.frozen(now).or_else(|| self.failing(now)) {
+            return decision;
+        }
+        if are_others && let Some(decision) = self.begin(now, requests.load) {
             return decision;
         }
         // Jobs that do not run cannot give way.
@@ -285,12 +295,12 @@ impl Policy for Graded {
         less.unwrap_or_else(|| self.more(now, requests, slow_machine))
     }
 
-    fn limits(&self, now: Duration) -> Vec<Known> {
+    fn limits(&self, now: Duration) -> Vec<(Kinds, Known)> {
         self.limits.known(now)
     }
 
     fn forget(&mut self) {
-        (self.limits, self.shrunk) = (Limits::default(), None);
+        (self.limits, self.shrunk) = (LimitsByKinds::default(), None);
     }
 }
 

@@ -5,6 +5,10 @@
 //! known load, or where requests stayed slow while no job ran, a limit is a *guess*: it is tried again after some seconds, and
 //! after twice as long each time it is broken again.
 
+mod by_kinds;
+
+pub use by_kinds::LimitsByKinds;
+
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -86,6 +90,10 @@ impl Limits {
             (guess.cores / NEAR..guess.cores * NEAR).contains(&cores) && now < guess.until + guess.hold.max(SOON)
         };
         let hold = self.guess.filter(is_same).map_or(GUESS, |guess| (guess.hold * 2).min(LONGEST_GUESS));
+        self.hold(now, cores, hold);
+    }
+
+    fn hold(&mut self, now: Duration, cores: f64, hold: Duration) {
         self.guess = Some(Guess { cores, until: now + hold, hold });
     }
 

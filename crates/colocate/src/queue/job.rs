@@ -2,9 +2,12 @@
 
 use super::{Pattern, State};
 use crate::user::User;
-use brunt_results::Span;
+use brunt_results::{Count, Size, Span};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
+
+/// Least limit on memory: the kernel needs some for each process.
+const LEAST_MEMORY: Size = Size(1 << 20);
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,21 +30,62 @@ pub struct Spec {
 
 /// What few jobs need.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JobOptions {
+    /// Jobs of a kind disturb the service alike; the name of the program without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Most memory of its processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Size>,
+    /// Most processes and threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<Count>,
+    /// Most CPU time, in cores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<f64>,
     /// From SIGTERM to SIGKILL, where it is told to end; half a second without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub term_grace: Option<Span>,
     /// The user that it runs as.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
 }
 
 impl JobOptions {
+    /// Whether they make sense; the user is another matter.
+    ///
+    /// # Errors
+    /// One does not.
+    pub fn check(&self) -> Result<(), String> {
+        if self.memory.is_some_and(|size| size < LEAST_MEMORY) {
+            return Err(format!("memory is less than any program needs: at least {LEAST_MEMORY}"));
+        }
+        if self.processes.is_some_and(|count| count.0 == 0) {
+            return Err("processes is 0: at least one must be able to run".to_owned());
+        }
+        if self.cores.is_some_and(|cores| !(0.001..=1e4).contains(&cores)) {
+            return Err("cores is CPU time, in cores, from 0.001 to 10000".to_owned());
+        }
+        if self.kind.as_ref().is_some_and(|kind| kind.trim().is_empty() || kind.contains([',', '\n'])) {
+            return Err("kind is a word or some, without a comma".to_owned());
+        }
+        Ok(())
+    }
+
     /// # Errors
     /// The user does not exist, or cannot be taken.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_user(&self) -> Result<(), String> {
         let Some(user) = &self.user else { return Ok(()) };
         User::named(user).and_then(|user| user.may_be_taken()).map_err(|why| format!("user {user}: {why}"))
+    }
+}
+
+impl Spec {
+    /// Jobs of a kind disturb the service alike.
+    pub fn kind(&self) -> &str {
+        let program = self.argv.first().map_or("", |program| program.rsplit('/').next().unwrap_or(program));
+        self.options.kind.as_deref().unwrap_or(program)
     }
 }
 

@@ -13,7 +13,7 @@ use super::signal::Capability;
 use crate::actuators::RESCTRL;
 use crate::cgroup::Group;
 use crate::clock;
-use crate::readings::Readings;
+use crate::readings::{Kinds, Readings};
 use brunt_meter::host::HostCpu;
 use brunt_results::colocation;
 use std::path::Path;
@@ -114,6 +114,7 @@ impl Machine {
             be_network: self.network.jobs(now),
             pressure: self.pressures.machine(now),
             be_pressure: self.pressures.jobs(now),
+            kinds: Kinds::default(),
         }
     }
 

@@ -11,6 +11,23 @@ pub struct Job {
     pub cache: f64,
 }
 
+/// Jobs of another kind that take turns with the first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turns {
+    pub other: Job,
+    /// Length of a turn.
+    pub seconds: f64,
+    /// The controller takes them for one kind.
+    pub is_one_kind: bool,
+}
+
+impl Turns {
+    /// Whether it is the turn of the other kind.
+    pub fn is_other(&self, seconds: f64) -> bool {
+        (seconds / self.seconds) as u64 % 2 == 1
+    }
+}
+
 impl Job {
     /// Computes in registers.
     pub const CPU: Self = Self { memory_bandwidth: 0.0, cache: 0.0 };

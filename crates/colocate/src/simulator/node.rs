@@ -1,5 +1,6 @@
 //! One machine with its service, its jobs and their controller, second by second.
 
+use super::job::{Job, Turns};
 use super::load::Load;
 use super::plant::{Plant, Step};
 use super::scenario::Scenario;
@@ -9,6 +10,7 @@ use crate::allotment::Allotment;
 use crate::audit::Record;
 use crate::objective::Objective;
 use crate::policy::{Decision, Policy};
+use crate::readings::{Kinds, Readings};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -40,6 +42,7 @@ pub struct Node {
     policy: Box<dyn Policy>,
     idle_class: bool,
     load: Load,
+    jobs: (Job, Option<Turns>),
     trouble: Trouble,
     /// Seconds by which its load is ahead.
     ahead: f64,
@@ -66,6 +69,7 @@ impl Node {
             policy: scenario.policy.policy(objective, scenario.bounds()),
             idle_class: scenario.policy.idle_class(),
             load,
+            jobs: (job, scenario.turns),
             trouble,
             ahead,
             last: None,
@@ -73,12 +77,21 @@ impl Node {
         }
     }
 
+    /// Lets the jobs of this moment run; their kind as the controller sees it.
+    fn turn(&mut self, seconds: f64) -> Kinds {
+        let (job, Some(turns)) = self.jobs else { return Kinds::default() };
+        let is_other = turns.is_other(seconds);
+        self.plant.run(if is_other { turns.other } else { job });
+        Kinds::default().with(usize::from(is_other && !turns.is_one_kind))
+    }
+
     /// The second that begins so many seconds after the start, with jobs that can use so many cores.
     pub fn second(&mut self, second: u64, jobs: f64, audit: &mut dyn FnMut(&Record)) -> Second {
         let mut sum = Second::default();
         for tick in 0..TICKS_A_SECOND {
             let now = Duration::from_secs(second) + TICK * tick as u32;
-            let readings = self.source.readings(now.as_secs_f64());
+            let kinds = self.turn(now.as_secs_f64());
+            let readings = Readings { kinds, ..self.source.readings(now.as_secs_f64()) };
             let decision = self.policy.decide(now, &readings);
             audit(&Record { now: now.as_secs_f64(), readings, decision });
             self.decisions.count(self.last, decision);

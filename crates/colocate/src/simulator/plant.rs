@@ -90,6 +90,11 @@ impl Plant {
         Self { machine, service, job, limit_ms, chance: Chance::new(seed), queue: 0.0, pause: 0.0 }
     }
 
+    /// From now on jobs are of this kind.
+    pub fn run(&mut self, job: Job) {
+        self.job = job;
+    }
+
     /// `slowdown` is that of the service itself, whatever the jobs do.
     pub fn step(&mut self, seconds: f64, load: f64, allotment: Allotment, (idle_class, slowdown): (bool, f64)) -> Step {
         let (machine, service) = (self.machine, self.service);

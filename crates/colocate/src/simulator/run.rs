@@ -1,5 +1,6 @@
 //! One simulation: a policy holds a load for a time.
 
+use super::job::Job;
 use super::node::{Decisions, Node, Second};
 use super::scenario::Scenario;
 use crate::audit::Record;
@@ -46,10 +47,12 @@ pub fn simulate(scenario: &Scenario, mut audit: impl FnMut(&Record)) -> Outcome 
     outcome
 }
 
-/// Work a second of the BE jobs on the whole machine.
+/// Work a second of the BE jobs on the whole machine, in the mean of their turns.
 fn alone(scenario: &Scenario) -> f64 {
     let cores = scenario.machine.cores;
-    cores / (cores * scenario.job.memory_bandwidth).max(1.0)
+    let of = |job: Job| cores / (cores * job.memory_bandwidth).max(1.0);
+    let job = of(scenario.job);
+    scenario.turns.map_or(job, |turns| (job + of(turns.other)) / 2.0)
 }
 
 impl Outcome {

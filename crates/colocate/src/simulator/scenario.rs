@@ -1,6 +1,6 @@
 //! What is simulated.
 
-use super::job::Job;
+use super::job::{Job, Turns};
 use super::load::Load;
 use super::plant::{Machine, Service};
 use super::trouble::Trouble;
@@ -14,6 +14,7 @@ pub struct Scenario {
     pub service: Service,
     pub objective: Objective,
     pub job: Job,
+    pub turns: Option<Turns>,
     pub load: Load,
     pub seconds: u64,
     pub policy: Choice,

@@ -1,7 +1,8 @@
 //! Real jobs under a runner, and under runners that are killed.
 
 use brunt_colocate::jobs::{Event, Launcher, Options, Output, Runner, plain};
-use brunt_colocate::queue::{Job, Listed, Outcome, Queue, Source, Spec, State};
+use brunt_colocate::queue::{Job, Listed, Outcome, Owner, Queue, Source, Spec, State};
+use brunt_meter::proc_stat::{boot_id, start_time};
 use brunt_testkit::{Home, Random, Role, Running, home, role, until, until_some};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -315,14 +316,33 @@ fn frozen_time_is_counted_and_nothing_starts_meanwhile() {
     assert!((frozen - (ended - began).as_secs_f64()).abs() < 1e-6, "{frozen}");
 }
 
+/// Jobs that ran when the machine went down run again. Processes that have their ids since are others.
+#[test]
+fn jobs_of_an_earlier_boot_run_again() {
+    let scene = Scene::new();
+    let mut queue = scene.queue();
+    queue.add(&scene.script(": >ran", 0), 1).unwrap();
+    let bystander = Running::start(Command::new("sleep").arg("1000"));
+    let (_, id) = queue.take(&Owner::new()).unwrap().unwrap();
+    queue.started(id, (bystander.pid(), start_time(bystander.pid()).unwrap()), None).unwrap();
+    let file = rusqlite::Connection::open(scene.path("queue.sqlite")).unwrap();
+    let changed = file.execute("UPDATE attempt SET owner = replace(owner, ?1, 'earlier')", [boot_id()]).unwrap();
+    assert_eq!(changed, 1);
+    assert_eq!(
+        ends(&mut scene.runner(), 1, 2),
+        [(1, Outcome::Lost, State::Lost), (1, Outcome::Exited(0), State::Done)]
+    );
+    assert!(scene.path("ran").exists() && start_time(bystander.pid()).is_some());
+}
+
 /// A launcher with a wrapper and a group of its own.
 struct Grouped(PathBuf);
 
 impl Launcher for Grouped {
-    fn command(&self, job: &Job) -> Command {
+    fn command(&self, job: &Job) -> Result<Command, String> {
         let mut command = Command::new("env");
         command.arg("WRAPPED=yes").args(&job.spec.argv);
-        command
+        Ok(command)
     }
 
     fn cgroup(&self, _: &Job) -> Option<PathBuf> {

@@ -4,7 +4,7 @@ use super::open;
 use crate::cmd::{current_binary, stdout};
 use brunt_colocate::clock;
 use brunt_colocate::controller::{DryRun, Found};
-use brunt_colocate::plan::Plan;
+use brunt_colocate::plan::{Job, Plan};
 use brunt_lab::format::number;
 use brunt_results::{Error, ExitCode};
 use brunt_view::status_line::StatusLine;
@@ -65,10 +65,21 @@ fn limited(plan: &Plan) -> String {
             writeln!(text, "network through {}: {} a second at least", network.interfaces.join(", "), network.floor);
     }
     for job in &plan.jobs {
-        let user = job.user.as_ref().map_or(String::new(), |user| format!(" as {user}"));
-        let _ = writeln!(text, "job{user}: {}", job.command.join(" "));
+        let _ = writeln!(text, "job{}: {}", own_limits(job), job.command.join(" "));
     }
     text + "nothing is started or changed; see brunt colocate probe for what can be limited here\n"
+}
+
+/// ` as nobody, memory 1GiB, 4 processes, 0.5 cores`.
+fn own_limits(job: &Job) -> String {
+    let user = job.user.as_ref().map_or(String::new(), |user| format!(" as {user}"));
+    let limits = [
+        job.memory.map(|memory| format!("memory {memory}")),
+        job.processes.map(|count| format!("{count} processes")),
+        job.cores.map(|cores| format!("{cores} cores")),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    if limits.is_empty() { user } else { format!("{user}, {}", limits.join(", ")) }
 }
 
 fn text(found: &Found) -> String {

@@ -15,12 +15,13 @@ pub(super) fn text(status: &Status) -> String {
     let decisions = decisions.map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), *count as f64));
     page.family("decisions_total", "counter", "Decisions, by their reason.", decisions);
     let limits = status.limits.iter().map(|limit| {
-        let load = limit.load.map_or("any".to_owned(), |load| format!("{load:.1}"));
-        (format!("{{load=\"{load}\"}}"), limit.cores)
+        let load = limit.known.load.map_or("any".to_owned(), |load| format!("{load:.1}"));
+        let kinds = limit.kinds.join(",").replace('\\', "\\\\").replace('"', "\\\"");
+        (format!("{{kinds=\"{kinds}\",load=\"{load}\"}}"), limit.known.cores)
     });
     page.gauge(
         "limit_cores",
-        "Allotments that were too much, by the load of the service from which they hold.",
+        "Allotments that were too much, by the kinds of the jobs, and the load of the service from which they hold.",
         limits,
     );
     let (requests, slow) = status.requests;

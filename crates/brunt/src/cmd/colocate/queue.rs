@@ -4,7 +4,7 @@ use crate::cmd::stdout;
 use brunt_colocate::queue::{self, Attempt, JobOptions, Listed, Pattern, Queue, Spec, State};
 use brunt_colocate::user::User;
 use brunt_lab::format::{number, table, three_digits};
-use brunt_results::{Error, ExitCode, Span};
+use brunt_results::{Count, Error, ExitCode, Size, Span};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::{env, path::PathBuf};
@@ -26,7 +26,7 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Add a job; prints its id
-    Add(Add),
+    Add(Box<Add>),
     /// List jobs in the order in which they were added
     List(List),
     /// Cancel jobs that wait or run
@@ -59,6 +59,18 @@ struct Add {
     /// the start [default: CPU time]
     #[arg(long, value_name = "REGEX")]
     progress: Option<Pattern>,
+    /// Most memory of its processes, such as 2GiB: the kernel kills one that would exceed it
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+    /// Most processes and threads
+    #[arg(long, value_name = "N")]
+    processes: Option<Count>,
+    /// Most CPU time, in cores, such as 0.5
+    #[arg(long, value_name = "CORES")]
+    cores: Option<f64>,
+    /// Jobs of a kind disturb the service alike: limits are learned by kind [default: the name of the program]
+    #[arg(long, value_name = "NAME")]
+    kind: Option<String>,
     /// Time from SIGTERM to SIGKILL, where the job is told to end [default: 500ms]
     #[arg(long, value_name = "TIME")]
     term_grace: Option<Span>,
@@ -129,7 +141,10 @@ impl Add {
             return Err(Error::Usage(format!("--dir {} is not a directory", dir.display())));
         }
         let env: BTreeMap<_, _> = self.env.iter().cloned().collect();
-        let options = JobOptions { term_grace: self.term_grace, user: self.user.clone() };
+        let Self { memory, processes, cores, term_grace, .. } = *self;
+        let options =
+            JobOptions { kind: self.kind.clone(), memory, processes, cores, term_grace, user: self.user.clone() };
+        options.check().map_err(|why| Error::Usage(format!("--{why}")))?;
         if let Some(user) = &options.user {
             User::named(user).map_err(|why| Error::Usage(format!("--user {user}: {why}")))?;
         }

@@ -2,7 +2,7 @@
 
 use crate::cmd::share;
 use brunt_colocate::policy::choice::Choice;
-use brunt_colocate::simulator::{Job, Load, Scenario, Trouble, preset};
+use brunt_colocate::simulator::{Job, Load, Scenario, Trouble, Turns, preset};
 use brunt_results::{Error, Span};
 use std::time::Duration;
 
@@ -27,6 +27,16 @@ enum JobKind {
     Memory,
 }
 
+impl JobKind {
+    fn job(self) -> Job {
+        match self {
+            Self::Cpu => Job::CPU,
+            Self::Cache => Job::CACHE,
+            Self::Memory => Job::MEMORY,
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Setting {
     /// Load of the service: 60%, 20%-80% (changing every minute), or day
@@ -35,9 +45,15 @@ pub(super) struct Setting {
     /// Simulated time [default: 24h for a day, else 10m]
     #[arg(long, value_name = "TIME")]
     time: Option<Span>,
-    /// What the best-effort jobs do
-    #[arg(long, value_enum, default_value = "memory")]
-    job: JobKind,
+    /// What the best-effort jobs do; of two kinds, as in cpu,memory, they take turns
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "memory", value_name = "KIND[,KIND]")]
+    job: Vec<JobKind>,
+    /// Length of a turn of one kind of jobs
+    #[arg(long, value_name = "TIME", default_value = "5m")]
+    turn: Span,
+    /// The controller takes all jobs for one kind
+    #[arg(long)]
+    one_kind: bool,
     #[arg(long, value_enum, default_value = "server")]
     machine: Machine,
     /// Share of the reports about the service that get lost
@@ -64,6 +80,19 @@ fn lost(text: &str) -> Result<f64, String> {
 }
 
 impl Setting {
+    fn jobs(&self) -> Result<(Job, Option<Turns>), Error> {
+        let jobs: Vec<Job> = self.job.iter().map(|kind| kind.job()).collect();
+        if self.turn.0 < Duration::from_secs(1) {
+            return Err(Error::Usage(format!("--turn {}: it must be at least 1s", self.turn)));
+        }
+        let (seconds, is_one_kind) = (self.turn.0.as_secs_f64(), self.one_kind);
+        match *jobs {
+            [job] => Ok((job, None)),
+            [job, other] => Ok((job, Some(Turns { other, seconds, is_one_kind }))),
+            _ => Err(Error::Usage("--job: at most two kinds take turns".to_owned())),
+        }
+    }
+
     /// The service alone, until it gets another policy.
     pub(super) fn scenario(&self) -> Result<Scenario, Error> {
         let default = if self.load == Load::Day { 24 * 3600 } else { 600 };
@@ -75,11 +104,7 @@ impl Setting {
             Machine::Server => preset::server(),
             Machine::Vm => preset::virtual_machine(),
         };
-        let job = match self.job {
-            JobKind::Cpu => Job::CPU,
-            JobKind::Cache => Job::CACHE,
-            JobKind::Memory => Job::MEMORY,
-        };
+        let (job, turns) = self.jobs()?;
         let every = |name: &str, time: Option<Span>| match time {
             None => Ok(0.0),
             Some(time) if time.0 >= LEAST_TROUBLE => Ok(time.0.as_secs_f64()),
@@ -96,6 +121,7 @@ impl Setting {
             service,
             objective,
             job,
+            turns,
             load: self.load,
             seconds: time.as_secs(),
             policy: Choice::None,

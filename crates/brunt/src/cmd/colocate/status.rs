@@ -1,7 +1,7 @@
 //! `brunt colocate status`: what the runs of this user do at the moment, and whether they protect their services.
 
 use crate::cmd::stdout;
-use brunt_colocate::controller::{FrozenBy, Health, State, Status, statuses};
+use brunt_colocate::controller::{FrozenBy, Health, LearnedLimit, State, Status, statuses};
 use brunt_colocate::policy::limits::Known;
 use brunt_lab::format::{number, plural, table, three_digits};
 use brunt_meter::cgroup::Linux;
@@ -105,15 +105,13 @@ fn allotted(health: &Health, status: &Status) -> String {
 }
 
 /// A learned limit in a line.
-pub(super) fn limit_words(limit: &Known) -> String {
-    let cores = number(Some(limit.cores), 2);
-    match (limit.load, limit.tried_in) {
-        (Some(load), _) => {
-            format!("limit: {cores} cores were too much at a load of {} % and more", number(Some(100.0 * load), 0))
-        }
-        (None, Some(seconds)) => {
-            format!("limit: {cores} cores were too much; tried again in {} s", number(Some(seconds.ceil()), 0))
-        }
-        (None, None) => format!("limit: {cores} cores were too much"),
+pub(super) fn limit_words(limit: &LearnedLimit) -> String {
+    let Known { load, cores, tried_in } = limit.known;
+    let jobs = if limit.kinds.is_empty() { String::new() } else { format!(" with {}", limit.kinds.join(" and ")) };
+    let words = format!("limit: {} cores were too much{jobs}", number(Some(cores), 2));
+    match (load, tried_in) {
+        (Some(load), _) => format!("{words} at a load of {} % and more", number(Some(100.0 * load), 0)),
+        (None, Some(seconds)) => format!("{words}; tried again in {} s", number(Some(seconds.ceil()), 0)),
+        (None, None) => words,
     }
 }

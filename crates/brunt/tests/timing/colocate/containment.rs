@@ -3,7 +3,8 @@
 use super::scene::{Scene, exec, has_ended, until};
 use brunt_colocate::actuators::Resource;
 use brunt_colocate::allotment::Allotment;
-use brunt_colocate::{cgroup::Group, journal::Journal};
+use brunt_colocate::cgroup::{Group, JobLimits};
+use brunt_colocate::journal::Journal;
 use brunt_meter::cgroup::{Linux, Version, hierarchies};
 use brunt_testkit::{LIMIT, alone};
 use std::ffi::OsStr;
@@ -77,7 +78,7 @@ fn a_fork_storm_in_version_one_is_frozen_and_killed() {
     for (name, value) in [("pids.max", "64"), ("cpu.cfs_quota_us", "30000")] {
         group.file(&[name]).map_or(Ok(()), |file| fs::write(file, value)).unwrap();
     }
-    let job = group.job("storm").unwrap();
+    let job = group.job("storm", &JobLimits::default()).unwrap();
     let mut child = exec(job.dirs()).args(["--", "perl", "-e", STORM]).spawn().unwrap();
     until("the storm has begun", || group.members().len() > 8);
     group.freeze().unwrap();
@@ -119,7 +120,7 @@ fn daemons_and_jobs_that_ignore_sigterm_end_with_their_job() {
     let _alone = alone();
     let Some(scene) = Scene::new() else { return };
     let group = scene.actuators.group();
-    let [job, other] = ["daemon", "other"].map(|id| group.job(id).unwrap());
+    let [job, other] = ["daemon", "other"].map(|id| group.job(id, &JobLimits::default()).unwrap());
     let script = "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM; setsid sleep 1000 & sleep 1000 &' & exit 0";
     assert!(scene.start(job.dirs(), script, &[]).wait().unwrap().success());
     let mut stubborn = scene.start(other.dirs(), "trap '' TERM; while :; do sleep 1000; done", &[]);

@@ -2,6 +2,7 @@
 
 use super::scene::{BRUNT, Scene, exec, until};
 use brunt_colocate::allotment::Allotment;
+use brunt_colocate::cgroup::JobLimits;
 use brunt_testkit::{alone, told};
 use std::process::Command;
 use std::{fs, os::unix::fs::PermissionsExt};
@@ -10,7 +11,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 fn the_program_is_in_every_directory_and_first_to_be_killed() {
     let _alone = alone();
     let Some(scene) = Scene::new() else { return };
-    let job = scene.actuators.group().job("1").unwrap();
+    let job = scene.actuators.group().job("1", &JobLimits::default()).unwrap();
     let mut command = exec(job.dirs());
     command.args(["--", "sh", "-c", "cat /proc/self/cgroup /proc/self/oom_score_adj; echo $BRUNT_COLOCATE; exit 7"]);
     let (stdout, stderr) = told(&command.output().unwrap(), 7);

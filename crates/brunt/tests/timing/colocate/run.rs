@@ -4,6 +4,7 @@ use super::controller::{count, finish, plan, run, start, status, summary};
 use super::scene::{BRUNT, Scene, has_ended, knobs, until};
 use brunt_colocate::audit::Record;
 use brunt_colocate::policy::Reason;
+use brunt_colocate::queue::Queue;
 use brunt_meter::cgroup::{Linux, is_frozen};
 use brunt_testkit::{Running, Signal, alone, told, until_some};
 use std::fs;
@@ -57,6 +58,43 @@ retries = 1
         0,
     );
     assert!(replayed.contains("none"), "{replayed}");
+    assert_eq!(knobs(), before);
+}
+
+/// Each job has what it may have by itself, and what becomes of it is named.
+#[test]
+fn jobs_have_limits_of_their_own() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let (before, home) = (knobs(), brunt_testkit::home());
+    // A line without an end, kept whole; two processes where one more is possible; a busy one that is told to end.
+    let jobs = r#"
+[[job]]
+command = ["tail", "-n", "1", "/dev/zero"]
+memory = "24MiB"
+[[job]]
+command = ["sh", "-c", "sleep 1000 & sleep 1000 & sleep 1000 & sleep 1000"]
+processes = 3
+[[job]]
+command = ["timeout", "2", "sh", "-c", "while :; do :; done"]
+cores = 0.2
+"#;
+    let plan = plan(home.path(), "none", jobs);
+    (0..30).for_each(|_| count(home.path(), 100, 0));
+    let (_, stderr) = told(&finish(home.path(), &plan, &[]), 0);
+    assert!(
+        stderr.contains("job 1 failed: signal 9, by the kernel: its memory was used up (memory of the job)"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("job 2 failed: exit 2"), "{stderr}");
+    let queue = Queue::open(&home.path().join("out/queue.sqlite")).unwrap();
+    let attempt = &queue.list().unwrap()[2].attempts[0];
+    let seconds = (attempt.ended_unix_ms.unwrap() - attempt.started_unix_ms) as f64 / 1e3;
+    let used = attempt.usage.cpu_seconds.unwrap();
+    // A fifth of a core from when it was started.
+    assert!(used > 0.0 && used < 0.2 * seconds + 0.1, "{used} in {seconds}");
     assert_eq!(knobs(), before);
 }
 

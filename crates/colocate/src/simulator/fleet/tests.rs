@@ -9,6 +9,7 @@ fn fleet(policy: Choice, placement: Placement, offered: f64) -> Fleet {
         service,
         objective,
         job: Job::MEMORY,
+        turns: None,
         load: Load::Day,
         seconds: 1800,
         policy,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy::choice::Choice;
-use crate::simulator::{Job, Load, Trouble, preset};
+use crate::simulator::{Load, Trouble, Turns, preset};
 
 const HOUR: f64 = 3600.0;
 
@@ -75,4 +75,20 @@ fn an_idle_service_leaves_the_machine_to_the_jobs_within_ten_seconds() {
         let full = outcome.series.iter().position(|second| second.cores >= machine.cores - 1e-9);
         assert!(full.is_some_and(|full| full <= 10), "seed {seed}: {full:?}");
     }
+}
+
+/// Jobs that compute are not held at what is too much of jobs that stream through memory, and these not tried again at what those have.
+#[test]
+fn limits_are_learned_by_kind_of_job() {
+    let (mut work, mut bad) = ([0.0; 2], [0; 2]);
+    for seed in 0..10 {
+        for (number, is_one_kind) in [true, false].into_iter().enumerate() {
+            let turns = Some(Turns { other: Job::MEMORY, seconds: 60.0, is_one_kind });
+            let scenario = Scenario { turns, seed, ..server(Load::Constant(0.6), 1800, true, Trouble::default()) };
+            let outcome = simulate(&scenario, |_| {});
+            work[number] += outcome.be_rate;
+            bad[number] += outcome.bad_seconds;
+        }
+    }
+    assert!(work[1] > 1.1 * work[0] && bad[1] <= bad[0], "work {work:?}, bad seconds {bad:?}");
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::policy::choice::Choice;
 use crate::simulator::preset;
 use crate::simulator::search::{ALLOWED, alone, best_static};
-use crate::simulator::{Job, Load, Trouble};
+use crate::simulator::{Load, Trouble};
 
 pub(super) fn server(job: Job, load: Load, seconds: u64, policy: Choice) -> Scenario {
     let (machine, service, objective) = preset::server();
@@ -11,6 +11,7 @@ pub(super) fn server(job: Job, load: Load, seconds: u64, policy: Choice) -> Scen
         service,
         objective,
         job,
+        turns: None,
         load,
         seconds,
         policy,
