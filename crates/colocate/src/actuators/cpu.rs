@@ -181,9 +181,9 @@ impl Quota {
             (Self::Cfs { quota: knob, .. }, None) => knob.set("-1"),
             (Self::Cfs { quota: knob, period: periods }, Some((quota, period))) => {
                 let before: u64 = periods.read()?.trim().parse().unwrap_or(0);
-                // In this order the share between the two writes is not above both.
+                // In this order the share between the two writes lies between the others; without a quota a period has no effect.
                 let mut writes = [(periods, period), (knob, quota)];
-                if period < before {
+                if period < before && self.cores()?.is_some() {
                     writes.reverse();
                 }
                 writes.iter().try_fold(false, |any, (knob, value)| Ok(knob.set(&value.to_string())? | any))

@@ -327,6 +327,8 @@ fn a_killed_controller_leaves_nothing_after_recovery() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// A job has what it may have by itself, or what all may have if that is less, after any series of allotments.
     #[test]
     fn a_job_has_limits_of_its_own(
