@@ -192,6 +192,10 @@ class Day:
         return json.loads((self.disk / "out" / "summary.json").read_text())["jobs"]["cpu_seconds"] * END / seconds
 
     def end(self):
+        keep = os.environ.get("KEEP")
+        if keep and (self.disk / "out" / "audit.jsonl").exists():
+            shutil.copy(self.disk / "out" / "audit.jsonl", f"{keep}/{self.policy}{type(self).__name__}{getattr(self, 'source', '')[:5].strip()}.jsonl".replace("/", "-"))
+            shutil.copy(self.home / "users.jsonl", f"{keep}/users.jsonl")
         self.over.set()
         for process in reversed(self.started):
             if process.poll() is None:

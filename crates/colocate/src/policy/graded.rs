@@ -3,7 +3,8 @@
 //! | share of slow requests, of the objective's budget | BE jobs |
 //! |---|---|
 //! | above it beyond doubt, and for longer than a pause of the machine | frozen, for half a second and twice as long each time it happens again soon |
-//! | above it | shrink by a factor |
+//! | above it, surely | shrink by a factor |
+//! | above it | shrink by a small step |
 //! | below, but not by the margin or not surely | hold |
 //! | below by the margin, surely | grow, up to the limit last broken at this load: by a step, and where the latency is far from the objective by up to twice |
 //!
@@ -50,9 +51,14 @@ const FAR: f64 = 0.3;
 const SURE_IF_FAR: f64 = 1.0;
 const TWICE: f64 = 0.5;
 
-/// Factors of a shrink; `HARD` where twice the budget was slow.
+/// Slow requests that the objective allows in a second, below which the share of a second is chance: one of thirty may be slow at any
+/// level. Above it each second shows whether the objective is met.
+const FEW: f64 = 15.0;
+
+/// Factors of a shrink; `HARD` where twice the budget was slow. Where it may be chance, it is by so many steps of growth instead.
 const SHRINK: f64 = 0.7;
 const HARD: f64 = 0.5;
+const STEP_BACK: f64 = 1.5;
 
 /// Part of a broken limit up to which BE jobs grow.
 const BELOW_LIMIT: f64 = 0.9;
@@ -177,31 +183,40 @@ impl Graded {
         Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Failing })
     }
 
-    /// Freezes or shrinks, if too many requests were slow. The level is known to be too much if those since it was set were.
-    fn less(&mut self, now: Duration, load: Option<f64>) -> Option<Decision> {
+    /// Freezes or shrinks, if too many requests were slow since the level was set. Where a second has few requests that is sure before
+    /// they shrink by a factor, and certain before the level is taken for too much, which is a guess; until then they shrink by a small step.
+    fn less(&mut self, now: Duration, requests: Requests) -> Option<Decision> {
         let budget = self.settings.objective.budget();
-        let is_over = |counts: Counts| counts.answered().interval(CERTAIN).0 > budget;
+        let is_over = |counts: Counts, z: f64| counts.answered().interval(z).0 > budget;
         let burst = self.undisturbed.counts_from(now.saturating_sub(BURST));
         let lasts = self.recent.over_for(budget) >= LASTING;
-        let is_emergency = lasts && (is_over(self.recent.counts()) || is_over(burst));
-        let [share, of_burst] = [WINDOW, BURST].map(|length| {
-            self.undisturbed.counts_from(self.changed.max(now.saturating_sub(length))).answered().share()
-        });
-        let is_due = now >= self.changed + self.settings.period;
-        if !is_emergency && (share <= budget || !is_due) {
+        let is_emergency = lasts && (is_over(self.recent.counts(), CERTAIN) || is_over(burst, CERTAIN));
+        let [last, of_burst] = [WINDOW, BURST]
+            .map(|length| self.undisturbed.counts_from(self.changed.max(now.saturating_sub(length))).answered());
+        let since = self.evidence;
+        let are_few = requests.rate() * budget < FEW;
+        let is_slow = |z| if are_few { is_over(last, z) || is_over(since, z) } else { last.share() > budget };
+        let (is_sure, is_due) = (is_slow(SURE), now >= self.changed + self.settings.period);
+        if !is_emergency && !(is_due && (is_sure || last.share() > budget)) {
             return None;
         }
         let repeats = self.undisturbed.seconds_over(budget, now.saturating_sub(WINDOW)) >= REPEATED;
-        if share > budget && repeats || is_emergency && of_burst > budget {
-            self.limits.broke(now, load.filter(|_| now >= self.unsettled_until), self.level);
+        if is_slow(CERTAIN) && repeats || is_emergency && of_burst.share() > budget {
+            let is_itself = now >= self.unsettled_until && !are_few;
+            self.limits.broke(now, requests.load.filter(|_| is_itself), self.level);
         }
-        self.shrunk = Some((now, self.level));
         if is_emergency {
+            self.shrunk = Some((now, self.level));
             self.freeze.begin(now, Cause::Slow);
             return Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Emergency });
         }
-        let factor = if share > 2.0 * budget { HARD } else { SHRINK };
-        Some(self.change(now, (self.level * factor).min(self.most(now, load)), Reason::Shrink))
+        let less = if is_sure {
+            self.shrunk = Some((now, self.level));
+            self.level * if last.share() > 2.0 * budget { HARD } else { SHRINK }
+        } else {
+            self.level - self.settings.step * STEP_BACK
+        };
+        Some(self.change(now, less.min(self.most(now, requests.load)), Reason::Shrink))
     }
 
     /// Jobs of other kinds begin below what was too much of them before: what they find in the caches is not theirs.
@@ -291,7 +306,7 @@ impl Policy for Graded {
         if self.slow_without_jobs >= BLAMELESS {
             return self.running(Reason::NotJobs);
         }
-        let less = if waits_for_others { None } else { self.less(now, requests.load) };
+        let less = if waits_for_others { None } else { self.less(now, requests) };
         less.unwrap_or_else(|| self.more(now, requests, slow_machine))
     }
 

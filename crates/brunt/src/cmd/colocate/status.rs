@@ -109,9 +109,6 @@ pub(super) fn limit_words(limit: &LearnedLimit) -> String {
     let Known { load, cores, tried_in } = limit.known;
     let jobs = if limit.kinds.is_empty() { String::new() } else { format!(" with {}", limit.kinds.join(" and ")) };
     let words = format!("limit: {} cores were too much{jobs}", number(Some(cores), 2));
-    match (load, tried_in) {
-        (Some(load), _) => format!("{words} at a load of {} % and more", number(Some(100.0 * load), 0)),
-        (None, Some(seconds)) => format!("{words}; tried again in {} s", number(Some(seconds.ceil()), 0)),
-        (None, None) => words,
-    }
+    let load = load.map(|load| format!(" at a load of {} % and more", number(Some(100.0 * load), 0)));
+    format!("{words}{}; tried again in {} s", load.unwrap_or_default(), number(Some(tried_in.ceil()), 0))
 }

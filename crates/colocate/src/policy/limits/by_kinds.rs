@@ -1,7 +1,7 @@
 //! Limits by the kinds of the jobs that run: what is too much of jobs that stream through memory is not too much of jobs that compute
 //! in registers.
 
-use super::{GUESS, Known, Limits};
+use super::{Known, Limits};
 use crate::readings::Kinds;
 use std::time::Duration;
 
@@ -24,17 +24,19 @@ impl LimitsByKinds {
     /// before, or none run.
     pub fn run(&mut self, now: Duration, load: Option<f64>, kinds: Kinds) -> bool {
         if kinds.is_empty() || self.all[self.now].0 == kinds {
+            self.all[self.now].1.pass(now, load);
             return false;
         }
         let found = self.all.iter().position(|(known, _)| *known == kinds);
         self.now = found.unwrap_or_else(|| {
             let mut limits = Limits::default();
             if let Some(cores) = self.at(now, load) {
-                limits.hold(now, cores, GUESS);
+                limits.guess(now, cores);
             }
             self.all.push((kinds, limits));
             self.all.len() - 1
         });
+        self.all[self.now].1.passed(now);
         true
     }
 
@@ -68,6 +70,7 @@ impl LimitsByKinds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::limits::GUESS;
 
     #[test]
     fn what_is_too_much_of_one_kind_is_a_guess_for_another() {
@@ -79,6 +82,7 @@ mod tests {
         limits.run(now, Some(0.5), of_cpu);
         assert_eq!(limits.at(now, Some(0.5)), Some(0.5));
         now += GUESS;
+        limits.run(now, Some(0.5), of_cpu);
         assert_eq!(limits.at(now, Some(0.5)), None);
         limits.broke(now, Some(0.5), 1.5);
         // No job runs: whatever ran before may be back.
