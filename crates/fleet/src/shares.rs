@@ -1,7 +1,7 @@
 //! Which load threads each agent has, and how many requests.
 //!
-//! Threads are numbered over the whole run, and each agent has a contiguous range of them, so that connections keep their numbers and
-//! requests their times however the threads are split: the load decides both by the number of the thread alone.
+//! Threads are numbered over the whole run, and each agent has a contiguous range of them, so that connections keep their
+//! numbers and requests their times however the threads are split: the load decides both by the number of the thread alone.
 //!
 //! Invariants:
 //! - Ranges follow each other without a gap from 0; each has at least one thread.
@@ -58,7 +58,8 @@ pub fn threads(threads: usize, weights: &[u32]) -> Result<Vec<Range<usize>>, Sha
             most.into_iter().for_each(|agent| counts[agent] += 1);
             given += 1;
         } else {
-            // The last of those that have most above it: one that has more than one thread, since all threads are enough for one each.
+            // The last of those that have most above it: one that has more than one thread, since all threads are enough for
+            // one each.
             let most = agents.rev().filter(|agent| counts[*agent] > 1).min_by_key(|agent| lack(&counts, *agent));
             most.into_iter().for_each(|agent| counts[agent] -= 1);
             given -= 1;

@@ -1,11 +1,12 @@
 //! Offset between the clocks of two machines, with a bound on its error.
 //!
-//! In an exchange the coordinator sends at t1 and has the answer at t4, by its clock; the agent receives at t2 and answers at t3, by
-//! its own. Then offset = agent - coordinator = ((t2 - t1) + (t3 - t4)) / 2, and its error is at most (t4 - t1 - (t3 - t2)) / 2,
-//! however the delay is split between the two ways (RFC 5905).
+//! In an exchange the coordinator sends at t1 and has the answer at t4, by its clock; the agent receives at t2 and answers at
+//! t3, by its own. Then offset = agent - coordinator = ((t2 - t1) + (t3 - t4)) / 2. Its error is at most
+//! (t4 - t1 - (t3 - t2)) / 2, however the delay is split between the two ways (RFC 5905).
 //!
 //! Invariants, for clocks that each run at most 50 ppm too fast or too slow:
-//! - The true offset lies within the bound of every estimate, at any later or earlier time, whatever was delayed, lost or reordered.
+//! - The true offset lies within the bound of every estimate, at any later or earlier time, whatever was delayed, lost or
+//!   reordered.
 //! - Conversions contain the true time between their earliest and latest.
 
 use crate::SECOND_NS;

@@ -1,7 +1,7 @@
 //! An agent: holds itself for one run, and starts and ends its load as that run's coordinator orders.
 //!
-//! It takes an order, a happening of its load or the time, and returns what to answer and to do. All its times are nanoseconds of its
-//! own CLOCK_MONOTONIC, those in orders excepted.
+//! It takes an order, a happening of its load or the time, and returns what to answer and to do. All its times are nanoseconds
+//! of its own CLOCK_MONOTONIC, those in orders excepted.
 //!
 //! Invariants:
 //! - It has at most one run, and a load is prepared only after the one before is gone.

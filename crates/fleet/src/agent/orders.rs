@@ -57,8 +57,8 @@ impl Agent {
         }
     }
 
-    /// What is remembered of the order's run, from now on if nothing was: orders that were sent before a release and come after it are
-    /// old, also if the release is all that arrived.
+    /// What is remembered of the order's run, from now on if nothing was: orders that were sent before a release and come after
+    /// it are old, also if the release is all that arrived.
     fn past_of(&mut self, envelope: &Envelope) -> &mut Past {
         let is_of = |past: &Past| past.run == envelope.run && past.epoch == envelope.epoch;
         let known = self.past.iter().position(is_of);

@@ -1,7 +1,7 @@
 //! Orders of one coordinator that were carried out, and their answers.
 //!
-//! Orders that lead through the states, and those that are sent at intervals beside them, are told apart: a renewal that overtakes a
-//! commit does not make it an old one.
+//! Orders that lead through the states, and those that are sent at intervals beside them, are told apart: a renewal that
+//! overtakes a commit does not make it an old one.
 
 use crate::words::Answer;
 use std::collections::VecDeque;

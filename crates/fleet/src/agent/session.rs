@@ -109,8 +109,8 @@ impl Session {
         self.run == envelope.run && self.epoch == envelope.epoch
     }
 
-    /// Whether a time of the coordinator's clock may have passed. Without an estimate, whether it has for certain: no order arrives
-    /// before it is sent.
+    /// Whether a time of the coordinator's clock may have passed. Without an estimate, whether it has for certain: no order
+    /// arrives before it is sent.
     pub(super) fn is_late(&self, deadline: i64, arrived: i64) -> bool {
         let latest = match &self.clock {
             Some(clock) => clock.at_coordinator(arrived).latest,

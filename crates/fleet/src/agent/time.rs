@@ -1,5 +1,5 @@
-//! What the time alone changes. It is looked at before anything else is taken, so that a lease that is over stays over, also if the
-//! machine has stood still and a renewal waits.
+//! What the time alone changes. It is looked at before anything else is taken, so that a lease that is over stays over, also if
+//! the machine has stood still and a renewal waits.
 
 use super::session::{STOPPED_NS, TELL_NS};
 use super::{Agent, Effect};

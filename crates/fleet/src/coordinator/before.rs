@@ -32,6 +32,7 @@ const ARM_NS: i64 = 100 * MILLISECOND_NS;
 impl Coordinator {
     pub(super) fn gather(&mut self, until: i64, again_at: i64, now: i64) {
         match self.peers.iter().find(|peer| peer.incarnation.is_none()) {
+            None if self.peers.is_empty() => self.give_up(Verdict::NoAgent, now),
             None => self.stage = Stage::Reserve { next: 0, tries: 0 },
             Some(peer) if now >= until => {
                 let verdict = Verdict::NoAnswer { agent: peer.id(), to: "who is there" };

@@ -1,11 +1,13 @@
 //! The coordinator of one run: reserves the agents, starts their loads together or not at all, and says which seconds are there.
 //!
-//! It takes an answer, an event, a second or the time, and returns what to send, and once the outcome. All times are nanoseconds of
-//! its own CLOCK_MONOTONIC, but those that an agent states.
+//! It takes an answer, an event, a second or the time, and returns what to send, and once the outcome. All times are
+//! nanoseconds of its own CLOCK_MONOTONIC, but those that an agent states.
 //!
 //! Invariants:
-//! - An order is repeated with the same number until it is acknowledged or past its deadline; an agent has one such order at a time.
-//! - A commit is sent only after all agents have acknowledged the times; a run goes on only after all have acknowledged the commit.
+//! - An order is repeated with the same number until it is acknowledged or past its deadline; an agent has one such order at a
+//!   time.
+//! - A commit is sent only after all agents have acknowledged the times; a run goes on only after all have acknowledged the
+//!   commit.
 //! - A lost agent gets no renewal any more, and what comes from it is not counted.
 //! - The verdict is [`Verdict::Ok`] only if each second of each agent has arrived.
 //! - There is one outcome, after a bounded time.
@@ -177,8 +179,8 @@ impl Coordinator {
         self.step(now)
     }
 
-    /// Takes the number of a second that is there as a whole, from parts of this run and epoch. Whether it counts is `true` once: then
-    /// its table must be added.
+    /// Takes the number of a second that is there as a whole, from parts of this run and epoch. Whether it counts is `true`
+    /// once: then its table must be added.
     pub fn second(&mut self, agent: &str, incarnation: u64, second: u64, now: i64) -> (bool, Vec<Output>) {
         self.notice_pause(now);
         let expected = self.seconds();

@@ -98,6 +98,8 @@ pub enum Verdict {
         /// Why it is lost.
         why: Lost,
     },
+    /// The run has no agents.
+    NoAgent,
     /// Another run has an agent.
     Busy {
         /// Id of the agent.
@@ -158,6 +160,7 @@ impl Verdict {
             Self::AgentLost { agent, whole_seconds, why } => {
                 format!("lost: agent {agent} after {whole_seconds} whole seconds ({}): look at its log", why.words())
             }
+            Self::NoAgent => "no agent was named: name at least one".to_owned(),
             Self::Busy { agent, owner, run } => {
                 format!("agent {agent} is busy with run {run} of {owner}: wait for it, or use other agents")
             }
@@ -165,17 +168,18 @@ impl Verdict {
                 format!("agent {agent} did not answer ({to}): see whether it runs and can be reached")
             }
             Self::Refused { agent, order, refusal } => {
-                format!("agent {agent} refused '{order}' ({refusal:?}): another coordinator may have it; try again")
+                format!("agent {agent} refused '{order}' ({}): see who else uses it, and try again", refusal.words())
             }
-            Self::Failed { agent, why } => match why {
-                Some(Why::Failed { error }) => format!("agent {agent}: {error}"),
-                why => format!("agent {agent} ended before the start ({why:?}): look at its log"),
-            },
+            Self::Failed { agent, why } => {
+                let why = why.as_ref().map_or("for an unknown reason", Why::words);
+                format!("agent {agent} ended before the start ({why}): remove the cause and try again")
+            }
             Self::ClockUncertain { agent, bound_ns, limit_ns } => {
                 let ms = |ns: i64| ns as f64 / MS;
                 let (bound, limit) = (ms(*bound_ns), ms(*limit_ns));
                 format!(
-                    "agent {agent}: its clock is known to {bound:.3} ms only, {limit:.3} ms are allowed: use a faster way to it, or allow more"
+                    "agent {agent}: its clock is known to {bound:.3} ms only, {limit:.3} ms are allowed: use a faster way \
+                     to it, or allow more"
                 )
             }
             Self::NotCommitted { agents } => {
@@ -195,9 +199,7 @@ impl Lost {
             Self::Unknown => "it has no such run any more".to_owned(),
             Self::Late { second } => format!("second {second} did not arrive"),
             Self::NeverSent => "it sent no request".to_owned(),
-            Self::Ended(Some(Why::Failed { error })) => error.clone(),
-            Self::Ended(Some(Why::LeaseOver {})) => "its lease was not renewed in time".to_owned(),
-            Self::Ended(_) => "its load ended early".to_owned(),
+            Self::Ended(why) => why.as_ref().map_or("its load ended early", Why::words).to_owned(),
         }
     }
 }

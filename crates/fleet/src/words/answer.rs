@@ -75,6 +75,18 @@ pub enum Refusal {
     State(State),
 }
 
+impl Refusal {
+    /// In words, for a line to a user.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Old {} => "a later order or a later coordinator was there before".to_owned(),
+            Self::Late {} => "it came too late".to_owned(),
+            Self::Unknown {} => "it has no such run".to_owned(),
+            Self::State(state) => format!("it is {}", format!("{state:?}").to_lowercase()),
+        }
+    }
+}
+
 /// Where an agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -77,3 +77,19 @@ pub enum Why {
         error: String,
     },
 }
+
+impl Why {
+    /// In words, for a line to a user.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Closed {} => "the coordinator closed it",
+            Self::Expired {} => "its reservation was not renewed in time",
+            Self::NotCommitted {} => "no commit came before the start",
+            Self::LeaseOver {} => "its lease was not renewed in time",
+            Self::Released {} => "it was released",
+            Self::TakenOver {} => "a later coordinator of the same owner has it",
+            Self::NotDrained {} => "requests were unanswered for too long after the end",
+            Self::Failed { error } => error,
+        }
+    }
+}

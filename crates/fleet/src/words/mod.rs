@@ -1,6 +1,7 @@
 //! Messages between coordinator and agents, as JSON with a version.
 //!
-//! - Fields that a reader does not know are ignored, so that a later version can add some; a message of another version is refused.
+//! - Fields that a reader does not know are ignored, so that a later version can add some; a message of another version is
+//!   refused.
 //! - Each message names the run and the epoch of its coordinator. An order has a number, which repetitions share, and a deadline.
 //! - `tests/all/golden/` has one message of each kind, as text: a change of these files is a change of the protocol.
 

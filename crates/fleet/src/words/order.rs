@@ -63,8 +63,8 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether a later order of another kind does not make this one void, nor the other way round: it is sent at intervals, beside
-    /// the orders that lead through the states.
+    /// Whether a later order of another kind does not make this one void, nor the other way round: it is sent at intervals,
+    /// beside the orders that lead through the states.
     pub fn is_beat(&self) -> bool {
         matches!(self, Self::Sync {} | Self::Renew { .. })
     }

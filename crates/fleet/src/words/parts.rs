@@ -3,8 +3,8 @@
 //! Invariants:
 //! - No message is longer than [`MAX_MESSAGE_BYTES`].
 //! - What the assembler returns has the digest that every part of it named.
-//! - The assembler holds no more bytes than its limit, whatever arrives: the tables begun first go first. An agent sends again what
-//!   the coordinator lacks.
+//! - The assembler holds no more bytes than its limit, whatever arrives: the tables begun first go first. An agent sends again
+//!   what the coordinator lacks.
 
 use super::{Table, Version, WordsError};
 use base64::Engine as _;

@@ -1,4 +1,5 @@
-//! One message of each kind, as it is on the wire. `BRUNT_GOLDEN=write` rewrites the files: a difference is a change of the protocol.
+//! One message of each kind, as it is on the wire. `BRUNT_GOLDEN=write` rewrites the files: a difference is a change of the
+//! protocol.
 
 use brunt_fleet::sync::Estimate;
 use brunt_fleet::words::*;

@@ -1,7 +1,8 @@
-//! Agents and coordinators in a simulated world: clocks that are off and drift, a network that loses, delays, repeats and reorders,
-//! machines that stand still, crash and come back.
+//! Agents and coordinators in a simulated world: clocks that are off and drift, a network that loses, delays, repeats and
+//! reorders, machines that stand still, crash and come back.
 //!
-//! Everything follows from a seed. `BRUNT_SEED=7 cargo test -p brunt-fleet --test sim histories` tries one, `BRUNT_SEEDS=100000` many.
+//! Everything follows from a seed. `BRUNT_SEED=7 cargo test -p brunt-fleet --test sim histories` tries one,
+//! `BRUNT_SEEDS=100000` many.
 
 mod center;
 mod checks;
@@ -48,6 +49,7 @@ fn histories() {
             "lease-over",
             "taken-over",
             "not-drained",
+            "late",
             "refused",
         ];
         let never: Vec<&str> = expected.into_iter().filter(|kind| !told.contains_key(kind)).collect();

@@ -4,10 +4,10 @@ use crate::center::Center;
 use crate::checks;
 use crate::host::Host;
 use crate::network::Way;
-use crate::plan::HEALED;
+use crate::plan::{FAULTS_END, HEALED};
 use crate::world::{CenterEvent, Event, HostEvent, Message, World};
 use brunt_fleet::coordinator::{Config, Coordinator, Member, Outcome, Output, Verdict};
-use brunt_fleet::words::{decode, encode};
+use brunt_fleet::words::{Order, decode, encode};
 use brunt_fleet::{MILLISECOND_NS, SECOND_NS, shares};
 use std::rc::Rc;
 
@@ -50,7 +50,11 @@ impl World {
         let now = center.clock.at(self.now);
         let Some(core) = &mut center.core else { return };
         let outputs = match event {
-            CenterEvent::Due { number } if number == center.due => core.tick(now),
+            CenterEvent::Due { number } if number == center.due => {
+                let outputs = core.tick(now);
+                self.kinds.extend(core.late(now).first().map(|_| "late"));
+                outputs
+            }
             CenterEvent::Message(message) => match &*message {
                 Message::Found { agent, incarnation } => core.found(agent, *incarnation, now),
                 Message::Reply(reply) => core.reply(reply, now),
@@ -88,6 +92,12 @@ impl World {
                     let agent = self.hosts.iter().position(|host| host.id == agent).unwrap();
                     self.account(agent);
                     let clocks = (self.hosts[agent].clock, self.centers[at].clock);
+                    if matches!(envelope.order, Order::Commit { .. }) {
+                        let faults = std::mem::take(&mut self.plan.commit_faults);
+                        let due = |at: i64| (self.now + at).min(FAULTS_END);
+                        let faults: Vec<_> = faults.into_iter().map(|(at, fault)| (due(at), fault)).collect();
+                        faults.into_iter().for_each(|(at, fault)| self.at(at, Event::Fault(fault)));
+                    }
                     self.truth.ordered(at, agent, &envelope.order, clocks, self.now);
                     let envelope =
                         if self.plan.as_text { decode(&encode(&*envelope).unwrap()).unwrap() } else { *envelope };

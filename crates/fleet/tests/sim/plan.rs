@@ -57,6 +57,8 @@ pub struct Plan {
     pub center: Clock,
     pub quality: Quality,
     pub faults: Vec<(i64, Fault)>,
+    /// Faults whose times are counted from the first commit.
+    pub commit_faults: Vec<(i64, Fault)>,
     pub window_ns: i64,
     pub warmup_ns: i64,
     pub drain_ns: i64,
@@ -111,7 +113,12 @@ impl Plan {
         let mut faults = Vec::new();
         let number = if harsh { within(0, 5) } else { 0 };
         for _ in 0..number {
-            faults.extend(Self::fault(count, &mut within));
+            faults.extend(Self::fault(count, 11_000, &mut within));
+        }
+        let mut commit_faults = Vec::new();
+        let number = if harsh { within(0, 4).saturating_sub(2) } else { 0 };
+        for _ in 0..number {
+            commit_faults.extend(Self::fault(count, 2_500, &mut within));
         }
         if !calm && within(0, 9) == 0 {
             faults.push((within(0, 14_000) as i64 * MILLISECOND_NS, Fault::Interrupt));
@@ -128,6 +135,7 @@ impl Plan {
             center,
             quality,
             faults,
+            commit_faults,
             window_ns,
             warmup_ns,
             drain_ns,
@@ -142,10 +150,10 @@ impl Plan {
         }
     }
 
-    /// A fault and its end.
-    fn fault(count: usize, within: &mut impl FnMut(u64, u64) -> u64) -> [(i64, Fault); 2] {
+    /// A fault that begins in the first so many milliseconds, and its end.
+    fn fault(count: usize, latest: u64, within: &mut impl FnMut(u64, u64) -> u64) -> [(i64, Fault); 2] {
         let agent = within(0, count as u64 - 1) as usize;
-        let at = within(0, 11_000) as i64 * MILLISECOND_NS;
+        let at = within(0, latest) as i64 * MILLISECOND_NS;
         let length = [400, 3_000, 12_000][within(0, 2) as usize];
         let end = (at + within(50, length) as i64 * MILLISECOND_NS).min(FAULTS_END);
         let (first, last) = match within(0, 6) {

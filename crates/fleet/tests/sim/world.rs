@@ -16,6 +16,8 @@ use std::rc::Rc;
 
 /// I5: after so long without faults and coordinators all agents are idle; clocks drift a little meanwhile.
 const IDLE_NS: i64 = 61 * SECOND_NS;
+/// No history has as many events.
+const EVENTS: u64 = 1_000_000;
 /// No coordinator takes longer.
 const END_NS: i64 = 240 * SECOND_NS;
 
@@ -139,6 +141,7 @@ impl World {
             if time > end {
                 break;
             }
+            assert!(self.queue.added() < EVENTS, "events without end");
             self.now = time;
             self.handle(event);
         }
@@ -246,6 +249,7 @@ impl World {
                 Verdict::Interrupted => "interrupted",
                 Verdict::Tolerated { .. } => "tolerated",
                 Verdict::AgentLost { .. } => "agent-lost",
+                Verdict::NoAgent => "no-agent",
                 Verdict::Busy { .. } => "busy",
                 Verdict::NoAnswer { .. } => "no-answer",
                 Verdict::Refused { .. } => "refused",
