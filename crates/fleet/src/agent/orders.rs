@@ -98,7 +98,7 @@ impl Agent {
     /// An order of this run that was not there before.
     fn obey(&mut self, envelope: &Envelope, arrived: i64, now: i64) -> Answer {
         let Some(session) = &mut self.session else { return self.refuse(Refusal::Unknown {}) };
-        if !envelope.order.only_ends() && session.is_late(envelope.deadline_ns, arrived) {
+        if !envelope.order.only_ends() && session.is_late(envelope, arrived) {
             return self.refuse(Refusal::Late {});
         }
         session.heard = now;

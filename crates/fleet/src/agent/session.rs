@@ -109,14 +109,14 @@ impl Session {
         self.run == envelope.run && self.epoch == envelope.epoch
     }
 
-    /// Whether a time of the coordinator's clock may have passed. Without an estimate, whether it has for certain: no order
-    /// arrives before it is sent.
-    pub(super) fn is_late(&self, deadline: i64, arrived: i64) -> bool {
-        let latest = match &self.clock {
+    /// Whether the deadline of an order may have passed. Without an estimate, whether it has for certain: no order arrives before
+    /// it is sent.
+    pub(super) fn is_late(&self, envelope: &Envelope, arrived: i64) -> bool {
+        let latest = match envelope.order.clock().or(self.clock) {
             Some(clock) => clock.at_coordinator(arrived).latest,
             None => arrived.saturating_sub(self.lag),
         };
-        latest > deadline
+        latest > envelope.deadline_ns
     }
 
     /// The load that has not ended.

@@ -132,6 +132,25 @@ fn a_later_coordinator_of_the_owner_takes_over_and_another_owner_does_not() {
     assert!(matches!(effects(&outputs)[..], [Effect::Prepare { epoch: 2, .. }]));
 }
 
+#[test]
+fn what_was_sent_before_a_release_and_comes_after_it_is_old() {
+    let mut agent = agent(1);
+    let release = envelope(1, 5, 0, Order::Release {});
+    agent.order(&release, 0, 0);
+    agent.order(&envelope(1, 3, 0, order(0, 0)), 0, 0);
+    assert_eq!(agent.state(), State::Idle);
+    // Reserved again, it is not released by the order of before.
+    agent.order(&envelope(1, 6, 0, order(0, 0)), 0, 0);
+    agent.order(&release, 0, 0);
+    agent.order(&envelope(1, 4, 0, Order::Release {}), 0, 0);
+    assert_eq!((agent.state(), agent.refusals().old), (State::Reserved, 2));
+    // A release may be all that arrives of a run.
+    agent.order(&Envelope { run: "s".to_owned(), ..release }, 0, 0);
+    let reserve = Envelope { run: "s".to_owned(), ..envelope(9, 4, 0, order(0, 0)) };
+    agent.order(&Envelope { epoch: 1, ..reserve }, 0, 0);
+    assert_eq!((agent.run(), agent.refusals().old), (Some(("r", 1)), 3));
+}
+
 /// What a load has been told.
 #[derive(Debug, Default)]
 struct Told {

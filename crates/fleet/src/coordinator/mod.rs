@@ -298,3 +298,6 @@ impl Coordinator {
         self.random % end
     }
 }
+
+#[cfg(test)]
+mod tests;

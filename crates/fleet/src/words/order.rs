@@ -69,6 +69,16 @@ impl Order {
         matches!(self, Self::Sync {} | Self::Renew { .. })
     }
 
+    /// The clock of the agent, if the order has it.
+    pub fn clock(&self) -> Option<Estimate> {
+        match self {
+            Self::Task(task) => Some(task.clock),
+            Self::Arm(arm) => Some(arm.clock),
+            Self::Renew { clock, .. } => *clock,
+            _ => None,
+        }
+    }
+
     /// Whether it can only end a load: then it is obeyed also after its deadline.
     pub fn only_ends(&self) -> bool {
         matches!(self, Self::Close { .. } | Self::Release {})

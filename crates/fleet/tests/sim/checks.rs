@@ -21,12 +21,19 @@ pub struct Dealing {
     arm_acknowledged: bool,
     commit_acknowledged: bool,
     pub has_sent: bool,
+    /// The last time it sent, on the coordinator's clock.
+    pub last_sent: Option<i64>,
 }
 
 /// By coordinator and agent.
 #[derive(Debug, Default)]
 pub struct Truth {
     pub dealings: BTreeMap<(usize, usize), Dealing>,
+}
+
+/// Whether an order is void after its deadline, and the agent knows the clock by which that is.
+pub fn has_deadline(order: &Order) -> bool {
+    matches!(order, Order::Task(_) | Order::Arm(_) | Order::Commit { .. } | Order::Renew { clock: Some(_), .. })
 }
 
 impl Truth {
@@ -73,6 +80,7 @@ impl Truth {
             panic!("I3: never ordered: {dealing:?}")
         };
         let last = on_center(to - 1);
+        dealing.last_sent = Some(last);
         assert!(last <= granted + ROUNDING_NS, "I1: sends {} ns after the lease: {dealing:?}", last - granted);
         let earliest = arm.start_ns - arm.clock.bound_at_coordinator(arm.start_ns) - ROUNDING_NS;
         assert!(on_center(from) >= earliest, "I1: sends {} ns before the start", earliest - on_center(from));
@@ -106,6 +114,12 @@ pub fn outcome(outcome: &Outcome, center: &Center, hosts: &[Host]) {
     assert_eq!(merged, expected, "I4: {outcome:?}");
     if outcome.verdict == Verdict::Ok {
         assert!(outcome.missing.is_empty() && outcome.whole_seconds == outcome.seconds && outcome.seconds > 0, "I6");
+    }
+    // A second is whole unless it lacks an agent whose loss was tolerated before.
+    let is_lost = |id: &str| outcome.agents.iter().any(|agent| agent.id == id && agent.lost.is_some());
+    for (id, second) in outcome.missing.iter().filter(|(_, second)| *second < outcome.whole_seconds) {
+        let is_marked = outcome.marked_from.is_some_and(|from| *second >= from);
+        assert!(is_lost(id) && is_marked, "I4: second {second} of {id} is not there: {outcome:?}");
     }
     let is_named = |(agent, _): &(String, u64)| outcome.agents.iter().any(|known| known.id == *agent);
     assert!(outcome.missing.iter().all(is_named) && outcome.whole_seconds <= outcome.seconds);

@@ -5,7 +5,7 @@ use crate::world::HostEvent;
 use brunt_fleet::SECOND_NS;
 use brunt_fleet::agent::{Agent, Effect, Happening};
 use brunt_fleet::words::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Run, epoch, incarnation and second.
 pub type Key = (String, u64, u64, u64);
@@ -22,6 +22,8 @@ pub struct Host {
     pub load: Option<Load>,
     pub journal: BTreeMap<Key, Table>,
     pub steps: u64,
+    /// Coordinator and number of the orders that this incarnation has answered.
+    pub answered: BTreeSet<(usize, u64)>,
     /// Numbers of the wake-ups that count: those of before are void.
     pub due: u64,
     pub load_due: u64,
@@ -58,6 +60,7 @@ impl Host {
             load: None,
             journal: BTreeMap::new(),
             steps: 0,
+            answered: BTreeSet::new(),
             due: 0,
             load_due: 0,
         }

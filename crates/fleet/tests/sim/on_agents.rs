@@ -1,5 +1,6 @@
 //! What happens on the machines of agents.
 
+use crate::checks;
 use crate::host::Load;
 use crate::network::Way;
 use crate::plan::{Fault, HEALED};
@@ -37,8 +38,13 @@ impl World {
             HostEvent::Order { center, envelope } => {
                 let held = self.random.below(30_000) as i64;
                 let outputs = core.order(&envelope, now, now + held);
+                let is_first = host.answered.insert((center, envelope.seq));
                 for output in &outputs {
                     if let Output::Reply(reply) = output {
+                        let late = self.centers[center].clock.at(self.now) - envelope.deadline_ns;
+                        let is_void = is_first && late > 10 && checks::has_deadline(&envelope.order);
+                        let is_refused = matches!(reply.answer, Answer::Refused(_));
+                        assert!(!is_void || is_refused, "carried out {late} ns too late: {envelope:?}");
                         self.truth.answered(center, agent, &envelope.order, &reply.answer);
                     }
                 }
@@ -145,7 +151,10 @@ impl World {
                 None
             }
             Effect::Send { from } => return self.send_seconds(agent, *from),
-            Effect::Abandon => Some((Happening::Drained { digest: "0".to_owned() }, 100)),
+            Effect::Abandon => {
+                let longest = if self.random.below(8) == 0 { 3_000 } else { 100 };
+                Some((Happening::Drained { digest: "0".to_owned() }, longest))
+            }
             Effect::Begin { .. } if self.random.below(1000) < self.plan.failing => {
                 let error = "too few files".to_owned();
                 Some((Happening::Failed { error }, 7_000))

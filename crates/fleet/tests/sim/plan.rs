@@ -51,7 +51,7 @@ pub enum Fault {
 
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Nothing goes wrong.
+    /// Nothing goes wrong, or nothing that a run does not stand.
     pub calm: bool,
     pub agents: Vec<Clock>,
     pub center: Clock,
@@ -80,12 +80,13 @@ pub struct Plan {
 impl Plan {
     pub fn new(seed: u64, random: &mut Random) -> Self {
         let mut within = |from: u64, to: u64| from + random.below(to - from + 1);
-        let (calm, harsh) = (seed.is_multiple_of(5), seed % 5 > 2);
+        let (calm, harsh) = (seed % 5 < 2, seed % 5 > 2);
+        let is_borne = seed % 5 == 1;
         let count = within(1, 4) as usize;
         let quality = match calm {
             true => Quality {
                 lost: 0,
-                repeated: 0,
+                repeated: if is_borne { within(0, 200) } else { 0 },
                 held_up: 0,
                 delay: [within(20_000, MS), within(20_000, MS)],
                 jitter: 200_000,
@@ -116,6 +117,9 @@ impl Plan {
             faults.extend(Self::fault(count, 11_000, &mut within));
         }
         let mut commit_faults = Vec::new();
+        if is_borne {
+            commit_faults.extend(Self::borne(count, (window_ns + warmup_ns) / MILLISECOND_NS, &mut within));
+        }
         let number = if harsh { within(0, 4).saturating_sub(2) } else { 0 };
         for _ in 0..number {
             commit_faults.extend(Self::fault(count, 2_500, &mut within));
@@ -165,5 +169,22 @@ impl Plan {
             _ => (Fault::Cut { agent, to: true, from: true }, Fault::Heal { agent }),
         };
         [(at, first), (end, last)]
+    }
+
+    /// A fault in the run, or at its end, that a run stands, and its end.
+    fn borne(count: usize, length: i64, within: &mut impl FnMut(u64, u64) -> u64) -> [(i64, Fault); 2] {
+        let agent = within(0, count as u64 - 1) as usize;
+        // The start is 2 s after the agents are armed.
+        let during = 2_100 + within(0, length as u64) as i64;
+        let end = 2_000 + length - within(0, 100) as i64;
+        let (first, last, at, longest) = match within(0, 4) {
+            0 => (Fault::StopCenters, Fault::ContinueCenters, during, 3_000),
+            1 => (Fault::StopCenters, Fault::ContinueCenters, end, 10_000),
+            2 => (Fault::StopAgent(agent), Fault::ContinueAgent(agent), during, 3_000),
+            3 => (Fault::Cut { agent, to: within(0, 1) == 0, from: true }, Fault::Heal { agent }, during, 2_000),
+            _ => (Fault::Interrupt, Fault::Heal { agent }, during, 2_000),
+        };
+        let until = at + within(100, longest) as i64;
+        [(at * MILLISECOND_NS, first), (until * MILLISECOND_NS, last)]
     }
 }

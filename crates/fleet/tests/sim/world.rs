@@ -230,6 +230,7 @@ impl World {
         (host.agent, host.load, host.is_stopped) = (None, None, false);
         (host.due, host.load_due) = (host.due + 1, host.load_due + 1);
         host.waiting.clear();
+        host.answered.clear();
         self.kinds.push("crashed");
     }
 
