@@ -72,8 +72,8 @@ impl Coordinator {
         living.map(|peer| peer.seconds.next()).min().unwrap_or(0).min(self.seconds())
     }
 
-    /// An agent is lost: the others go on if that is tolerated, and end else. Once agents are released none is lost: what one that is
-    /// free says to an old question means nothing.
+    /// An agent is lost: the others go on if that is tolerated, and end else. Once agents are released none is lost: what one
+    /// that is free says to an old question means nothing.
     pub(super) fn lose(&mut self, at: usize, why: Lost, now: i64) {
         if self.peers[at].is_lost() || matches!(self.stage, Stage::Release { .. } | Stage::Over) {
             return;

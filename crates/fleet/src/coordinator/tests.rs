@@ -39,10 +39,19 @@ fn answer(order: &Order, now: i64) -> Answer {
 
 /// Runs until the outcome, a step each 10 ms. An agent answers an order at once if `hears` says so. Returns the orders, too.
 fn run(hears: impl Fn(&str, &Order) -> bool) -> (Outcome, Vec<(String, Order)>) {
+    run_with(hears, |_, _| Vec::new())
+}
+
+/// As [`run`]; before each step something happens besides.
+fn run_with(
+    hears: impl Fn(&str, &Order) -> bool,
+    mut besides: impl FnMut(&mut Coordinator, i64) -> Vec<Output>,
+) -> (Outcome, Vec<(String, Order)>) {
     let (mut coordinator, mut orders, mut now) = (Coordinator::new(config(), 0), Vec::new(), 0);
     AGENTS.iter().for_each(|agent| drop(coordinator.found(agent, 1, 0)));
     loop {
-        let mut outputs = coordinator.tick(now);
+        let mut outputs = besides(&mut coordinator, now);
+        outputs.extend(coordinator.tick(now));
         while !outputs.is_empty() {
             let mut next = Vec::new();
             for output in outputs {
@@ -96,6 +105,42 @@ fn times_that_one_agent_does_not_acknowledge_are_committed_by_none() {
         assert_eq!(to(agent, &orders, |order| matches!(order, Order::Release {})), 1);
     }
     assert!(outcome.agents.iter().all(|agent| agent.started == Started::No));
+}
+
+#[test]
+fn a_second_counts_once_and_not_from_a_lost_agent() {
+    let mut step = 0;
+    let (outcome, orders) = run_with(
+        |_, _| true,
+        |coordinator, now| {
+            if !coordinator.is_running() || now < coordinator.times.unwrap().start + SECOND_NS {
+                return Vec::new();
+            }
+            step += 1;
+            let mut outputs = Vec::new();
+            let mut counts = |agent: &str, incarnation, second| {
+                let (counts, more) = coordinator.second(agent, incarnation, second, now);
+                outputs.extend(more);
+                counts
+            };
+            if step == 1 {
+                assert!(counts("a", 1, 0) && !counts("a", 1, 0) && !counts("a", 1, 3) && counts("b", 1, 1));
+                assert!(!counts("c", 1, 0), "no such agent");
+                assert!(!counts("b", 2, 0), "another incarnation: it has started again");
+                assert!(!counts("b", 1, 0), "a lost agent");
+            }
+            outputs
+        },
+    );
+    let why = Lost::Restarted;
+    assert_eq!(outcome.verdict, Verdict::AgentLost { agent: "b".to_owned(), whole_seconds: 0, why });
+    assert_eq!(outcome.verdict.line(), "lost: agent b after 0 whole seconds (it has started again): look at its log");
+    assert_eq!((outcome.agents[0].seconds, outcome.agents[1].seconds), (1, 1));
+    assert!(to("a", &orders, |order| matches!(order, Order::Close { .. })) > 0);
+    // The lost agent gets no renewal any more, so that its lease ends.
+    let close = orders.iter().position(|(_, order)| matches!(order, Order::Close { .. })).unwrap();
+    assert_eq!(to("b", &orders[close..], |order| matches!(order, Order::Renew { .. })), 0);
+    assert!(to("a", &orders[close..], |order| matches!(order, Order::Renew { .. })) > 0);
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl World {
         let outputs = match event {
             HostEvent::Find { center } => {
                 let (agent_id, incarnation) = (host.id.clone(), host.incarnation);
-                return self.to_center(agent, center, Message::Found { agent: agent_id, incarnation });
+                return self.send_to_center(agent, center, Message::Found { agent: agent_id, incarnation });
             }
             HostEvent::Order { center, envelope } => {
                 let held = self.random.below(30_000) as i64;
@@ -99,7 +99,7 @@ impl World {
                 Output::Reply(reply) => self.reply(agent, *reply),
                 Output::Notice(notice) => {
                     if let Some(center) = self.center_of(&notice.run, notice.epoch) {
-                        self.to_center(agent, center, Message::Notice(*notice));
+                        self.send_to_center(agent, center, Message::Notice(*notice));
                     }
                 }
                 Output::Effect { load, effect } => self.effect(agent, load, &effect),
@@ -125,7 +125,7 @@ impl World {
             _ => (),
         }
         if let Some(center) = self.center_of(&reply.run, reply.epoch) {
-            self.to_center(agent, center, Message::Reply(reply));
+            self.send_to_center(agent, center, Message::Reply(reply));
         }
     }
 
@@ -194,7 +194,7 @@ impl World {
             data: Vec::new(),
         };
         let parts: Vec<Part> = seconds.flat_map(|(key, table)| split(&like(key.3), table, self.plan.part)).collect();
-        parts.into_iter().for_each(|part| self.to_center(agent, center, Message::Part(part)));
+        parts.into_iter().for_each(|part| self.send_to_center(agent, center, Message::Part(part)));
     }
 
     /// Sets the next wake-ups of an agent and its load; those before are void.
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    fn to_center(&mut self, agent: usize, center: usize, message: Message) {
+    fn send_to_center(&mut self, agent: usize, center: usize, message: Message) {
         let message = if self.plan.as_text { through_text(message) } else { message };
         let message = Rc::new(message);
         for delay in self.network.arrivals(agent, Way::From, self.now, &mut self.random) {

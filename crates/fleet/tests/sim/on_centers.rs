@@ -86,7 +86,7 @@ impl World {
         for output in outputs.into_iter().take(count) {
             match output {
                 Output::Find => {
-                    (0..self.hosts.len()).for_each(|agent| self.to_host(agent, &HostEvent::Find { center: at }))
+                    (0..self.hosts.len()).for_each(|agent| self.send_to_host(agent, &HostEvent::Find { center: at }))
                 }
                 Output::Order { agent, envelope } => {
                     let agent = self.hosts.iter().position(|host| host.id == agent).unwrap();
@@ -101,7 +101,7 @@ impl World {
                     self.truth.ordered(at, agent, &envelope.order, clocks, self.now);
                     let envelope =
                         if self.plan.as_text { decode(&encode(&*envelope).unwrap()).unwrap() } else { *envelope };
-                    self.to_host(agent, &HostEvent::Order { center: at, envelope: Rc::new(envelope) });
+                    self.send_to_host(agent, &HostEvent::Order { center: at, envelope: Rc::new(envelope) });
                 }
                 Output::Outcome(outcome) => self.on_outcome(at, *outcome),
             }
@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    fn to_host(&mut self, agent: usize, event: &HostEvent) {
+    fn send_to_host(&mut self, agent: usize, event: &HostEvent) {
         for delay in self.network.arrivals(agent, Way::To, self.now, &mut self.random) {
             self.at(self.now + delay, Event::Host(agent, event.clone()));
         }
