@@ -17,7 +17,7 @@ const TESTKIT: &str = "testkit";
 const UNSAFE: [&str; 3] = ["runtime", "meter", TESTKIT];
 
 /// Each crate and the crates of the workspace that it may use, from bottom to top.
-const LAYERS: [(&str, &[&str]); 21] = [
+const LAYERS: [(&str, &[&str]); 22] = [
     (TESTKIT, &[]),
     ("runtime", &[]),
     ("wire", &[]),
@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
     ("tls", &[]),
     ("luau", &[]),
     ("multiprocess", &[]),
+    ("fleet", &[]),
     ("diagnostic", &[]),
     ("spec", &["results"]),
     ("meter", &["results"]),

@@ -1,0 +1,3 @@
+//! Messages as text.
+
+mod golden;
