@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A day of an operator, in two and a half minutes, under each policy of co-location.
 
-    docs/results/operator/measure.py target/release/brunt [POLICY..]
+    experiments/operator/measure.py target/release/brunt [POLICY..]
 
 nginx in front of Node serves on both cores with best-effort jobs beside it. Its users come by `brunt load` at random times: a ramp, a
 deployment (Node is killed, and started again a second later by what supervises it), a burst of five seconds at more than it can do, ten
@@ -230,7 +230,7 @@ def main():
         work = f"{row['work'] / whole:.0%}" if "work" in row else "-"
         print(f"| {policy or 'alone'} | {row['bad']} of {row['seconds']} | {row['own']} | {work} | {shown('deploy')} | {shown('burst')} | {shown('silence')} |")
     print(f"\n- Jobs without users: {whole:.0f} s of CPU time a day")
-    print(f"- Started {STARTED} as `docs/results/operator/measure.py {' '.join(sys.argv[1:])}`")
+    print(f"- Started {STARTED} as `experiments/operator/measure.py {' '.join(sys.argv[1:])}`")
 
 
 if __name__ == "__main__":

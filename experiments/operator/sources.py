@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon jobs have their cores back after a deployment and after a burst, by the source of the service's latency.
 
-    docs/results/operator/sources.py target/release/brunt [SOURCE..]
+    experiments/operator/sources.py target/release/brunt [SOURCE..]
 
 The service, its users and its jobs are those of measure.py. Prints a table. Needs root, nginx and node.
 """
@@ -85,7 +85,7 @@ def main():
         print(source, found, file=sys.stderr, flush=True)
         shown = lambda event: f"{found[event]['before']:.2f} | " + ("never" if found[event]["back"] is None else f"{found[event]['back']:.1f} s")
         print(f"| `{source}` | {shown('restart')} | {shown('burst')} | {found['controller']:.3f} |", flush=True)
-    print(f"\n- Started {STARTED} as `docs/results/operator/sources.py {' '.join(sys.argv[1:])}`")
+    print(f"\n- Started {STARTED} as `experiments/operator/sources.py {' '.join(sys.argv[1:])}`")
 
 
 if __name__ == "__main__":
