@@ -103,21 +103,46 @@ class Day:
     def at(self, second):
         time.sleep(max(0, self.begin + second - time.monotonic()))
 
-    def run(self):
+    def load(self, stages):
+        """Serves, and starts the users; the day begins with the file of their counts."""
         self.serve()
         time.sleep(1)
         users = self.start(
-            [BRUNT, "load", f"http://127.0.0.1:{PORT}/", "--stages", STAGES, "--arrival", "poisson", "-c", "64", "--slo", f"p99<{LIMIT_MS}ms",
+            [BRUNT, "load", f"http://127.0.0.1:{PORT}/", "--stages", stages, "--arrival", "poisson", "-c", "64", "--slo", f"p99<{LIMIT_MS}ms",
              "--counts", self.home / "users.jsonl", "--no-meter", "--quiet", "--allow-untrusted", "--warmup", "0s", "--out", self.home / "load"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not (self.home / "users.jsonl").exists():
             time.sleep(0.01)
         self.begin = time.monotonic()
+        return users
+
+    def control(self):
+        return self.start([BRUNT, "colocate", "run", self.plan(), "--out", self.disk / "out", "--quiet"],
+                          stdout=subprocess.DEVNULL, stderr=open(self.home / "controller.log", "w"))
+
+    def end_of(self, controller):
+        """Ends the controller; its summary."""
+        controller.terminate()
+        controller.wait()
+        return self.summary()
+
+    def summary(self):
+        return json.loads((self.disk / "out" / "summary.json").read_text())
+
+    def records(self):
+        """Of the audit log. A line that a full disk has cut off is left out."""
+        for line in (self.disk / "out" / "audit.jsonl").read_text().splitlines()[1:]:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                pass
+
+    def run(self):
+        users = self.load(STAGES)
         threading.Thread(target=self.relay, daemon=True).start()
         controller = None
         if self.policy:
-            controller = self.start([BRUNT, "colocate", "run", self.plan(), "--out", self.disk / "out", "--quiet"],
-                                    stdout=subprocess.DEVNULL, stderr=open(self.home / "controller.log", "w"))
+            controller = self.control()
         self.at(DEPLOY)
         self.deploy()
         self.at(SILENT)
@@ -145,11 +170,7 @@ class Day:
                 os.kill(jobs[0]["pid"], signal.SIGKILL)
         self.at(END)
         users.wait()
-        seconds = self.disk / "out" / "summary.json"
-        if controller:
-            controller.send_signal(signal.SIGTERM)
-            controller.wait()
-        return self.figures(json.loads(seconds.read_text()) if controller else None)
+        return self.figures(self.end_of(controller) if controller else None)
 
     def figures(self, summary):
         lines = [json.loads(line) for line in (self.home / "users.jsonl").read_text().splitlines()]
@@ -168,13 +189,7 @@ class Day:
 
     def back(self, event):
         """Seconds until the jobs have nine tenths of what they had before an event, for three seconds."""
-        records = []
-        for line in (self.disk / "out" / "audit.jsonl").read_text().splitlines()[1:]:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            records.append((record["now"], record["allotment"]["cores"]))
+        records = [(record["now"], record["allotment"]["cores"]) for record in self.records()]
         before = [cores for at, cores in records if event - 15 <= at < event - (10 if event == SILENT + 10 else 0)]
         if not before or max(before) == 0:
             return None
@@ -189,7 +204,7 @@ class Day:
         time.sleep(1)
         subprocess.run([str(word) for word in [BRUNT, "colocate", "run", self.plan(), "--time", f"{seconds}s", "--out", self.disk / "out", "--quiet"]],
                        env=self.env, check=True, capture_output=True)
-        return json.loads((self.disk / "out" / "summary.json").read_text())["jobs"]["cpu_seconds"] * END / seconds
+        return self.summary()["jobs"]["cpu_seconds"] * END / seconds
 
     def end(self):
         self.over.set()

@@ -6,9 +6,9 @@
 The service, its users and its jobs are those of measure.py. Prints a table. Needs root, nginx and node.
 """
 
-import json, subprocess, sys, time
+import sys
 import measure
-from measure import BRUNT, LIMIT_MS, PEAK, PORT, STARTED, Day
+from measure import PORT, STARTED, Day
 
 # After so many seconds; the users' load is the same before and after.
 DEPLOY, BURST, END = 30, 60, 135
@@ -33,33 +33,15 @@ class Trial(Day):
         return path
 
     def run(self):
-        self.serve()
-        time.sleep(1)
-        users = self.start(
-            [BRUNT, "load", f"http://127.0.0.1:{PORT}/", "--stages", STAGES, "--arrival", "poisson", "-c", "64", "--slo", f"p99<{LIMIT_MS}ms",
-             "--counts", self.home / "users.jsonl", "--no-meter", "--quiet", "--allow-untrusted", "--warmup", "0s", "--out", self.home / "load"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not (self.home / "users.jsonl").exists():
-            time.sleep(0.01)
-        self.begin = time.monotonic()
-        controller = self.start([BRUNT, "colocate", "run", self.plan(), "--out", self.disk / "out", "--quiet"],
-                                stdout=subprocess.DEVNULL, stderr=open(self.home / "controller.log", "w"))
+        users = self.load(STAGES)
+        controller = self.control()
         self.at(DEPLOY)
         self.deploy()
         self.at(END)
         users.wait()
-        controller.terminate()
-        controller.wait()
-        summary = json.loads((self.disk / "out" / "summary.json").read_text())
+        summary = self.end_of(controller)
         return {"restart": self.after(DEPLOY, BURST), "burst": self.after(BURST, END), "controller": summary["controller"]["cpu"],
                 "reasons": self.reasons()}
-
-    def records(self):
-        for line in (self.disk / "out" / "audit.jsonl").read_text().splitlines()[1:]:
-            try:
-                yield json.loads(line)
-            except ValueError:
-                pass
 
     def reasons(self):
         counts = {}

@@ -24,7 +24,7 @@ pub(crate) use resctrl::ROOT as RESCTRL;
 pub use resource::Resource;
 
 use crate::allotment::Allotment;
-use crate::cgroup::{Group, JobGroup, JobLimits};
+use crate::cgroup::{Group, JobGroup};
 use crate::clock;
 use crate::journal::Journal;
 use brunt_meter::cgroup::{Files, hierarchies};
@@ -178,9 +178,9 @@ impl Actuators {
         &self.group
     }
 
-    /// Limits a job by itself, besides the limits of all.
-    pub fn limit_job(job: &JobGroup, of_all: &Group, limits: &JobLimits) -> io::Result<()> {
-        job::limit(job.own(), of_all, limits)
+    /// Sets the limits with which the group of a job was made, besides the limits of all.
+    pub fn limit_job(job: &JobGroup, of_all: &Group) -> io::Result<()> {
+        job::limit(job.own(), of_all, job.limits())
     }
 
     /// What a process must enter to be in the group without being a job of its own.

@@ -23,7 +23,7 @@ pub fn granted(now: i64, start: Option<i64>) -> i64 {
     }
 }
 
-/// The end of a lease on the agent's clock: at the safe side, and `longest` at most, so that a time without sense holds nobody.
+/// The end of a lease on the agent's clock: at the safe side, and `longest` at most, so that a time without sense holds no agent.
 pub fn on_agent(granted: i64, clock: &Estimate, longest: i64) -> i64 {
     clock.at_agent(granted).earliest.min(longest)
 }

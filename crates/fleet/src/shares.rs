@@ -108,7 +108,7 @@ mod tests {
             let raised = exact.iter().any(|exact| *exact < 1.0);
             for ((range, exact), weight) in ranges.iter().zip(&exact).zip(&weights) {
                 prop_assert!(raised || (range.len() as f64 - exact).abs() < 1.0 + 1e-9);
-                // Who weighs more has no fewer, but for one thread of a remainder.
+                // A heavier one has no fewer, but for one thread of a remainder.
                 let heavier = ranges.iter().zip(&weights).filter(|(_, other)| *other > weight);
                 prop_assert!(heavier.clone().all(|(other, _)| other.len() + 1 > range.len()));
             }

@@ -72,8 +72,7 @@ fn quota_of(amount: f64) -> (u64, u64) {
 /// Limits the CPU time of a job by itself. `of_all` is the group of all jobs.
 pub(super) fn limit_job(job: &Group, of_all: &Group, cores: f64) -> io::Result<()> {
     if let Some(knob) = Knob::find(job, &["cpu.max"]) {
-        let (quota, period) = quota_of(cores);
-        return knob.set(&format!("{quota} {period}")).map(drop);
+        return Quota::Max(knob).set(Some(quota_of(cores))).map(drop);
     }
     let file = job.file(&["cpu.cfs_quota_us"]).ok_or_else(|| io::Error::other(of_all.why_missing("cpu")))?;
     let dir = file.parent().unwrap_or(&file);

@@ -1,5 +1,6 @@
 use super::resctrl::Resctrl;
 use super::*;
+use crate::cgroup::JobLimits;
 use crate::clock::given::Given;
 use crate::fake::{Fake, LAYOUTS, Layout, RESCTRL};
 use crate::journal::{Recovered, recover};
@@ -344,7 +345,7 @@ proptest! {
         for (number, (amount, again)) in series.into_iter().enumerate() {
             let made = again.then(|| group.job(&number.to_string(), &limits).unwrap());
             if let Some(job) = &made {
-                Actuators::limit_job(job, &group, &limits).unwrap();
+                Actuators::limit_job(job, &group).unwrap();
                 let shown = |names| std::fs::read_to_string(job.own().file(names).unwrap()).unwrap().trim().to_owned();
                 prop_assert_eq!(shown(&["pids.max"]), "7");
                 prop_assert_eq!(shown(&["memory.max", "memory.limit_in_bytes"]), (64 << 20).to_string());
@@ -374,7 +375,7 @@ fn limits_of_a_job_that_cannot_be_set_are_named() {
     let actuators = scene.open().unwrap();
     let limits = JobLimits { memory: Some(1 << 20), ..JobLimits::default() };
     let job = actuators.group().job("1", &limits).unwrap();
-    let error = Actuators::limit_job(&job, actuators.group(), &limits).unwrap_err().to_string();
+    let error = Actuators::limit_job(&job, actuators.group()).unwrap_err().to_string();
     assert!(error.starts_with("memory: ") && error.contains("Permission denied"), "{error}");
     assert_eq!(scene.journal.undo(&*scene.fake), Vec::<String>::new());
 }

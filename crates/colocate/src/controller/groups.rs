@@ -42,7 +42,7 @@ impl Groups {
         let number = self.made.replace(self.made.get() + 1);
         let limits = limits(job);
         let made = self.group.job(&format!("{}-{number}", job.id), &limits).and_then(|made| {
-            let limited = Actuators::limit_job(&made, &self.group, &limits);
+            let limited = Actuators::limit_job(&made, &self.group);
             limited.inspect_err(|_| _ = made.remove()).map(|()| made)
         });
         match made {

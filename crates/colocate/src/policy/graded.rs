@@ -3,8 +3,7 @@
 //! | share of slow requests, of the objective's budget | BE jobs |
 //! |---|---|
 //! | above it beyond doubt, and for longer than a pause of the machine | frozen, for half a second and twice as long each time it happens again soon |
-//! | above it, surely | shrink by a factor |
-//! | above it | shrink by a small step |
+//! | above it | shrink by a factor; by a small step where a second has few requests and that may be chance |
 //! | below, but not by the margin or not surely | hold |
 //! | below by the margin, surely | grow, up to the limit last broken at this load: by a step, and where the latency is far from the objective by up to twice |
 //!

@@ -38,7 +38,6 @@ pub struct Limits {
     guess: Option<Limit>,
     /// The step that was broken last, and what was known of it before.
     last: Option<(usize, Option<Limit>)>,
-    passed: Duration,
 }
 
 /// Cores that were too many.
@@ -94,14 +93,8 @@ pub struct Known {
 }
 
 impl Limits {
-    /// The time until now does not count.
-    pub fn passed(&mut self, now: Duration) {
-        self.passed = now;
-    }
-
-    /// The load is this, since the last call: only what holds at it comes nearer to being tried again.
-    pub fn pass(&mut self, now: Duration, load: Option<f64>) {
-        let time = now.saturating_sub(std::mem::replace(&mut self.passed, now));
+    /// The load was this for so long: only what holds at it comes nearer to being tried again.
+    pub fn pass(&mut self, time: Duration, load: Option<f64>) {
         let highest = load.map_or(STEPS - 1, step);
         let all = self.broken[..=highest].iter_mut().chain([&mut self.guess]).flatten();
         all.for_each(|limit| limit.held += time);
@@ -165,26 +158,25 @@ mod tests {
     #[test]
     fn guesses_are_tried_again_soon_and_later_each_time_they_break() {
         let (mut limits, mut now) = (Limits::default(), seconds(100));
-        limits.pass(now, None);
         let mut holds = Vec::new();
         for _ in 0..10 {
             limits.broke(now, None, 1.0);
             assert_eq!(limits.at(now, None), Some(1.0));
             let free = |later: &u64| {
-                limits.pass(now + seconds(*later), None);
+                limits.pass(seconds(u64::from(*later > 0)), None);
                 limits.at(now + seconds(*later), None).is_none()
             };
             let free = (0..2000).find(free).unwrap();
             holds.push(free);
             now += seconds(free + 2);
-            limits.pass(now, None);
+            limits.pass(seconds(2), None);
         }
         assert_eq!(holds, [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]);
         // Another level, or this one long after, is another limit.
         limits.broke(now, None, 0.4);
         assert_eq!(limits.known(now)[0].tried_in, 5.0);
         now += seconds(3600);
-        limits.pass(now, None);
+        limits.pass(seconds(3600), None);
         limits.broke(now, None, 0.4);
         assert_eq!(limits.known(now)[0].tried_in, 5.0);
     }
@@ -192,13 +184,12 @@ mod tests {
     #[test]
     fn what_is_in_doubt_is_a_guess_and_what_was_known_before_is_known_again() {
         let (mut limits, now) = (Limits::default(), seconds(100));
-        limits.pass(now, Some(0.62));
         limits.broke(seconds(90), Some(0.62), 3.0);
         limits.broke(now, Some(0.62), 1.0);
         assert_eq!(limits.at(now, Some(0.6)), Some(1.0));
         limits.doubt(now);
         assert_eq!(limits.at(now, Some(0.0)), Some(1.0));
-        limits.pass(now + GUESS, Some(0.4));
+        limits.pass(GUESS, Some(0.4));
         assert!(limits.at(now + GUESS, Some(0.6)).unwrap() > 3.0 && limits.at(now + GUESS, Some(0.4)).is_none());
         limits.doubt(now + GUESS);
         assert!(limits.at(now + GUESS, Some(0.6)).unwrap() > 3.0);
@@ -208,16 +199,11 @@ mod tests {
     fn a_limit_holds_for_a_time_at_loads_at_which_it_holds() {
         let (mut limits, at) = (Limits::default(), |minutes: u64| seconds(60 * minutes));
         limits.broke(at(0), Some(0.62), 1.0);
-        for minute in 1..100 {
-            limits.pass(at(minute), Some(0.3));
-        }
-        assert!(limits.at(at(100), Some(0.6)).is_some() && limits.at(at(100), Some(0.3)).is_none());
         limits.pass(at(100), Some(0.3));
-        for minute in 101..105 {
-            limits.pass(at(minute), Some(0.9));
-        }
+        assert!(limits.at(at(100), Some(0.6)).is_some() && limits.at(at(100), Some(0.3)).is_none());
+        limits.pass(at(4), Some(0.9));
         assert!(limits.at(at(105), Some(0.9)).is_some());
-        limits.pass(at(105), Some(0.6));
+        limits.pass(at(1), Some(0.6));
         assert!(limits.at(at(105), Some(0.9)).is_none());
     }
 

@@ -131,7 +131,7 @@ pub enum Effect {
     },
 }
 
-/// What happens to a load, as those tell who run it.
+/// What happens to a load.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Happening {
     /// It is prepared.
@@ -229,7 +229,7 @@ impl Agent {
         self.incarnation
     }
 
-    /// Run and epoch of the coordinator whom the agent obeys.
+    /// Run and epoch of the coordinator of the agent.
     pub fn run(&self) -> Option<(&str, u64)> {
         self.session.as_ref().map(|session| (session.run.as_str(), session.epoch))
     }

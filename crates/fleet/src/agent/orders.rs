@@ -60,7 +60,7 @@ impl Agent {
     /// What is remembered of the order's run, from now on if nothing was: orders that were sent before a release and come after
     /// it are old, also if the release is all that arrived.
     fn past_of(&mut self, envelope: &Envelope) -> &mut Past {
-        let is_of = |past: &Past| past.run == envelope.run && past.epoch == envelope.epoch;
+        let is_of = |past: &Past| envelope.is_of(&past.run, past.epoch);
         let known = self.past.iter().position(is_of);
         let place = known.unwrap_or_else(|| {
             let (run, epoch) = (envelope.run.clone(), envelope.epoch);
@@ -71,7 +71,7 @@ impl Agent {
     }
 
     fn reserve(&mut self, envelope: &Envelope, owner: &str, arrived: i64, now: i64) -> Answer {
-        let is_of = |past: &&Past| past.run == envelope.run && past.epoch == envelope.epoch;
+        let is_of = |past: &&Past| envelope.is_of(&past.run, past.epoch);
         let seen = self.past.iter().find(is_of).map_or_else(Seen::default, |past| past.seen.clone());
         let is_superseded = self.past.iter().any(|past| past.owner == owner && past.epoch > envelope.epoch);
         if is_superseded || !seen.is_above(envelope.seq) {

@@ -106,7 +106,7 @@ impl Session {
     }
 
     pub(super) fn is_of(&self, envelope: &Envelope) -> bool {
-        self.run == envelope.run && self.epoch == envelope.epoch
+        envelope.is_of(&self.run, self.epoch)
     }
 
     /// Whether the deadline of an order may have passed. Without an estimate, whether it has for certain: no order arrives before

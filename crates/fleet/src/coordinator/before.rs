@@ -6,7 +6,7 @@ use super::{Coordinator, Output, Stage, Times};
 use crate::words::{Arm, Order, Task};
 use crate::{MILLISECOND_NS, SECOND_NS, lease};
 
-/// Between two questions who is there.
+/// Between two questions which agents are there.
 const FIND_NS: i64 = 300 * MILLISECOND_NS;
 /// Between two reservations of the same agent, of which three are sent.
 const RESERVE_NS: i64 = 2 * SECOND_NS;
@@ -68,7 +68,7 @@ impl Coordinator {
         }
     }
 
-    /// An agent is busy: those that are reserved are given back, so that nobody waits for another.
+    /// An agent is busy: those that are reserved are given back, so that no run waits for another.
     pub(super) fn on_busy(&mut self, verdict: Verdict, now: i64) {
         let Stage::Reserve { tries, next } = self.stage else { return };
         self.peers[next].may_hold = false;

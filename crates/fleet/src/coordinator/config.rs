@@ -6,7 +6,7 @@ use serde_json::Value;
 /// One run.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Who asks; a later epoch of the same owner takes agents over.
+    /// The owner; a later epoch of the same one takes agents over.
     pub owner: String,
     /// Id of the run.
     pub run: String,

@@ -1,4 +1,4 @@
-//! While load is made: which seconds are whole, and who is lost.
+//! While load is made: which seconds are whole, and which agents are lost.
 
 use super::outcome::{Lost, Verdict};
 use super::peer::Peer;
@@ -54,7 +54,7 @@ impl Coordinator {
         }
     }
 
-    /// Whether the load of an agent ended before the run, or never began. The latter would be a lower load that nobody asked for.
+    /// Whether the load of an agent ended before the run, or never began. The latter would be a lower load than was asked for.
     pub(super) fn ended_early(&self, peer: &Peer) -> Option<Lost> {
         let seconds = self.seconds();
         let is_early = |end: &crate::words::End| end.seconds < seconds || end.why == Some(Why::LeaseOver {});

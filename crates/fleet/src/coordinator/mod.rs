@@ -30,7 +30,7 @@ use peer::Peer;
 
 /// For how long agents may take to say that they are there.
 const GATHER_NS: i64 = SECOND_NS;
-/// A step that comes later than this after the one before: the coordinator was held up, and heard nobody meanwhile.
+/// A step that comes later than this after the one before: the coordinator was held up, and took no message meanwhile.
 const HELD_UP_NS: i64 = 1200 * MILLISECOND_NS;
 /// The longest time between two steps.
 const STEP_NS: i64 = 100 * MILLISECOND_NS;
@@ -101,7 +101,7 @@ enum Stage {
 /// What a coordinator sends, in this order, and finally its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
-    /// Ask all agents who is there; [`Coordinator::found`] takes the answers.
+    /// Ask which agents are there; [`Coordinator::found`] takes the answers.
     Find,
     /// Send an order.
     Order {
@@ -115,7 +115,7 @@ pub enum Output {
 }
 
 impl Coordinator {
-    /// A coordinator that begins now. Its first [`Self::tick`] asks who is there.
+    /// A coordinator that begins now. Its first [`Self::tick`] asks which agents are there.
     pub fn new(mut config: Config, now: i64) -> Self {
         config.members.sort_by(|a, b| a.id.cmp(&b.id));
         Self {
@@ -243,7 +243,7 @@ impl Coordinator {
         Some(at)
     }
 
-    /// Notices that the coordinator itself was held up: then it has heard nobody for that reason.
+    /// Notices that the coordinator itself was held up: that it took no message meanwhile says nothing of the agents.
     fn notice_pause(&mut self, now: i64) {
         if now.saturating_sub(self.stepped) > HELD_UP_NS {
             self.listening = now;

@@ -25,7 +25,7 @@ fn config() -> Config {
     }
 }
 
-/// The answer of an agent that does as it is told, and whose clock is the coordinator's.
+/// The answer of an agent that carries out all orders, and whose clock is the coordinator's.
 fn answer(order: &Order, now: i64) -> Answer {
     let times = Answered { received_ns: now, answered_ns: now };
     let status = Box::new(Status { state: State::Connected, ..Status::idle(0) });

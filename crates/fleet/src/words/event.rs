@@ -10,7 +10,7 @@ pub struct Notice {
     pub version: Version,
     /// Id of the run.
     pub run: String,
-    /// Epoch of the coordinator whom the agent obeys.
+    /// Epoch of the coordinator of the agent.
     pub epoch: u64,
     /// Id of the agent.
     pub agent: String,

@@ -14,7 +14,7 @@ mod table;
 pub use answer::{Answer, Refusal, Reply, State, Status, Times};
 pub use event::{End, Event, Notice, Why};
 pub use order::{Arm, Envelope, Order, Task};
-pub use parts::{Assembled, Assembler, MAX_MESSAGE_BYTES, PART_BYTES, Part, PartError, split};
+pub use parts::{Assembled, Assembler, MAX_MESSAGE_BYTES, Origin, PART_BYTES, Part, PartError, split};
 pub use table::Table;
 
 use serde::de::{DeserializeOwned, Error as _};

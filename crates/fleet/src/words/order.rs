@@ -24,13 +24,20 @@ pub struct Envelope {
     pub order: Order,
 }
 
+impl Envelope {
+    /// Whether it is an order of this coordinator of this run.
+    pub fn is_of(&self, run: &str, epoch: u64) -> bool {
+        self.run == run && self.epoch == epoch
+    }
+}
+
 /// What an agent is to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Be there for this run, for [`crate::lease::RESERVED_NS`] after each order.
     Reserve {
-        /// Who asks. A later epoch of the same owner takes the agent over.
+        /// The owner of the coordinator. A later epoch of the same owner takes the agent over.
         owner: String,
     },
     /// Answer with the times of arrival and answer.
@@ -79,7 +86,7 @@ impl Order {
         }
     }
 
-    /// Whether it can only end a load: then it is obeyed also after its deadline.
+    /// Whether it can only end a load: then it is carried out also after its deadline.
     pub fn only_ends(&self) -> bool {
         matches!(self, Self::Close { .. } | Self::Release {})
     }

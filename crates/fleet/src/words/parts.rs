@@ -17,19 +17,17 @@ use thiserror::Error;
 
 /// Bytes of a part, unless told otherwise: in base64, with all that stands around them, well below [`MAX_MESSAGE_BYTES`].
 pub const PART_BYTES: usize = 512 << 10;
-/// Largest message that NATS accepts as it is configured when nobody changes it.
+/// Largest message that NATS accepts as it is configured by default.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Bytes that are counted for each table that is begun, beside those that have arrived.
 const OVERHEAD_BYTES: usize = 256;
 
-/// A part of a second.
+/// A second of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    /// Version of the messages.
-    pub version: Version,
+pub struct Origin {
     /// Id of the run.
     pub run: String,
-    /// Epoch of the coordinator whom the agent obeys.
+    /// Epoch of the coordinator of the agent.
     pub epoch: u64,
     /// Id of the agent.
     pub agent: String,
@@ -37,6 +35,16 @@ pub struct Part {
     pub incarnation: u64,
     /// Number of the second, from 0 at the start of the load.
     pub second: u64,
+}
+
+/// A part of a second.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Version of the messages.
+    pub version: Version,
+    /// The second that it is a part of.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Number of this part, from 0.
     pub part: u32,
     /// Number of parts.
@@ -58,20 +66,20 @@ fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D:
     STANDARD.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
-/// Splits a table into parts of at most `limit` bytes, and one byte at least. `like` has run, epoch, agent, incarnation and
-/// second; its other fields do not matter.
-pub fn split(like: &Part, table: &Table, limit: usize) -> Vec<Part> {
+/// Splits the table of a second into parts of at most `limit` bytes, and one byte at least.
+pub fn split(origin: &Origin, table: &Table, limit: usize) -> Vec<Part> {
     let bytes = table.encode();
     let digest = digest(&bytes);
     let chunks: Vec<&[u8]> = bytes.chunks(limit.clamp(1, PART_BYTES)).collect();
     let parts = chunks.len() as u32;
     let part = |(part, data): (u32, &&[u8])| Part {
+        version: Version,
+        origin: origin.clone(),
         part,
         parts,
         bytes: bytes.len() as u64,
         digest: digest.clone(),
         data: data.to_vec(),
-        ..like.clone()
     };
     (0..).zip(&chunks).map(part).collect()
 }
@@ -188,15 +196,16 @@ impl Assembler {
     /// # Errors
     /// The part is left out, or the whole is wrong and must be sent again.
     pub fn take(&mut self, part: Part) -> Result<Option<Assembled>, PartError> {
-        if (&part.run, part.epoch) != (&self.run, self.epoch) {
-            return Err(PartError::Foreign { agent: part.agent, run: part.run, epoch: part.epoch });
+        let Origin { run, epoch, agent, incarnation, second } = part.origin.clone();
+        if (&run, epoch) != (&self.run, self.epoch) {
+            return Err(PartError::Foreign { agent, run, epoch });
         }
-        let key = (part.agent.clone(), part.incarnation, part.second);
+        let key = (agent.clone(), incarnation, second);
         if let Err(error) = self.check(&part, &key) {
             self.remove(&key);
             return Err(error);
         }
-        let Part { agent, incarnation, second, part: number, parts, bytes, digest: named, data, .. } = part;
+        let Part { part: number, parts, bytes, digest: named, data, .. } = part;
         if !self.begun.contains_key(&key) {
             let begun = Begun { parts, bytes, digest: named.clone(), data: BTreeMap::new(), held: 0 };
             self.begun.insert(key.clone(), begun);
@@ -233,7 +242,7 @@ impl Assembler {
     }
 
     fn check(&self, part: &Part, key: &Key) -> Result<(), PartError> {
-        let (agent, second) = (part.agent.clone(), part.second);
+        let (agent, second) = (part.origin.agent.clone(), part.origin.second);
         // The whole and what is counted for its parts, of which each has a byte.
         let needs = part.bytes.saturating_add((u64::from(part.parts) + 1) * OVERHEAD_BYTES as u64);
         if needs > self.limit as u64 {

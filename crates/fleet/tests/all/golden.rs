@@ -105,20 +105,8 @@ fn parts() -> Vec<Part> {
         distributions: [("response".to_owned(), vec![0, 255, 7]), ("lag".to_owned(), Vec::new())].into(),
         counters: [("completed".to_owned(), 20_000)].into(),
     };
-    let like = Part {
-        version: Version,
-        run: "r1".to_owned(),
-        epoch: 2,
-        agent: "b".to_owned(),
-        incarnation: 7,
-        second: 3,
-        part: 0,
-        parts: 0,
-        bytes: 0,
-        digest: String::new(),
-        data: Vec::new(),
-    };
-    split(&like, &table, 40)
+    let origin = Origin { run: "r1".to_owned(), epoch: 2, agent: "b".to_owned(), incarnation: 7, second: 3 };
+    split(&origin, &table, 40)
 }
 
 /// Compares the text of all messages with a file, and reads it as the same messages, also if a later version has added fields.

@@ -125,7 +125,7 @@ pub fn outcome(outcome: &Outcome, center: &Center, hosts: &[Host]) {
     assert!(outcome.missing.iter().all(is_named) && outcome.whole_seconds <= outcome.seconds);
 }
 
-/// The second half of I3, at the end of a history: the outcome tells who started. Returns whether some did and others did not.
+/// The second half of I3, at the end of a history: the outcome tells which agents started. Returns whether some did and others did not.
 pub fn starts(center: usize, outcome: &Outcome, truth: &Truth, hosts: &[Host]) -> bool {
     let has_sent = |agent: usize| truth.dealings.get(&(center, agent)).is_some_and(|dealing| dealing.has_sent);
     let sent = (0..hosts.len()).filter(|agent| has_sent(*agent)).count();

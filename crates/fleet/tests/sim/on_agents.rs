@@ -6,7 +6,7 @@ use crate::network::Way;
 use crate::plan::{Fault, HEALED};
 use crate::world::{CenterEvent, Event, HostEvent, Message, World};
 use brunt_fleet::agent::{Effect, Happening, Output};
-use brunt_fleet::words::{Answer, Part, Reply, Table, Version, Why, decode, encode, split};
+use brunt_fleet::words::{Answer, Origin, Part, Reply, Table, Why, decode, encode, split};
 use brunt_fleet::{MILLISECOND_NS, SECOND_NS};
 use brunt_testkit::Random;
 use std::rc::Rc;
@@ -180,20 +180,8 @@ impl World {
         let (run, incarnation) = (run.to_owned(), host.incarnation);
         let seconds =
             host.journal.range((run.clone(), epoch, incarnation, from)..=(run.clone(), epoch, incarnation, u64::MAX));
-        let like = |second| Part {
-            version: Version,
-            run: run.clone(),
-            epoch,
-            agent: host.id.clone(),
-            incarnation,
-            second,
-            part: 0,
-            parts: 0,
-            bytes: 0,
-            digest: String::new(),
-            data: Vec::new(),
-        };
-        let parts: Vec<Part> = seconds.flat_map(|(key, table)| split(&like(key.3), table, self.plan.part)).collect();
+        let origin = |second| Origin { run: run.clone(), epoch, agent: host.id.clone(), incarnation, second };
+        let parts: Vec<Part> = seconds.flat_map(|(key, table)| split(&origin(key.3), table, self.plan.part)).collect();
         parts.into_iter().for_each(|part| self.send_to_center(agent, center, Message::Part(part)));
     }
 

@@ -44,7 +44,7 @@ pub enum Event {
 
 #[derive(Debug, Clone)]
 pub enum HostEvent {
-    /// A coordinator asks who is there.
+    /// A coordinator asks which agents are there.
     Find {
         center: usize,
     },

@@ -70,7 +70,7 @@ fn limited(plan: &Plan) -> String {
     text + "nothing is started or changed; see brunt colocate probe for what can be limited here\n"
 }
 
-/// ` as nobody, memory 1GiB, 4 processes, 0.5 cores`.
+/// ` as www-data, memory 1GiB, 4 processes, 0.5 cores`.
 fn own_limits(job: &Job) -> String {
     let user = job.user.as_ref().map_or(String::new(), |user| format!(" as {user}"));
     let limits = [

@@ -2,7 +2,7 @@
 
 use brunt_colocate::controller::Status;
 use brunt_colocate::readings::Reading;
-use std::fmt::Write as _;
+use brunt_lab::export::exposition;
 
 /// The page in the text format 0.0.4.
 pub(super) fn text(status: &Status) -> String {
@@ -16,8 +16,8 @@ pub(super) fn text(status: &Status) -> String {
     page.family("decisions_total", "counter", "Decisions, by their reason.", decisions);
     let limits = status.limits.iter().map(|limit| {
         let load = limit.known.load.map_or("any".to_owned(), |load| format!("{load:.1}"));
-        let kinds = limit.kinds.join(",").replace('\\', "\\\\").replace('"', "\\\"");
-        (format!("{{kinds=\"{kinds}\",load=\"{load}\"}}"), limit.known.cores)
+        let kinds = exposition::label("kinds", &limit.kinds.join(","));
+        (format!("{{load=\"{load}\"{kinds}}}"), limit.known.cores)
     });
     page.gauge(
         "limit_cores",
@@ -63,9 +63,6 @@ impl Page {
     fn family(&mut self, name: &str, kind: &str, help: &str, values: impl IntoIterator<Item = (String, f64)>) {
         let lines: String =
             values.into_iter().map(|(labels, value)| format!("brunt_colocate_{name}{labels} {value}\n")).collect();
-        if !lines.is_empty() {
-            let name = format!("brunt_colocate_{name}");
-            let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n{lines}");
-        }
+        exposition::family(&mut self.0, &format!("brunt_colocate_{name}"), kind, help, &lines);
     }
 }

@@ -11,11 +11,13 @@ pub struct LimitsByKinds {
     /// There is one at least.
     all: Vec<(Kinds, Limits)>,
     now: usize,
+    /// When it was last known which jobs run.
+    seen: Duration,
 }
 
 impl Default for LimitsByKinds {
     fn default() -> Self {
-        Self { all: vec![(Kinds::default(), Limits::default())], now: 0 }
+        Self { all: vec![(Kinds::default(), Limits::default())], now: 0, seen: Duration::ZERO }
     }
 }
 
@@ -23,8 +25,9 @@ impl LimitsByKinds {
     /// Jobs of these kinds run now. What was too much of others is a guess for jobs of which nothing is known. False if such jobs ran
     /// before, or none run.
     pub fn run(&mut self, now: Duration, load: Option<f64>, kinds: Kinds) -> bool {
+        let time = now.saturating_sub(std::mem::replace(&mut self.seen, now));
         if kinds.is_empty() || self.all[self.now].0 == kinds {
-            self.all[self.now].1.pass(now, load);
+            self.all[self.now].1.pass(time, load);
             return false;
         }
         let found = self.all.iter().position(|(known, _)| *known == kinds);
@@ -36,7 +39,6 @@ impl LimitsByKinds {
             self.all.push((kinds, limits));
             self.all.len() - 1
         });
-        self.all[self.now].1.passed(now);
         true
     }
 

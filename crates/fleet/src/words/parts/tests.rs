@@ -4,20 +4,8 @@ use super::super::{decode, encode};
 use super::*;
 use proptest::prelude::*;
 
-fn like(second: u64) -> Part {
-    Part {
-        version: Version,
-        run: "r".to_owned(),
-        epoch: 1,
-        agent: "a".to_owned(),
-        incarnation: 7,
-        second,
-        part: 0,
-        parts: 0,
-        bytes: 0,
-        digest: String::new(),
-        data: Vec::new(),
-    }
+fn origin(second: u64) -> Origin {
+    Origin { run: "r".to_owned(), epoch: 1, agent: "a".to_owned(), incarnation: 7, second }
 }
 
 fn tables() -> impl Strategy<Value = Vec<Table>> {
@@ -35,7 +23,7 @@ proptest! {
         shuffled in any::<prop::sample::Index>(),
         repeated in any::<prop::sample::Index>(),
     ) {
-        let mut parts: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&like(second), table, limit)).collect();
+        let mut parts: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&origin(second), table, limit)).collect();
         prop_assert!(parts.iter().all(|part| part.data.len() <= limit));
         parts.push(parts[repeated.index(parts.len())].clone());
         let mut keyed: Vec<(u64, Part)> = parts
@@ -63,7 +51,7 @@ proptest! {
         limit in 300..4000usize,
         damage in prop::collection::vec((any::<prop::sample::Index>(), 0..5u8, any::<u8>()), 0..40),
     ) {
-        let whole: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&like(second), table, 16)).collect();
+        let whole: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&origin(second), table, 16)).collect();
         let mut assembler = Assembler::new("r", 1, limit);
         for (which, field, value) in damage {
             let mut part = whole[which.index(whole.len())].clone();
@@ -71,7 +59,7 @@ proptest! {
                 0 => part.data[0] ^= value,
                 1 => part.part = u32::from(value),
                 2 => part.bytes = u64::from(value) << 3,
-                3 => part.second = u64::from(value),
+                3 => part.origin.second = u64::from(value),
                 _ => (),
             }
             if let Ok(Some(assembled)) = assembler.take(part) {
@@ -87,7 +75,7 @@ proptest! {
 fn the_largest_part_is_below_the_largest_message() {
     let bytes = vec![255; 3 * PART_BYTES];
     let table = Table { distributions: [("response".to_owned(), bytes)].into(), counters: BTreeMap::new() };
-    let names = Part { agent: "a".repeat(1000), second: u64::MAX, ..like(0) };
+    let names = Origin { agent: "a".repeat(1000), second: u64::MAX, ..origin(0) };
     let parts = split(&names, &table, usize::MAX);
     assert_eq!(parts.len(), 4);
     for part in &parts {
