@@ -16,6 +16,7 @@ pub mod once;
 pub mod options;
 pub mod processes;
 mod protocol;
+pub mod remote;
 mod report;
 mod run;
 pub mod schedule;

@@ -5,6 +5,7 @@ mod report;
 
 use super::inbox::Inbox;
 use super::message::Message;
+use super::others::Others;
 use super::shared::Shared;
 use super::warmup::Warmup;
 use crate::measure::breakdown::Parts;
@@ -14,7 +15,6 @@ use crate::measure::interval::Interval;
 use crate::measure::served::Served;
 use crate::options::kind_of;
 use crate::{check::port_range, error::LoadError, observer::Observer, schedule::Schedule};
-use brunt_multiprocess::Workers;
 use brunt_runtime::{BackendKind, time};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,6 @@ use std::{io, sync::atomic::Ordering::Relaxed};
 
 /// From the decision to start or to end until the start or the end.
 const NOTICE: Duration = Duration::from_millis(5);
-/// Time for an order to reach one more process.
-const NOTICE_PER_PROCESS: Duration = Duration::from_millis(2);
 /// Interval at which the observer is asked whether to stop.
 const POLL: Duration = Duration::from_millis(100);
 const CONNECT_POLL: Duration = Duration::from_millis(2);
@@ -63,8 +61,8 @@ pub struct Coordinator<'s> {
     messages: Inbox,
     /// Returns emptied intervals to each thread of this process.
     spares: Vec<Sender<Box<Interval>>>,
-    /// The other processes of the run, if there are any: each makes a part of the load.
-    workers: Option<&'s Workers>,
+    /// Those that make parts of the load, if there are any.
+    others: Option<&'s dyn Others>,
     /// Kernel thread ids; 0 of a thread that is not ready.
     tids: Vec<u32>,
     backend: BackendKind,
@@ -98,12 +96,12 @@ impl<'s> Coordinator<'s> {
         shared: &'s Shared,
         messages: Inbox,
         spares: Vec<Sender<Box<Interval>>>,
-        workers: Option<&'s Workers>,
+        others: Option<&'s dyn Others>,
     ) -> Self {
         Self {
             shared,
             messages,
-            workers,
+            others,
             tids: vec![0; shared.options.threads.len()],
             spares,
             backend: BackendKind::Epoll,
@@ -230,12 +228,11 @@ impl<'s> Coordinator<'s> {
     }
 
     fn order(&self, order: Order) {
-        // A worker that cannot be reached has exited, which its receiver reports.
-        let _ = self.workers.map(|workers| workers.send_all(&order));
+        self.others.iter().for_each(|others| others.order(order));
     }
 
     fn exit_reason(&self, process: usize) -> String {
-        self.workers.map_or_else(String::new, |workers| workers.exit_reason(process))
+        self.others.map_or_else(String::new, |others| others.exit_reason(process))
     }
 
     fn is_poll_due(&mut self, now_ns: u64) -> bool {
@@ -249,13 +246,14 @@ impl<'s> Coordinator<'s> {
     /// Has the threads begin, and the window open after the warm-up. Returns when: in nanoseconds of the clock, and the time of day.
     fn begin(&mut self, duration: u64) -> (u64, SystemTime) {
         let shared = self.shared;
-        let delay = self.notice();
-        let start = shared.clock.now() + delay.as_nanos() as u64;
+        let earliest = shared.clock.now() + self.notice().as_nanos() as u64;
+        let start = self.others.map_or(earliest, |others| others.start(earliest));
         self.warmup = Warmup::new(&shared.options, start);
         let open = if self.warmup.is_some() { u64::MAX } else { start + shared.options.warmup.as_nanos() as u64 };
         let close = if self.interrupted { start } else { open.saturating_add(duration) };
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
+        let delay = Duration::from_nanos(start.saturating_sub(shared.clock.now()));
         (start, time::system_now() + delay)
     }
 
@@ -352,12 +350,14 @@ impl<'s> Coordinator<'s> {
             Message::Failed(error) => {
                 self.lost.get_or_insert_with(|| error.to_string());
             }
-            Message::Exited | Message::Ready { .. } | Message::Reopened | Message::Drained(_) => (),
+            // Of a load that others have prepared.
+            Message::Ready { backend, fallback, .. } => (self.backend, self.fallback) = (kind_of(backend), fallback),
+            Message::Exited | Message::Reopened | Message::Drained(_) => (),
         }
     }
 
     /// From a decision until it takes effect, so that every thread is told in time.
     fn notice(&self) -> Duration {
-        NOTICE + NOTICE_PER_PROCESS * self.workers.map_or(0, Workers::count) as u32
+        NOTICE + self.others.map_or(Duration::ZERO, Others::notice)
     }
 }

@@ -12,6 +12,7 @@ mod first_failures;
 mod hosts;
 pub(crate) mod inbox;
 pub(crate) mod message;
+pub(crate) mod others;
 mod places;
 pub(crate) mod scheduler;
 pub(crate) mod shared;

@@ -7,7 +7,7 @@ use crate::measure::{handshakes::Handshakes, links::Budget, outages::Outages};
 use crate::options::Options;
 use brunt_runtime::CancellationToken;
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::{io, iter};
@@ -45,6 +45,11 @@ pub struct Progress {
 impl Progress {
     pub fn none(hosts: usize) -> Self {
         Self { opened: vec![0; hosts], open: 0, settled: 0, began_ns: u64::MAX, ended_ns: 0 }
+    }
+
+    /// Attempts that have ended.
+    pub fn settled(&self) -> u64 {
+        self.settled
     }
 }
 
@@ -173,8 +178,12 @@ pub struct Shared {
     pub start: AtomicU64,
     /// Start of the window.
     pub open: Arc<AtomicU64>,
-    /// End of the window; as `open`, `u64::MAX` until it is set.
+    /// End of the window, or of the lease if that is earlier; as `open`, `u64::MAX` until it is set.
     pub close: Arc<AtomicU64>,
+    /// The former alone.
+    window_close: AtomicU64,
+    /// The latter alone: `u64::MAX` of a load without one.
+    lease: AtomicU64,
     pub budget: Option<Arc<Budget>>,
     /// Those of a session; `None` of a single load.
     pub commands: Option<Commands>,
@@ -202,6 +211,8 @@ impl Shared {
             start: AtomicU64::new(0),
             open: Arc::new(AtomicU64::new(u64::MAX)),
             close: Arc::new(AtomicU64::new(u64::MAX)),
+            window_close: AtomicU64::new(u64::MAX),
+            lease: AtomicU64::new(u64::MAX),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
             commands: None,
             handshakes: Mutex::default(),
@@ -252,7 +263,25 @@ impl Shared {
 
     /// Ends the window at `ns`, unless it ends before.
     pub fn close_at(&self, ns: u64) {
-        self.close.fetch_min(ns, Relaxed);
+        self.window_close.fetch_min(ns, SeqCst);
+        self.close.fetch_min(ns, SeqCst);
+    }
+
+    /// Nothing is sent from `until_ns` on. A call that comes after the time that the one before has set is too late: threads may have
+    /// ended, so all do. Called by one thread. Whether the load goes on.
+    pub fn lease_until(&self, until_ns: u64) -> bool {
+        let before = self.lease.swap(until_ns, SeqCst);
+        loop {
+            let window = self.window_close.load(SeqCst);
+            self.close.store(window.min(until_ns), SeqCst);
+            if self.window_close.load(SeqCst) == window {
+                break;
+            }
+        }
+        if self.clock.now() >= before {
+            self.close_at(before);
+        }
+        !self.is_closed()
     }
 
     /// Ends the run without a result. The first reason is kept.
@@ -271,5 +300,28 @@ impl Shared {
 
     pub fn is_closed(&self) -> bool {
         self.clock.now() >= self.close.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Target;
+    use brunt_runtime::net::Address;
+    use std::net::SocketAddr;
+
+    #[test]
+    fn a_lease_that_is_over_is_not_renewed_and_none_moves_the_end_of_the_window() {
+        let address = Address::from(SocketAddr::from(([127, 0, 0, 1], 1)));
+        let options = Options::new(String::new(), Target::Echo { address, size: 1, reuse: None });
+        let shared = Shared::new(&options, Clock::start());
+        let hour = 3600 * 1_000_000_000;
+        let close = || shared.close.load(Relaxed);
+        assert!(shared.lease_until(hour) && close() == hour);
+        shared.begin(0, 0, 2 * hour);
+        assert!(close() == hour && shared.lease_until(3 * hour) && close() == 2 * hour);
+        assert!(!shared.lease_until(1));
+        assert!(!shared.lease_until(hour) && close() == 1);
+        assert!(!shared.lease_until(2 * hour) && close() == 1);
     }
 }

@@ -9,12 +9,18 @@
 //! - Parent and workers are the same executable, so messages between them have no version.
 
 mod parent;
+mod part;
+mod receiver;
 mod worker;
 
+pub(crate) use parent::drive;
 pub use parent::run;
+pub(crate) use part::{make_room_for, run as run_part};
+pub(crate) use receiver::{Receiver, Taken};
 pub use worker::run_worker;
 
-use crate::engine::{message::Message, shared::Progress};
+use crate::engine::message::Message;
+use crate::engine::shared::{Progress, Shared};
 use crate::measure::{counter::Counting, handshakes::Handshakes, outages::Outage};
 use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
@@ -68,7 +74,7 @@ struct Start {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Report {
+pub(crate) enum Report {
     Thread(usize, Message),
     /// The first failed attempt to connect to a host; the error as its number or its text.
     Refused {
@@ -85,4 +91,12 @@ enum Report {
         handshakes: Handshakes,
         outages: Vec<Outage>,
     },
+}
+
+impl Report {
+    /// The last one, of threads that have ended and took so many requests from their schedules.
+    pub fn done(shared: &Shared, taken: Vec<Option<u64>>) -> Self {
+        let (handshakes, outages) = (std::mem::take(&mut *shared.handshakes()), shared.outages.take());
+        Self::Done { taken, handshakes, outages }
+    }
 }

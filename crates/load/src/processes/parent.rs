@@ -1,18 +1,21 @@
 //! The parent process: starts the workers, gives each its part, and coordinates them as if their threads were its own.
 
-use super::{Report, Start, Task, WORKER_ARGS};
+use super::receiver::{Receiver, Taken};
+use super::{Start, Task, WORKER_ARGS};
 use crate::engine::clock::Clock;
-use crate::engine::inbox::{Outbox, blocking, channel};
-use crate::engine::shared::{Progress, Shared};
-use crate::{check, engine::coordinator::Coordinator, engine::message::Message, error::LoadError, report};
+use crate::engine::coordinator::{Coordinator, Order};
+use crate::engine::inbox::{blocking, channel};
+use crate::engine::others::Others;
+use crate::engine::shared::Shared;
+use crate::{check, error::LoadError, report};
 use crate::{observer::Observer, options::Options, run::schedules, schedule::Schedule};
 use brunt_multiprocess::{WorkerEvent, Workers};
 use brunt_spec::LoadSpec;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fmt::Display, io};
+use std::{fmt::Display, time::Duration};
 
-/// Requests that each thread took from its schedule; `None` until its process is done.
-type Taken = Arc<Mutex<Vec<Option<u64>>>>;
+/// Time for an order to reach one more process.
+const NOTICE: Duration = Duration::from_millis(2);
 
 /// Runs the load of `options`, which are those of `spec`, in as many processes as `layout` has parts, each this executable started with
 /// [`WORKER_ARGS`]. Blocks until the run is over. Calls the observer on this thread, with the kernel ids of the load threads
@@ -46,20 +49,46 @@ pub fn run(
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let (out, messages) = channel();
     let receiver = |process: usize| {
-        let (shared, taken, out) = (Arc::clone(&shared), Arc::clone(&taken), out.clone());
-        let progress = Progress::none(shared.hosts.addresses.len());
-        let first = first_threads[process];
-        let mut receiver = Receiver { process, first, shared, taken, out, progress, is_done: false };
-        move |event| receiver.on_event(event)
+        let name = format!("process {}", process + 1);
+        let mut receiver = Receiver::new(process, name, first_threads[process], &shared, &taken, out.clone());
+        move |event| match event {
+            WorkerEvent::Message(report) => receiver.take(report),
+            WorkerEvent::Exited => receiver.exited(),
+        }
     };
     workers.listen(receiver).map_err(process_error)?;
     drop(out);
     workers.send_all(&Start { zero_ns: shared.clock.zero_ns() }).map_err(process_error)?;
     let mut coordinator = Coordinator::new(&shared, messages, Vec::new(), Some(&workers));
     blocking(coordinator.connect(observer))?;
+    Ok(drive(coordinator, options, &taken, observer))
+}
+
+impl Others for Workers {
+    fn order(&self, order: Order) {
+        // A worker that cannot be reached has exited, which its receiver reports.
+        let _ = self.send_all(&order);
+    }
+
+    fn notice(&self) -> Duration {
+        NOTICE * self.count() as u32
+    }
+
+    fn exit_reason(&self, number: usize) -> String {
+        Workers::exit_reason(self, number)
+    }
+}
+
+/// Drives a load that others make, with connections that are open, to its report; their [receivers](Receiver) fill `taken`.
+pub fn drive(
+    mut coordinator: Coordinator<'_>,
+    options: &Options,
+    taken: &Taken,
+    observer: &mut dyn Observer,
+) -> report::Report {
     let collector = blocking(coordinator.drive(observer, schedules(options)));
     let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(coordinator.report(collector, &unsent(options, &taken), observer))
+    coordinator.report(collector, &unsent(options, &taken), observer)
 }
 
 fn process_error(error: impl Display) -> LoadError {
@@ -75,51 +104,4 @@ fn unsent(options: &Options, taken: &[Option<u64>]) -> Vec<Schedule> {
         Some(schedule)
     };
     schedules(options).into_iter().zip(taken).filter_map(advance).collect()
-}
-
-struct Receiver {
-    process: usize,
-    first: usize,
-    shared: Arc<Shared>,
-    taken: Taken,
-    out: Outbox,
-    progress: Progress,
-    is_done: bool,
-}
-
-impl Receiver {
-    fn on_event(&mut self, event: WorkerEvent<Report>) {
-        let report = match event {
-            WorkerEvent::Message(report) => report,
-            WorkerEvent::Exited if self.is_done => return,
-            WorkerEvent::Exited => return self.pass_on(self.process, Message::Exited),
-        };
-        match report {
-            Report::Thread(thread, message) => self.pass_on(thread, message),
-            Report::Refused { host, error } => {
-                let error = error.map_or_else(io::Error::other, io::Error::from_raw_os_error);
-                self.shared.connecting.fail(host, error);
-            }
-            Report::Connecting(now) => {
-                self.shared.connecting.advance(&self.progress, &now);
-                self.progress = now;
-            }
-            Report::Failed(reason) => {
-                self.is_done = true;
-                let error = LoadError::Process(format!("process {}: {reason}", self.process + 1));
-                self.pass_on(self.first, Message::Failed(error));
-            }
-            Report::Done { taken: counts, handshakes, outages } => {
-                self.is_done = true;
-                self.shared.handshakes().add(handshakes);
-                self.shared.outages.join(outages);
-                let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-                taken.iter_mut().skip(self.first).zip(counts).for_each(|(thread, count)| *thread = count);
-            }
-        }
-    }
-
-    fn pass_on(&self, thread: usize, message: Message) {
-        self.out.send(thread, message);
-    }
 }

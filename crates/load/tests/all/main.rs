@@ -3,6 +3,7 @@
 mod course;
 mod faults;
 mod http;
+mod remote;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod smoke;

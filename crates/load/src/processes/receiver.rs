@@ -1,0 +1,67 @@
+//! Takes what a part of the load reports, as if its threads were of this process.
+
+use super::Report;
+use crate::engine::inbox::Outbox;
+use crate::engine::message::Message;
+use crate::engine::shared::{Progress, Shared};
+use crate::error::LoadError;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Requests that each thread took from its schedule; `None` until its part is done.
+pub type Taken = Arc<Mutex<Vec<Option<u64>>>>;
+
+/// Of one part.
+pub struct Receiver {
+    /// Number and name of the part.
+    number: usize,
+    name: String,
+    /// Its first thread.
+    first: usize,
+    shared: Arc<Shared>,
+    taken: Taken,
+    out: Outbox,
+    progress: Progress,
+    is_done: bool,
+}
+
+impl Receiver {
+    pub fn new(number: usize, name: String, first: usize, shared: &Arc<Shared>, taken: &Taken, out: Outbox) -> Self {
+        let progress = Progress::none(shared.hosts.addresses.len());
+        let (shared, taken) = (Arc::clone(shared), Arc::clone(taken));
+        Self { number, name, first, shared, taken, out, progress, is_done: false }
+    }
+
+    /// The part is gone.
+    pub fn exited(&self) {
+        if !self.is_done {
+            self.out.send(self.number, Message::Exited);
+        }
+    }
+
+    pub fn take(&mut self, report: Report) {
+        match report {
+            Report::Thread(thread, message) => self.out.send(thread, message),
+            Report::Refused { host, error } => {
+                let error = error.map_or_else(io::Error::other, io::Error::from_raw_os_error);
+                self.shared.connecting.fail(host, error);
+            }
+            Report::Connecting(now) => {
+                self.shared.connecting.advance(&self.progress, &now);
+                self.progress = now;
+            }
+            Report::Failed(reason) => {
+                self.is_done = true;
+                let error = LoadError::Process(format!("{}: {reason}", self.name));
+                self.out.send(self.first, Message::Failed(error));
+            }
+            Report::Done { taken: counts, handshakes, outages } => {
+                self.is_done = true;
+                self.shared.handshakes().add(handshakes);
+                self.shared.outages.join(outages);
+                let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+                taken.iter_mut().skip(self.first).zip(counts).for_each(|(thread, count)| *thread = count);
+            }
+        }
+    }
+}

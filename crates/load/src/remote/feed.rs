@@ -1,0 +1,58 @@
+//! The report of a load that other machines make.
+
+use crate::engine::clock::Clock;
+use crate::engine::coordinator::Coordinator;
+use crate::engine::inbox::channel;
+use crate::engine::others::Others;
+use crate::engine::shared::Shared;
+use crate::observer::Observer;
+use crate::processes::{Receiver, Report, Taken, drive};
+use crate::{check, error::LoadError, options::Options, report};
+use std::sync::{Arc, Mutex};
+
+/// Takes the seconds of one part.
+pub struct Feed(Receiver);
+
+impl Feed {
+    /// Takes the next second.
+    ///
+    /// # Errors
+    /// The bytes are not those of a second; one line.
+    pub fn take(&mut self, second: &[u8]) -> Result<(), String> {
+        let reports: Vec<Report> = serde_json::from_slice(second).map_err(|error| error.to_string())?;
+        reports.into_iter().for_each(|report| self.0.take(report));
+        Ok(())
+    }
+
+    /// The part is gone: the run ends.
+    pub fn lost(&self) {
+        self.0.exited();
+    }
+}
+
+/// Coordinates the load of `options`, whose parts are those of the `machines`: for each its name and its first thread. `others` gets the feed of
+/// each, and the zero of the run's clock in nanoseconds of CLOCK_MONOTONIC; it returns once the load is about to begin. Blocks until the run is
+/// over. Calls the observer on this thread.
+///
+/// # Errors
+/// There is no result: the options contradict each other, or the load did not begin.
+pub fn coordinate<O: Others>(
+    options: &Options,
+    machines: &[(String, usize)],
+    others: impl FnOnce(Vec<Feed>, u64) -> Result<O, LoadError>,
+    observer: &mut dyn Observer,
+) -> Result<report::Report, LoadError> {
+    let options = &Options { group: Some(options.threads.len()), ..options.clone() };
+    check::options(options)?;
+    let shared = Arc::new(Shared::new(options, Clock::start()));
+    let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
+    let (out, messages) = channel();
+    let feeds = machines
+        .iter()
+        .enumerate()
+        .map(|(number, (name, first))| Feed(Receiver::new(number, name.clone(), *first, &shared, &taken, out.clone())));
+    let others = others(feeds.collect(), shared.clock.zero_ns())?;
+    drop(out);
+    let coordinator = Coordinator::new(&shared, messages, Vec::new(), Some(&others));
+    Ok(drive(coordinator, options, &taken, observer))
+}

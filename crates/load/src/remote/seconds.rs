@@ -1,0 +1,54 @@
+//! Reports of the threads of one part, bundled by the second in which they were made.
+
+use crate::engine::message::Message;
+use crate::measure::recorder::SECOND_NS;
+use crate::processes::Report;
+
+/// Bundles reports. Second 0 begins with the load; the last one has all that comes after its begin, and is given by [`Self::rest`].
+#[derive(Default)]
+pub struct Seconds {
+    start_ns: u64,
+    /// Number of the next one.
+    next: u64,
+    first: usize,
+    /// End of the newest interval of each thread.
+    ends_ns: Vec<u64>,
+    pending: Vec<Report>,
+}
+
+impl Seconds {
+    /// For the threads from `first` on.
+    pub fn new(first: usize, threads: usize) -> Self {
+        Self { first, ends_ns: vec![0; threads], ..Self::default() }
+    }
+
+    pub fn begin(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+    }
+
+    pub fn add(&mut self, report: Report) {
+        if let Report::Thread(thread, Message::Interval(interval)) = &report
+            && let Some(end) = self.ends_ns.get_mut(thread - self.first)
+        {
+            *end = interval.end_ns;
+        }
+        self.pending.push(report);
+    }
+
+    /// The next second with its number, once all threads have reported it and another one follows before `close_ns`.
+    pub fn next(&mut self, close_ns: u64) -> Option<(u64, Vec<Report>)> {
+        let end_ns = self.start_ns + (self.next + 1) * SECOND_NS;
+        let is_whole = end_ns < close_ns && self.start_ns > 0 && self.ends_ns.iter().all(|end| *end >= end_ns);
+        is_whole.then(|| self.take())
+    }
+
+    /// The last second.
+    pub fn rest(mut self) -> (u64, Vec<Report>) {
+        self.take()
+    }
+
+    fn take(&mut self) -> (u64, Vec<Report>) {
+        self.next += 1;
+        (self.next - 1, std::mem::take(&mut self.pending))
+    }
+}
