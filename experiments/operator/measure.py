@@ -13,12 +13,13 @@ import json, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, 
 
 BRUNT, WANTED = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
 POLICIES = ["none", "static=0.5", "static=1", "static=1.5", "graded", "heracles/10", "parties", "koordinator"]
-PORT, NODE_PORT, LIMIT_MS, PEAK = 18095, 18096, 4, 2500
+# The machine takes up to some milliseconds by itself: an objective of fewer is missed without any job, too.
+PORT, NODE_PORT, LIMIT_MS, PEAK = 18095, 18096, 10, 2500
 STARTED = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 STAGES = "200:1200@20s,1200@50s,6000@5s,1200@75s"
 DEPLOY, BURST, SILENT, FULL, FORK, KILL, END = 40, 70, 95, 115, 130, 140, 150
 SERVER = """
-const counts = { "0.001": 0, "0.004": 0, "0.016": 0, "+Inf": 0 }
+const counts = { "0.001": 0, "0.004": 0, "0.01": 0, "+Inf": 0 }
 require("http").createServer((q, r) => {
   if (q.url == "/metrics") {
     return r.end(Object.keys(counts).map(le => `http_request_duration_seconds_bucket{le="${le}"} ${counts[le]}\\n`).join(""))
@@ -184,19 +185,20 @@ class Day:
         found = {"bad": len(missed), "own": len([second for second in missed if not of_events(second)]), "seconds": len(bad)}
         if summary:
             found["work"] = summary["jobs"]["cpu_seconds"]
-            found["back"] = {name: self.back(after) for name, after in [("deploy", DEPLOY), ("burst", BURST), ("silence", SILENT + 10)]}
+            found["back"] = {"deploy": self.back(DEPLOY, BURST), "burst": self.back(BURST, SILENT), "silence": self.back(SILENT + 10, FULL, SILENT)}
         return found
 
-    def back(self, event):
-        """Seconds until the jobs have nine tenths of what they had before an event, for three seconds."""
-        records = [(record["now"], record["allotment"]["cores"]) for record in self.records()]
-        before = [cores for at, cores in records if event - 15 <= at < event - (10 if event == SILENT + 10 else 0)]
-        if not before or max(before) == 0:
+    def back(self, event, last, before=None):
+        """Seconds from an event until the jobs have, for three seconds, nine tenths of the mean they had in the 15 s before it.
+
+        `None`: not until `last`. `before`: the end of those 15 s, where the event begins earlier than its end.
+        """
+        cores = [(record["now"], record["allotment"]["cores"]) for record in self.records()]
+        wanted = 0.9 * mean_between(cores, (before or event) - 15, before or event)
+        if wanted == 0:
             return None
-        wanted = 0.9 * sorted(before)[len(before) // 2]
-        later = [(at, cores) for at, cores in records if event <= at < event + 25]
-        low = [at for at, cores in later if cores < wanted]
-        return 0.0 if not low else (low[-1] - event if low[-1] < event + 22 else None)
+        times = [event] + [at for at, _ in cores if event < at < last - 3]
+        return next((at - event for at in times if mean_between(cores, at, at + 3) >= wanted), None)
 
     def unused(self, seconds):
         """CPU time of the jobs in a day without users: that of some seconds, as it would be in a day."""
@@ -218,6 +220,30 @@ class Day:
             pass
         subprocess.run(["umount", "-l", self.disk])
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+def mean_between(steps, begin, end):
+    """Mean from `begin` to `end` of a value that is given as the times at which it changes."""
+    before = [value for at, value in steps if at <= begin]
+    inside = [(at, value) for at, value in steps if begin < at < end]
+    steps = [(begin, before[-1] if before else 0), *inside, (end, 0)]
+    return sum(value * (until - at) for (at, value), (until, _) in zip(steps, steps[1:])) / (end - begin)
+
+
+def machine():
+    """Lines on the machine, the program and this command."""
+    with tempfile.TemporaryDirectory() as home:
+        words = [BRUNT, "load", f"tcp://127.0.0.1:{PORT}", "-n", "1", "--no-meter", "--quiet", "--out", home + "/load"]
+        server = subprocess.Popen([BRUNT, "serve", "echo", "--listen", f"127.0.0.1:{PORT}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        subprocess.run([str(word) for word in words], capture_output=True)
+        server.kill()
+        server.wait()
+        env = json.loads(pathlib.Path(home, "load", "env.json").read_text())
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    print(f"- {env['cpu']}; {env['cpus_online']} processors; {memory:.1f} GiB; {env['kernel']}; brunt {env['brunt']} ({env['binary_hash']})")
+    program = pathlib.Path(sys.argv[0]).name
+    print(f"- Started {STARTED} as `experiments/operator/{program} {' '.join(sys.argv[1:])}`")
 
 
 def of_a_day(policy, measured, kind=Day):
@@ -245,7 +271,7 @@ def main():
         work = f"{row['work'] / whole:.0%}" if "work" in row else "-"
         print(f"| {policy or 'alone'} | {row['bad']} of {row['seconds']} | {row['own']} | {work} | {shown('deploy')} | {shown('burst')} | {shown('silence')} |")
     print(f"\n- Jobs without users: {whole:.0f} s of CPU time a day")
-    print(f"- Started {STARTED} as `experiments/operator/measure.py {' '.join(sys.argv[1:])}`")
+    machine()
 
 
 if __name__ == "__main__":

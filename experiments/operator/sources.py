@@ -8,7 +8,7 @@ The service, its users and its jobs are those of measure.py. Prints a table. Nee
 
 import sys
 import measure
-from measure import PORT, STARTED, Day
+from measure import PORT, Day
 
 # After so many seconds; the users' load is the same before and after.
 DEPLOY, BURST, END = 30, 60, 135
@@ -40,8 +40,8 @@ class Trial(Day):
         self.at(END)
         users.wait()
         summary = self.end_of(controller)
-        return {"restart": self.after(DEPLOY, BURST), "burst": self.after(BURST, END), "controller": summary["controller"]["cpu"],
-                "reasons": self.reasons()}
+        return {"restart": self.back(DEPLOY, BURST), "burst": self.back(BURST, END), "controller": summary["controller"]["cpu"],
+                "work": summary["jobs"]["cpu_seconds"], "reasons": self.reasons()}
 
     def reasons(self):
         counts = {}
@@ -49,25 +49,17 @@ class Trial(Day):
             counts[record["reason"]] = counts.get(record["reason"], 0) + 1
         return counts
 
-    def after(self, event, end):
-        """Seconds from the event until the jobs have nine tenths of what they had before it, for good; `None`: never."""
-        cores = [(record["now"], record["allotment"]["cores"]) for record in self.records()]
-        before = sorted(amount for at, amount in cores if event - 10 <= at < event)
-        wanted = 0.9 * before[len(before) // 2]
-        low = [at for at, amount in cores if event <= at < end - 1 and amount < wanted]
-        back = None if low and low[-1] > end - 2 else (low[-1] - event if low else 0.0)
-        return {"before": before[len(before) // 2], "back": back}
-
 
 def main():
-    print("| source | cores before | back after the deployment | cores before | back after the burst | controller, cores |")
-    print("|---|---|---|---|---|---|")
+    print("| source | back after the deployment | back after the burst | work of the jobs | controller, cores |")
+    print("|---|---|---|---|---|")
     for source in sys.argv[2:] or SOURCES:
         found = measure.of_a_day(source, Trial.run, Trial)
         print(source, found, file=sys.stderr, flush=True)
-        shown = lambda event: f"{found[event]['before']:.2f} | " + ("never" if found[event]["back"] is None else f"{found[event]['back']:.1f} s")
-        print(f"| `{source}` | {shown('restart')} | {shown('burst')} | {found['controller']:.3f} |", flush=True)
-    print(f"\n- Started {STARTED} as `experiments/operator/sources.py {' '.join(sys.argv[1:])}`")
+        shown = lambda event: "never" if found[event] is None else f"{found[event]:.1f} s"
+        print(f"| `{source}` | {shown('restart')} | {shown('burst')} | {found['work']:.0f} s | {found['controller']:.3f} |", flush=True)
+    print()
+    measure.machine()
 
 
 if __name__ == "__main__":

@@ -48,6 +48,14 @@ impl Counts {
     }
 }
 
+/// Windows in which more of the answered requests were slow than the budget allows, among all; and the share of slow requests in them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Over {
+    pub over: usize,
+    pub windows: usize,
+    pub share: f64,
+}
+
 /// Requests of the last seconds.
 #[derive(Debug, Clone, Default)]
 pub struct Window {
@@ -95,6 +103,13 @@ impl Window {
     pub fn seconds_over(&self, budget: f64, begin: Duration) -> f64 {
         let over = self.since(begin.as_secs_f64()).filter(|requests| is_over(requests, budget));
         over.map(|requests| requests.seconds).sum()
+    }
+
+    pub fn over(&self, budget: f64) -> Over {
+        let mut slow = Counts::default();
+        let over = self.windows.iter().filter(|(_, requests)| is_over(requests, budget));
+        let over = over.inspect(|(_, requests)| slow.add(*requests)).count();
+        Over { over, windows: self.windows.len(), share: slow.answered().share() }
     }
 
     /// For how many seconds, up to the newest window, a share above `budget` of the answered requests has been slow in every window.

@@ -10,8 +10,10 @@
 //! Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. Requests that fail at once say
 //! nothing of latency: BE jobs are frozen, and no limit is learned. While the machine itself is slow, they neither grow nor learn a
 //! limit, because what is slow then is not their doing; while the service waits for cores that others have, or was slow in two windows
-//! in which they used nothing, they do not shrink either. What stays slow while they are frozen makes a limit a guess.
+//! in which they used nothing, they do not shrink either, nor for stalls that come as often when they have less. What stays slow while
+//! they are frozen makes a limit a guess.
 
+mod baseline;
 mod freeze;
 
 use super::evidence::{Counts, Window, is_over};
@@ -20,7 +22,8 @@ use super::{Decision, Policy, Reason, staleness};
 use crate::allotment::{Allotment, Bounds};
 use crate::objective::Objective;
 use crate::readings::{Kinds, Readings, Requests};
-use freeze::{Cause, Freeze, HOLD};
+use baseline::Baseline;
+use freeze::{Cause, Freeze, HOLD, Part};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -31,14 +34,26 @@ const SURE: f64 = 1.645;
 /// Requests of this long decide on less; those since the last change decide on more.
 const WINDOW: Duration = Duration::from_secs(1);
 
+/// Where a second has too few, those of up to this long: until the objective allows this many slow ones.
+const MEMORY: Duration = Duration::from_secs(10);
+const ENOUGH: f64 = 1.0;
+
 /// Requests of this long are enough for an emergency.
 const BURST: Duration = Duration::from_millis(200);
 
-/// Seconds for which every window is above the budget in an emergency, and the sum of such windows, of the last second, that
-/// makes a level known to be too much. A pause of the machine or of the load generator, that `lost` does not show, makes one window
-/// slow or two; jobs that disturb make many slow.
-const LASTING: f64 = 0.15;
+/// Seconds for which every window is above the budget in an emergency; fewer if so many times the budget is slow, or requests come at so
+/// many times the rate of the last second. A pause of the machine or of the load generator, that `lost` does not show, makes one window
+/// slow or two, in part; jobs that disturb make many slow.
+const LASTING: f64 = 0.25;
+const LASTING_IF_HEAVY: f64 = 0.15;
+const HEAVY: f64 = 5.0;
+const RISES: f64 = 1.5;
+
+/// Sum of the windows above the budget, of the last second, that makes a level known to be too much.
 const REPEATED: f64 = 0.25;
+
+/// Seconds for which requests fail before these are no single ones.
+const FAILING: f64 = 0.15;
 
 /// Share of the budget below which the share of slow requests must surely be for growth.
 const MARGIN: f64 = 0.7;
@@ -71,8 +86,6 @@ const WAITS: f64 = 0.1;
 const BLAMELESS: u32 = 2;
 /// After this long without any job, the queue that they left is gone.
 const DRAINED: Duration = Duration::from_millis(500);
-/// Seconds of windows that have to be slow after it.
-const STILL: f64 = 0.1;
 /// For so long after a shrink jobs grow to what they had by small steps.
 const CAREFUL: Duration = Duration::from_secs(300);
 /// For so long after a service was down, or slow without any job, it is not itself: what is learned is a guess.
@@ -106,6 +119,7 @@ pub struct Graded {
     undisturbed: Window,
     /// Of these, requests since the last change.
     evidence: Counts,
+    baseline: Baseline,
     limits: LimitsByKinds,
     freeze: Freeze,
     /// Newest windows in a row in which requests were slow and BE jobs idle.
@@ -124,6 +138,7 @@ impl Graded {
             recent: Window::default(),
             undisturbed: Window::default(),
             evidence: Counts::default(),
+            baseline: Baseline::default(),
             limits: LimitsByKinds::default(),
             freeze: Freeze::default(),
             slow_without_jobs: 0,
@@ -134,6 +149,15 @@ impl Graded {
 
     fn running(&self, reason: Reason) -> Decision {
         Decision { allotment: Allotment::cores(self.level), reason }
+    }
+
+    /// What jobs have had since this time, in seconds, as a part of what they may have; `None` if it changed, or a queue may be left.
+    fn part_since(&mut self, begin: f64) -> Option<f64> {
+        let (since, level) = match self.freeze.now() {
+            Some(frozen) => (frozen.since + DRAINED, 0.0),
+            None => (self.changed, self.level),
+        };
+        (begin >= since.as_secs_f64()).then_some(level / self.settings.bounds.ceiling)
     }
 
     /// Changes the level; evidence of another level says nothing of this one.
@@ -151,7 +175,8 @@ impl Graded {
         let frozen = self.freeze.now()?;
         let last = self.recent.counts_from(now.saturating_sub(HOLD / 2));
         if now < frozen.until || last.share() > budget {
-            if !frozen.is_in_doubt && self.recent.seconds_over(budget, frozen.since + DRAINED) >= STILL {
+            let without_jobs = self.recent.counts_from(frozen.since + DRAINED).answered();
+            if !frozen.is_in_doubt && without_jobs.interval(SURE).0 > budget {
                 frozen.is_in_doubt = true;
                 self.limits.doubt(now);
                 self.shrunk = None;
@@ -175,10 +200,10 @@ impl Graded {
     fn failing(&mut self, now: Duration) -> Option<Decision> {
         let budget = self.settings.objective.budget();
         let last = self.recent.counts_from(now.saturating_sub(BURST));
-        if last.failed_share() <= budget || self.recent.failing_for(budget) < LASTING {
+        if last.failed_share() <= budget || self.recent.failing_for(budget) < FAILING {
             return None;
         }
-        self.freeze.begin(now, Cause::Failing);
+        self.freeze.begin(now, Cause::Failing, Part::None);
         Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Failing })
     }
 
@@ -188,34 +213,52 @@ impl Graded {
         let budget = self.settings.objective.budget();
         let is_over = |counts: Counts, z: f64| counts.answered().interval(z).0 > budget;
         let burst = self.undisturbed.counts_from(now.saturating_sub(BURST));
-        let lasts = self.recent.over_for(budget) >= LASTING;
+        let over_for = self.recent.over_for(budget);
+        let rises = requests.rate() * WINDOW.as_secs_f64() > RISES * self.recent.counts().count as f64;
+        let is_heavy = rises || burst.answered().share() >= HEAVY * budget;
+        let lasts = over_for >= if is_heavy { LASTING_IF_HEAVY } else { LASTING };
         let is_emergency = lasts && (is_over(self.recent.counts(), CERTAIN) || is_over(burst, CERTAIN));
-        let [last, of_burst] = [WINDOW, BURST]
+        let [last, of_burst, long] = [WINDOW, BURST, MEMORY]
             .map(|length| self.undisturbed.counts_from(self.changed.max(now.saturating_sub(length))).answered());
         let since = self.evidence;
         let are_few = requests.rate() * budget < FEW;
         let is_slow = |z| if are_few { is_over(last, z) || is_over(since, z) } else { last.share() > budget };
         let (is_sure, is_due) = (is_slow(SURE), now >= self.changed + self.settings.period);
-        if !is_emergency && !(is_due && (is_sure || last.share() > budget)) {
+        let may_be = if requests.rate() * budget < ENOUGH {
+            long.count as f64 * budget >= ENOUGH && long.share() > budget
+        } else {
+            last.share() > budget
+        };
+        if !is_emergency && !(is_due && (is_sure || may_be)) {
             return None;
         }
         let repeats = self.undisturbed.seconds_over(budget, now.saturating_sub(WINDOW)) >= REPEATED;
-        if is_slow(CERTAIN) && repeats || is_emergency && of_burst.share() > budget {
+        // Of jobs that have the least there is no less to learn.
+        let are_at_floor = self.level <= self.settings.bounds.floor;
+        if !are_at_floor && (is_slow(CERTAIN) && repeats || is_emergency && of_burst.share() > budget) {
             let is_itself = now >= self.unsettled_until && !are_few;
             self.limits.broke(now, requests.load.filter(|_| is_itself), self.level);
         }
         if is_emergency {
-            self.shrunk = Some((now, self.level));
-            self.freeze.begin(now, Cause::Slow);
+            self.note_shrink(now);
+            let sure = if rises { Part::Sure } else { Part::Likely };
+            self.freeze.begin(now, Cause::Slow, if are_at_floor { Part::None } else { sure });
             return Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Emergency });
         }
         let less = if is_sure {
-            self.shrunk = Some((now, self.level));
+            self.note_shrink(now);
             self.level * if last.share() > 2.0 * budget { HARD } else { SHRINK }
         } else {
             self.level - self.settings.step * STEP_BACK
         };
         Some(self.change(now, less.min(self.most(now, requests.load)), Reason::Shrink))
+    }
+
+    /// Jobs have less because requests were slow. That of a service that is not itself says nothing of their level.
+    fn note_shrink(&mut self, now: Duration) {
+        if now >= self.unsettled_until {
+            self.shrunk = Some((now, self.level));
+        }
     }
 
     /// Jobs of other kinds begin below what was too much of them before: what they find in the caches is not theirs.
@@ -272,7 +315,9 @@ impl Policy for Graded {
         let waits_for_others = are_idle && readings.run_delay.is_some_and(|share| share.value >= WAITS);
         let slow_machine = waits_for_others || readings.lost.is_some_and(|lost| lost.value >= SLOW_MACHINE);
         if let Some(requests) = readings.requests {
-            if self.recent.add(now, requests).is_some() {
+            if let Some(begin) = self.recent.add(now, requests) {
+                let part = self.part_since(begin);
+                self.baseline.add(now, part, &requests.value, budget);
                 let is_idle_and_slow = are_idle && is_over(&requests.value, budget);
                 self.slow_without_jobs = if is_idle_and_slow { self.slow_without_jobs + 1 } else { 0 };
             }
@@ -283,7 +328,7 @@ impl Policy for Graded {
             }
         }
         self.recent.keep(now, WINDOW);
-        self.undisturbed.keep(now, WINDOW);
+        self.undisturbed.keep(now, MEMORY);
         match staleness(now, readings, self.settings.bounds.deadline) {
             Some(Reason::Lost) => {
                 self.unsettled_until = now + UNSETTLED;
@@ -305,7 +350,10 @@ impl Policy for Graded {
         if self.slow_without_jobs >= BLAMELESS {
             return self.running(Reason::NotJobs);
         }
-        let less = if waits_for_others { None } else { self.less(now, requests) };
+        // Nor do they have a part in what comes as often when they have less.
+        let part = self.level / self.settings.bounds.ceiling;
+        let is_not_theirs = waits_for_others || self.baseline.is_usual(part, self.recent.over(budget));
+        let less = if is_not_theirs { None } else { self.less(now, requests) };
         less.unwrap_or_else(|| self.more(now, requests, slow_machine))
     }
 

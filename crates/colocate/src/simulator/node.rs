@@ -5,7 +5,7 @@ use super::load::Load;
 use super::plant::{Plant, Step};
 use super::scenario::Scenario;
 use super::source::Source;
-use super::trouble::Trouble;
+use super::trouble::{TICK, Trouble};
 use crate::allotment::Allotment;
 use crate::audit::Record;
 use crate::objective::Objective;
@@ -13,9 +13,6 @@ use crate::policy::{Decision, Policy};
 use crate::readings::{Kinds, Readings};
 use serde::Serialize;
 use std::time::Duration;
-
-/// Period of the controller's ticks, and of the simulated steps.
-pub const TICK: Duration = Duration::from_millis(20);
 
 const TICKS_A_SECOND: u64 = 50;
 
@@ -101,6 +98,9 @@ impl Node {
             let load = self.load.at(seconds + self.ahead) + moment.load;
             let used = Allotment { cores: decision.allotment.cores.min(jobs), ..decision.allotment };
             let mut step = self.plant.step(TICK.as_secs_f64(), load, used, (self.idle_class, moment.slowdown));
+            if moment.stalled > 0.0 {
+                step = step.of_stall(moment.stalled);
+            }
             if moment.is_down {
                 step = step.of_no_service(self.trouble.refuses);
             }

@@ -66,6 +66,16 @@ pub struct Step {
 }
 
 impl Step {
+    /// A part of the requests waits for the end of a stall, longer than the limit.
+    pub fn of_stall(self, part: f64) -> Self {
+        let stalled = self.arrivals as f64 * part;
+        let above =
+            std::array::from_fn(
+                |index| if GRID[index] < 2.0 { self.above[index].max(stalled) } else { self.above[index] },
+            );
+        Self { slow: self.slow.max(stalled as u64), above, ..self }
+    }
+
     /// The same without a service: each request is slow, or fails at once.
     pub fn of_no_service(self, refuses: bool) -> Self {
         let (slow, failed) = (self.arrivals, if refuses { self.arrivals } else { 0 });

@@ -5,7 +5,7 @@ mod report;
 
 use super::inbox::Inbox;
 use super::message::Message;
-use super::others::Others;
+use super::others::{Order, Others};
 use super::shared::Shared;
 use super::warmup::Warmup;
 use crate::measure::breakdown::Parts;
@@ -17,7 +17,6 @@ use crate::options::kind_of;
 use crate::{check::port_range, error::LoadError, observer::Observer, schedule::Schedule};
 use brunt_runtime::{BackendKind, time};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::time::{Duration, SystemTime};
 use std::{io, sync::atomic::Ordering::Relaxed};
@@ -31,29 +30,6 @@ const CONNECT_POLL: Duration = Duration::from_millis(2);
 const CONNECT_AHEAD: u64 = 2048;
 /// Connections per second, over all threads, below which a target is not waited for.
 const MIN_CONNECT_RATE: f64 = 1000.0;
-
-/// From the coordinator to the other processes; times in nanoseconds of the run's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
-    /// Threads below this number open their connections.
-    Connect {
-        threads: usize,
-    },
-    /// Sets the start of the load, and the start and end of its window.
-    Begin {
-        start: u64,
-        open: u64,
-        close: u64,
-    },
-    /// Sets the window in the warm-up, where it was left open.
-    Open {
-        open: u64,
-        close: u64,
-    },
-    /// Ends the window early.
-    Close(u64),
-    Release,
-}
 
 /// State of one run. Its threads are numbered over all processes.
 pub struct Coordinator<'s> {

@@ -1,7 +1,30 @@
 //! Others that make parts of a load: processes of this machine, or other machines.
 
-use super::coordinator::Order;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// From the coordinator to the others; times in nanoseconds of the run's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// Threads below this number open their connections.
+    Connect {
+        threads: usize,
+    },
+    /// Sets the start of the load, and the start and end of its window.
+    Begin {
+        start: u64,
+        open: u64,
+        close: u64,
+    },
+    /// Sets the window in the warm-up, where it was left open.
+    Open {
+        open: u64,
+        close: u64,
+    },
+    /// Ends the window early.
+    Close(u64),
+    Release,
+}
 
 /// All of them together. Their threads are numbered through with those of this process, and report as those do.
 pub trait Others {

@@ -3,9 +3,9 @@
 use super::receiver::{Receiver, Taken};
 use super::{Start, Task, WORKER_ARGS};
 use crate::engine::clock::Clock;
-use crate::engine::coordinator::{Coordinator, Order};
+use crate::engine::coordinator::Coordinator;
 use crate::engine::inbox::{blocking, channel};
-use crate::engine::others::Others;
+use crate::engine::others::{Order, Others};
 use crate::engine::shared::Shared;
 use crate::{check, error::LoadError, report};
 use crate::{observer::Observer, options::Options, run::schedules, schedule::Schedule};

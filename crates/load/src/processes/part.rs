@@ -1,9 +1,9 @@
 //! A part of a load: a range of its threads, which report to whoever coordinates all of them.
 
 use super::Report;
-use crate::engine::coordinator::Order;
 use crate::engine::inbox::{Inbox, blocking, channel};
 use crate::engine::message::Message;
+use crate::engine::others::Order;
 use crate::engine::shared::{Progress, Shared};
 use crate::error::LoadError;
 use crate::run::{ReleaseOnDrop, Threads, make_room, start_threads};

@@ -11,7 +11,6 @@ mod feed;
 mod part;
 mod seconds;
 
-pub use crate::engine::coordinator::Order;
-pub use crate::engine::others::Others;
+pub use crate::engine::others::{Order, Others};
 pub use feed::{Feed, coordinate};
 pub use part::{Control, Part, Told};

@@ -126,6 +126,6 @@ fn a_part_whose_lease_is_over_ends_by_itself() {
 #[test]
 fn a_part_without_a_connection_says_why() {
     let options = options("127.0.0.1:1".parse::<std::net::SocketAddr>().unwrap());
-    let error = run_in_parts(&options, &[0..1], LIMIT).unwrap_err().to_string();
+    let error = run_in_parts(&options, std::slice::from_ref(&(0..1)), LIMIT).unwrap_err().to_string();
     assert!(error.contains("127.0.0.1:1") && error.contains("refused"), "{error}");
 }

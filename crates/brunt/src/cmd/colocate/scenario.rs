@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// Least time between two troubles of a kind: each is over, and its consequences are.
 const LEAST_TROUBLE: Duration = Duration::from_secs(120);
+const LEAST_STALLS: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Machine {
@@ -71,6 +72,9 @@ pub(super) struct Setting {
     /// Time between two silences of the source, of half a minute
     #[arg(long, value_name = "TIME")]
     silences: Option<Span>,
+    /// Time between two stalls of some milliseconds that no signal shows and no job causes, as of a hypervisor or a collector of garbage
+    #[arg(long, value_name = "TIME")]
+    stalls: Option<Span>,
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -105,15 +109,16 @@ impl Setting {
             Machine::Vm => preset::virtual_machine(),
         };
         let (job, turns) = self.jobs()?;
-        let every = |name: &str, time: Option<Span>| match time {
+        let every = |name: &str, time: Option<Span>, least: Duration| match time {
             None => Ok(0.0),
-            Some(time) if time.0 >= LEAST_TROUBLE => Ok(time.0.as_secs_f64()),
-            Some(time) => Err(Error::Usage(format!("--{name} {time}: it must be at least {}", Span(LEAST_TROUBLE)))),
+            Some(time) if time.0 >= least => Ok(time.0.as_secs_f64()),
+            Some(time) => Err(Error::Usage(format!("--{name} {time}: it must be at least {}", Span(least)))),
         };
         let trouble = Trouble {
-            deploys: every("deploys", self.deploys)?,
-            bursts: every("bursts", self.bursts)?,
-            silences: every("silences", self.silences)?,
+            deploys: every("deploys", self.deploys, LEAST_TROUBLE)?,
+            bursts: every("bursts", self.bursts, LEAST_TROUBLE)?,
+            silences: every("silences", self.silences, LEAST_TROUBLE)?,
+            stalls: every("stalls", self.stalls, LEAST_STALLS)?,
             refuses: true,
         };
         Ok(Scenario {

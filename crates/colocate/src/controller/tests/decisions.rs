@@ -61,7 +61,8 @@ fn emergencies_that_recur_freeze_for_twice_as_long() {
     bench.run(ms(120_000));
     let frozen = bench.steps.split(|step| !step.decision.allotment.is_frozen()).filter(|steps| !steps.is_empty());
     let frozen: Vec<u128> = frozen.map(|steps| (steps[steps.len() - 1].at - steps[0].at).as_millis() + 100).collect();
-    assert_eq!(frozen, [500, 1000, 2000, 4000, 8000, 16_000]);
+    // At last they run at the floor, and are hardly the cause.
+    assert_eq!(frozen, [500, 1000, 2000, 4000, 8000, 500]);
 }
 
 #[test]

@@ -59,6 +59,8 @@ struct Probe {
     count: u64,
     slow: u64,
     failed: u64,
+    /// When a request was last slow or failed.
+    last_slow: Option<Instant>,
     /// Response times of the last second, each with its end.
     recent: VecDeque<(Instant, Duration)>,
 }
@@ -77,6 +79,7 @@ impl Probe {
             count: 0,
             slow: 0,
             failed: 0,
+            last_slow: None,
             recent: VecDeque::new(),
         }
     }
@@ -93,7 +96,7 @@ impl Probe {
     fn begin(&mut self, now: Instant, feed: &Feed) {
         if now >= self.next {
             self.waiting.push_back(Request { due: now, has_counted: false });
-            self.next = (self.next + self.pace.next(now, feed.wants_more())).max(now);
+            self.next = (self.next + self.pace.next(now, feed.wants_more(), self.last_slow)).max(now);
         }
         self.send(now, feed);
         if now >= self.window + WINDOW {
@@ -160,6 +163,9 @@ impl Probe {
             self.recent.push_back((now, response));
         }
         if !request.has_counted {
+            if is_slow || result.is_err() {
+                self.last_slow = Some(now);
+            }
             self.count += 1;
             self.slow += u64::from(is_slow || result.is_err());
             self.failed += u64::from(!is_slow && result.is_err());
@@ -177,6 +183,7 @@ impl Probe {
             in_flight.push(age);
             if age > limit && !request.has_counted {
                 request.has_counted = true;
+                self.last_slow = Some(now);
                 self.count += 1;
                 self.slow += 1;
             }

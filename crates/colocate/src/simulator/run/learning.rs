@@ -38,13 +38,32 @@ fn jobs_are_back_soon_after_a_restart_and_after_a_burst() {
     }
 }
 
+/// Stalls of the service itself, one in five seconds, each of which makes a second bad: jobs keep most of what they have without them,
+/// and are not frozen.
+#[test]
+fn stalls_without_a_signal_are_no_emergency() {
+    for (knows_load, load) in [(true, 0.4), (false, 0.4), (true, 0.1), (false, 0.1)] {
+        for seed in 0..4 {
+            let of = |stalls: f64| {
+                let trouble = Trouble { stalls, ..Trouble::default() };
+                simulate(&Scenario { seed, ..server(Load::Constant(load), 600, knows_load, trouble) }, |_| {})
+            };
+            let (calm, stalled) = (of(0.0), of(5.0));
+            let told = format!("load {load}, known {knows_load}, seed {seed}: frozen {} s", stalled.frozen_seconds);
+            assert!(stalled.bad_seconds > 60, "{told}: {} bad seconds", stalled.bad_seconds);
+            assert!(stalled.frozen_seconds <= 60.0, "{told}");
+            assert!(stalled.be_rate >= 0.5 * calm.be_rate, "{told}: {} of {}", stalled.be_rate, calm.be_rate);
+        }
+    }
+}
+
 /// A deployment every five hours, a burst every two, a silence every twelve, over eight days in all.
 #[test]
 fn trouble_costs_the_jobs_a_hundredth_of_their_work() {
     const TIME: u64 = 6 * 3600;
     const SEEDS: u64 = 2;
     let lost = |(knows_load, refuses): (bool, bool)| {
-        let trouble = Trouble { deploys: 5.0 * HOUR, bursts: 2.0 * HOUR, silences: 12.0 * HOUR, refuses };
+        let trouble = Trouble { deploys: 5.0 * HOUR, bursts: 2.0 * HOUR, silences: 12.0 * HOUR, stalls: 0.0, refuses };
         let of = |(job, seed): (Job, u64)| {
             let load = Load::Steps { low: 0.2, high: 0.8, period: 900.0 };
             let scenario = Scenario { job, seed, ..server(load, TIME, knows_load, trouble) };

@@ -73,19 +73,19 @@ fn a_step_of_the_load_shrinks_within_a_quarter_of_a_second_and_is_over_in_one() 
         }
     });
     assert!(shrunk[0] <= 0.25, "{shrunk:?}");
-    let mut bad_seconds = 0;
-    for seed in 0..8 {
-        let scenario = Scenario { seed, ..scenario };
-        let outcome = run(&scenario);
+    // Bad seconds of 300 steps by the time since the step.
+    let mut bad = [0; 30];
+    for seed in 0..60 {
+        let outcome = run(&Scenario { seed, ..scenario });
         for step in [30, 90, 150, 210, 270] {
-            let is_bad: Vec<bool> =
-                outcome.series[step..step + 30].iter().map(|second| second.is_bad(scenario.objective)).collect();
-            assert!(!is_bad[1], "seed {seed}: the second after that of the step at {step} s is bad");
-            bad_seconds += is_bad.iter().filter(|is_bad| **is_bad).count();
+            for (since, second) in outcome.series[step..step + 30].iter().enumerate() {
+                bad[since] += u64::from(second.is_bad(scenario.objective));
+            }
         }
     }
-    // One at some steps, and where the allotment after a freeze is still too much.
-    assert!(bad_seconds <= 30, "{bad_seconds} of 1,200 seconds");
+    // That of the step itself at some, and where the allotment after a freeze is still too much.
+    let (after, all) = (bad[1], bad.iter().sum::<u64>());
+    assert!(after <= 3 && all <= 250, "of 9,000 seconds, by the time since the step: {bad:?}");
 }
 
 #[test]
