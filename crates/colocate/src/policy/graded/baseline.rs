@@ -21,6 +21,8 @@ const UNUSUAL: f64 = 0.01;
 /// A rate of slow windows that is so many times higher is another one, unless that has this probability by chance.
 const HIGHER: f64 = 1.5;
 const CHANCE: f64 = 0.05;
+/// Expected events whose number is nearly normally distributed.
+const MANY: f64 = 100.0;
 /// So many times the slow requests of a usual stall are none.
 const LARGE: f64 = 2.0;
 
@@ -98,8 +100,11 @@ impl Seen {
     }
 }
 
-/// Probability of at least so many events where this number is expected, after Poisson.
+/// Probability of at least so many events where this number is expected, after Poisson; of many events, whether it is above 0.1 %.
 fn at_least(events: usize, expected: f64) -> f64 {
+    if expected > MANY {
+        return f64::from(u8::from(events as f64 <= expected + 3.0 * expected.sqrt()));
+    }
     let mut exactly = (-expected).exp();
     let mut fewer = 0.0;
     for event in 0..events {
@@ -148,6 +153,16 @@ mod tests {
         // Forgotten after a while.
         feed(&mut baseline, 10_000, 1, 0.2, 0);
         assert!(!is_usual(&baseline, 1, 0.12));
+    }
+
+    #[test]
+    fn chances_are_those_of_poisson() {
+        for (events, expected, wanted) in
+            [(0, 2.0, 1.0), (1, 2.0, 0.8647), (3, 0.5, 0.0144), (100, 1000.0, 1.0), (1100, 1000.0, 0.0)]
+        {
+            let found = at_least(events, expected);
+            assert!((found - wanted).abs() < 1e-4, "{events} of {expected}: {found}");
+        }
     }
 
     #[test]
