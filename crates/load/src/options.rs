@@ -273,4 +273,9 @@ impl Options {
     pub fn first_connections(&self) -> usize {
         self.connection_stages.first().map_or(self.connections, |stage| stage.from as usize)
     }
+
+    /// Those of one thread.
+    pub(crate) fn first_of(&self, share: Share) -> usize {
+        if self.connection_stages.is_empty() { share.own() } else { share.below(self.first_connections()) }
+    }
 }

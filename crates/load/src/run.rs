@@ -132,10 +132,7 @@ pub(crate) struct ReleaseOnDrop<'s>(pub &'s Shared);
 
 impl Drop for ReleaseOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.close_at(0);
-        self.0.release.cancel();
-        self.0.connect.cancel();
-        self.0.go.cancel();
+        self.0.abandon();
     }
 }
 

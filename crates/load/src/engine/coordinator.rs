@@ -222,14 +222,13 @@ impl<'s> Coordinator<'s> {
     /// Has the threads begin, and the window open after the warm-up. Returns when: in nanoseconds of the clock, and the time of day.
     fn begin(&mut self, duration: u64) -> (u64, SystemTime) {
         let shared = self.shared;
-        let earliest = shared.clock.now() + self.notice().as_nanos() as u64;
-        let start = self.others.map_or(earliest, |others| others.start(earliest));
+        let delay = self.notice();
+        let start = shared.clock.now() + delay.as_nanos() as u64;
         self.warmup = Warmup::new(&shared.options, start);
         let open = if self.warmup.is_some() { u64::MAX } else { start + shared.options.warmup.as_nanos() as u64 };
         let close = if self.interrupted { start } else { open.saturating_add(duration) };
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
-        let delay = Duration::from_nanos(start.saturating_sub(shared.clock.now()));
         (start, time::system_now() + delay)
     }
 

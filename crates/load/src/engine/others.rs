@@ -34,11 +34,6 @@ pub trait Others {
     /// Time that an order takes to reach all of them, at most.
     fn notice(&self) -> Duration;
 
-    /// When the load begins, in nanoseconds of the run's clock, as all of them have agreed: not before `earliest`. Blocks until it is known.
-    fn start(&self, earliest: u64) -> u64 {
-        earliest
-    }
-
     /// Why the one of this number is gone.
     fn exit_reason(&self, number: usize) -> String;
 }

@@ -284,6 +284,14 @@ impl Shared {
         !self.is_closed()
     }
 
+    /// Ends the load at once, wherever it is.
+    pub fn abandon(&self) {
+        self.close_at(0);
+        self.release.cancel();
+        self.connect.cancel();
+        self.go.cancel();
+    }
+
     /// Ends the run without a result. The first reason is kept.
     pub fn break_off(&self, reason: String) {
         locked(&self.broken).get_or_insert(reason);

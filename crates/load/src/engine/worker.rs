@@ -109,7 +109,7 @@ impl<P> Worker<P> {
 
     /// Connections of this thread that are opened before the load.
     pub fn first(&self) -> usize {
-        if self.staged.is_some() { self.share.below(self.shared.options.first_connections()) } else { self.share.own() }
+        self.shared.options.first_of(self.share)
     }
 
     /// Place of connection `index` in the order in which connections are opened, from 0.

@@ -15,7 +15,7 @@ mod worker;
 
 pub(crate) use parent::drive;
 pub use parent::run;
-pub(crate) use part::{make_room_for, run as run_part};
+pub(crate) use part::{make_room_for, obey, run as run_part};
 pub(crate) use receiver::{Receiver, Taken};
 pub use worker::run_worker;
 
@@ -26,6 +26,7 @@ use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
 use brunt_spec::LoadSpec;
 use serde::{Deserialize, Serialize};
+use std::io;
 
 /// Arguments with which this executable starts its workers; the command line must call [`run_worker`] for them.
 pub const WORKER_ARGS: [&str; 2] = ["worker", "load"];
@@ -91,6 +92,11 @@ pub(crate) enum Report {
         handshakes: Handshakes,
         outages: Vec<Outage>,
     },
+}
+
+/// The error of [`Report::Refused`].
+pub(crate) fn refusal(error: Result<i32, String>) -> io::Error {
+    error.map_or_else(io::Error::other, io::Error::from_raw_os_error)
 }
 
 impl Report {

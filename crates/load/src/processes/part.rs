@@ -19,9 +19,8 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 /// Raises the limit of open files for the connections of these threads.
 pub fn make_room_for(shared: &Shared, threads: &Range<usize>) -> Result<(), LoadError> {
     let options = &shared.options;
-    let connections = |end| -> usize { (0..end).map(|thread| options.share(thread).own()).sum() };
-    let own = connections(threads.end) - connections(threads.start);
-    make_room(own, threads.len(), options.target.replaces_connections())
+    let connections = threads.clone().map(|thread| options.share(thread).own()).sum();
+    make_room(connections, threads.len(), options.target.replaces_connections())
 }
 
 /// Does what is ordered of the threads from `first` on.

@@ -1,11 +1,10 @@
 //! Takes what a part of the load reports, as if its threads were of this process.
 
-use super::Report;
+use super::{Report, refusal};
 use crate::engine::inbox::Outbox;
 use crate::engine::message::Message;
 use crate::engine::shared::{Progress, Shared};
 use crate::error::LoadError;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Requests that each thread took from its schedule; `None` until its part is done.
@@ -43,8 +42,7 @@ impl Receiver {
         match report {
             Report::Thread(thread, message) => self.out.send(thread, message),
             Report::Refused { host, error } => {
-                let error = error.map_or_else(io::Error::other, io::Error::from_raw_os_error);
-                self.shared.connecting.fail(host, error);
+                self.shared.connecting.fail(host, refusal(error));
             }
             Report::Connecting(now) => {
                 self.shared.connecting.advance(&self.progress, &now);

@@ -1,7 +1,7 @@
 //! One load made on several machines, each a part of its threads.
 //!
-//! - A [`Part`] runs the threads of one machine. Somebody who may be far away tells it when to begin; it ends by itself when its lease is
-//!   over, which each request looks at.
+//! - A [`Part`] runs the threads of one machine under orders from another. It ends by itself when its lease is over, which each request
+//!   looks at.
 //! - What a part measures goes out as seconds, each once and in order: bytes that only a [`Feed`] of the same program reads.
 //! - [`coordinate`] makes the report of all parts, as if their threads were of this process.
 //!

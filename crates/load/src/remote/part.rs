@@ -3,10 +3,10 @@
 use super::seconds::Seconds;
 use crate::engine::clock::Clock;
 use crate::engine::message::Message;
+use crate::engine::others::Order;
 use crate::engine::shared::Shared;
-use crate::processes::{Report, make_room_for, run_part};
+use crate::processes::{Report, make_room_for, obey, refusal, run_part};
 use crate::{check, error::LoadError, options::Options};
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,9 +17,12 @@ pub struct Part {
     threads: Range<usize>,
 }
 
-/// Tells a part what to do, from any thread. Copies are of the same part.
+/// Orders to a part, from any thread. Copies are of the same part.
 #[derive(Clone)]
-pub struct Control(Arc<Shared>);
+pub struct Control {
+    shared: Arc<Shared>,
+    first: usize,
+}
 
 /// What a part tells, in this order; each but connecting and seconds at most once.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl Part {
     }
 
     pub fn control(&self) -> Control {
-        Control(Arc::clone(&self.shared))
+        Control { shared: Arc::clone(&self.shared), first: self.threads.start }
     }
 
     /// Runs the threads until they have ended, as the [`Control`] lets them.
@@ -62,9 +65,8 @@ impl Part {
             Connecting { ready: vec![false; threads.len()], opened: 0, settled: 0, error: None, is_over: false };
         let ran = run_part(shared, threads.clone(), |report| {
             connecting.take(&report, threads.start, shared, &mut tell)?;
-            seconds.begin(shared.start.load(Relaxed));
             seconds.add(report);
-            while let Some(second) = seconds.next(shared.close.load(Relaxed)) {
+            while let Some(second) = seconds.next(shared.start.load(Relaxed), shared.close.load(Relaxed)) {
                 tell(told(&second));
             }
             Ok(())
@@ -107,11 +109,8 @@ impl Connecting {
             self.ready[thread - first] = true;
         }
         if let Report::Refused { host, error } = report {
-            let error = match error {
-                Ok(number) => io::Error::from_raw_os_error(*number).to_string(),
-                Err(text) => text.clone(),
-            };
-            self.error.get_or_insert_with(|| format!("{}: {error}", shared.hosts.addresses[*host]));
+            let address = &shared.hosts.addresses[*host];
+            self.error.get_or_insert_with(|| format!("{address}: {}", refusal(error.clone())));
         }
         // The errors of these attempts were reported before.
         if let Report::Connecting(progress) = report {
@@ -125,8 +124,9 @@ impl Connecting {
             self.opened = opened;
             tell(Told::Connecting(opened));
         }
-        let own: usize = (first..first + self.ready.len()).map(|thread| shared.options.share(thread).own()).sum();
-        if self.ready.iter().all(|ready| *ready) && self.settled >= own as u64 {
+        let options = &shared.options;
+        let due: usize = (first..first + self.ready.len()).map(|thread| options.first_of(options.share(thread))).sum();
+        if self.ready.iter().all(|ready| *ready) && self.settled >= due as u64 {
             if opened == 0 {
                 let why = self.error.as_deref().unwrap_or("no attempt has an error");
                 return Err(LoadError::Process(format!("no connection could be opened: {why}")));
@@ -139,36 +139,18 @@ impl Connecting {
 }
 
 impl Control {
-    /// Lets connections be opened.
-    pub fn connect(&self) {
-        self.0.connect.cancel();
-    }
-
-    /// Sets the start of the load, and the start and end of its window.
-    pub fn begin(&self, [start_ns, open_ns, close_ns]: [u64; 3]) {
-        self.0.begin(start_ns, open_ns, close_ns);
+    /// Does what is ordered of all threads of the load.
+    pub fn obey(&self, order: Order) {
+        obey(&self.shared, self.first, order);
     }
 
     /// Nothing is sent from then on, unless a later call comes before that. Whether the load goes on: a call that is too late ends it.
     pub fn lease(&self, until_ns: u64) -> bool {
-        self.0.lease_until(until_ns)
-    }
-
-    /// Ends the window then, unless it ends before.
-    pub fn close(&self, at_ns: u64) {
-        self.0.close_at(at_ns);
-    }
-
-    /// Lets connections be closed once the window is over.
-    pub fn release(&self) {
-        self.0.release.cancel();
+        self.shared.lease_until(until_ns)
     }
 
     /// Ends the load at once.
     pub fn abandon(&self) {
-        self.0.close_at(0);
-        self.0.release.cancel();
-        self.0.connect.cancel();
-        self.0.go.cancel();
+        self.shared.abandon();
     }
 }

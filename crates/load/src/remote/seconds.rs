@@ -7,7 +7,6 @@ use crate::processes::Report;
 /// Bundles reports. Second 0 begins with the load; the last one has all that comes after its begin, and is given by [`Self::rest`].
 #[derive(Default)]
 pub struct Seconds {
-    start_ns: u64,
     /// Number of the next one.
     next: u64,
     first: usize,
@@ -22,10 +21,6 @@ impl Seconds {
         Self { first, ends_ns: vec![0; threads], ..Self::default() }
     }
 
-    pub fn begin(&mut self, start_ns: u64) {
-        self.start_ns = start_ns;
-    }
-
     pub fn add(&mut self, report: Report) {
         if let Report::Thread(thread, Message::Interval(interval)) = &report
             && let Some(end) = self.ends_ns.get_mut(thread - self.first)
@@ -35,10 +30,11 @@ impl Seconds {
         self.pending.push(report);
     }
 
-    /// The next second with its number, once all threads have reported it and another one follows before `close_ns`.
-    pub fn next(&mut self, close_ns: u64) -> Option<(u64, Vec<Report>)> {
-        let end_ns = self.start_ns + (self.next + 1) * SECOND_NS;
-        let is_whole = end_ns < close_ns && self.start_ns > 0 && self.ends_ns.iter().all(|end| *end >= end_ns);
+    /// The next second with its number, once all threads have reported it and another one follows before `close_ns`. The load
+    /// began at `start_ns`; 0 before that.
+    pub fn next(&mut self, start_ns: u64, close_ns: u64) -> Option<(u64, Vec<Report>)> {
+        let end_ns = start_ns + (self.next + 1) * SECOND_NS;
+        let is_whole = end_ns < close_ns && start_ns > 0 && self.ends_ns.iter().all(|end| *end >= end_ns);
         is_whole.then(|| self.take())
     }
 

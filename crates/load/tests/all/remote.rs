@@ -24,20 +24,14 @@ struct Machines {
 impl Others for Machines {
     fn order(&self, order: Order) {
         for control in &self.controls {
-            match order {
-                Order::Connect { .. } => control.connect(),
-                Order::Begin { start, open, close } => {
-                    control.begin([start, open, close]);
-                    // As an agent does that hears nothing more.
-                    let (control, lease) = (control.clone(), self.lease.as_nanos() as u64);
-                    thread::spawn(move || {
-                        until("the load is over", || !control.lease(lease));
-                        control.release();
-                    });
-                }
-                Order::Open { .. } => unreachable!("no warm-up is left open here"),
-                Order::Close(at) => control.close(at),
-                Order::Release => control.release(),
+            control.obey(order);
+            if matches!(order, Order::Begin { .. }) {
+                // As an agent does that hears nothing more.
+                let (control, lease) = (control.clone(), self.lease.as_nanos() as u64);
+                thread::spawn(move || {
+                    until("the load is over", || !control.lease(lease));
+                    control.obey(Order::Release);
+                });
             }
         }
     }
@@ -61,7 +55,7 @@ fn run_in_parts(options: &Options, parts: &[Range<usize>], lease: Duration) -> R
             let part = Part::new(options.clone(), threads.clone(), zero_ns)?;
             let control = part.control();
             assert!(control.lease(lease.as_nanos() as u64));
-            control.connect();
+            control.obey(Order::Connect { threads: options.threads.len() });
             controls.push(control);
             let sender = sender.clone();
             thread::spawn(move || {
