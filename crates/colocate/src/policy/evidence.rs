@@ -14,6 +14,12 @@ pub struct Counts {
 }
 
 impl Counts {
+    pub fn of(requests: Requests) -> Self {
+        let mut counts = Self::default();
+        counts.add(requests);
+        counts
+    }
+
     pub fn add(&mut self, requests: Requests) {
         self.count += requests.count;
         self.slow += requests.slow.min(requests.count);
@@ -141,9 +147,7 @@ impl Window {
 
 /// Whether more of the answered requests were slow than the budget allows.
 pub fn is_over(requests: &Requests, budget: f64) -> bool {
-    let mut counts = Counts::default();
-    counts.add(*requests);
-    let Counts { count, slow, .. } = counts.answered();
+    let Counts { count, slow, .. } = Counts::of(*requests).answered();
     slow as f64 > budget * count as f64
 }
 

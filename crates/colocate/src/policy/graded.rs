@@ -239,14 +239,15 @@ impl Graded {
             let is_itself = now >= self.unsettled_until && !are_few;
             self.limits.broke(now, requests.load.filter(|_| is_itself), self.level);
         }
-        if is_emergency {
+        if is_emergency || is_sure {
             self.note_shrink(now);
+        }
+        if is_emergency {
             let sure = if rises { Part::Sure } else { Part::Likely };
             self.freeze.begin(now, Cause::Slow, if are_at_floor { Part::None } else { sure });
             return Some(Decision { allotment: Allotment::FROZEN, reason: Reason::Emergency });
         }
         let less = if is_sure {
-            self.note_shrink(now);
             self.level * if last.share() > 2.0 * budget { HARD } else { SHRINK }
         } else {
             self.level - self.settings.step * STEP_BACK

@@ -48,11 +48,10 @@ impl Baseline {
         self.fade(now);
         let level = part.map(level);
         if is_over(requests, budget) {
-            let mut counts = Counts::default();
-            counts.add(*requests);
+            let share = Counts::of(*requests).answered().share();
             self.run = self.run.take().filter(|run| run.len() < STALL).map(|mut run| {
                 let level = run.first().map(|(level, _)| *level).or(level);
-                run.extend(level.map(|level| (level, counts.answered().share())));
+                run.extend(level.map(|level| (level, share)));
                 run
             });
             return;

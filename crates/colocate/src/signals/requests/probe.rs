@@ -163,11 +163,12 @@ impl Probe {
             self.recent.push_back((now, response));
         }
         if !request.has_counted {
-            if is_slow || result.is_err() {
+            let is_bad = is_slow || result.is_err();
+            if is_bad {
                 self.last_slow = Some(now);
             }
             self.count += 1;
-            self.slow += u64::from(is_slow || result.is_err());
+            self.slow += u64::from(is_bad);
             self.failed += u64::from(!is_slow && result.is_err());
         }
         if let Err(error) = result {
