@@ -50,10 +50,10 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Whether more evidence may give the jobs more.
+    /// Whether more evidence may give the jobs more: of frozen ones, time does.
     pub fn wants_evidence(self) -> bool {
-        use Reason::{Ceiling, Fixed, HighLoad, KnownLimit, NotJobs, Paused};
-        !matches!(self.reason, Ceiling | Fixed | HighLoad | KnownLimit | NotJobs | Paused)
+        use Reason::{Grow, Hold, MemoryBandwidth, Shrink, Stale};
+        matches!(self.reason, Stale | Shrink | Hold | Grow | MemoryBandwidth)
     }
 
     /// Whether it is the first of an emergency, after `last`.

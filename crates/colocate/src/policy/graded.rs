@@ -111,8 +111,9 @@ impl Settings {
 #[derive(Debug, Clone)]
 pub struct Graded {
     settings: Settings,
-    /// Cores of the BE jobs when they are not frozen.
+    /// Cores of the BE jobs when they are not frozen, those before the last change, and when that was.
     level: f64,
+    before: f64,
     changed: Duration,
     recent: Window,
     /// The same without times in which the machine was slow.
@@ -134,6 +135,7 @@ impl Graded {
         Self {
             settings,
             level: settings.bounds.floor,
+            before: settings.bounds.floor,
             changed: Duration::ZERO,
             recent: Window::default(),
             undisturbed: Window::default(),
@@ -163,6 +165,7 @@ impl Graded {
     /// Changes the level; evidence of another level says nothing of this one.
     fn change(&mut self, now: Duration, level: f64, reason: Reason) -> Decision {
         let Bounds { floor, ceiling, .. } = self.settings.bounds;
+        self.before = self.level;
         self.level = level.clamp(floor, ceiling);
         self.changed = now;
         self.evidence = Counts::default();
@@ -238,6 +241,11 @@ impl Graded {
         if !are_at_floor && (is_slow(CERTAIN) && repeats || is_emergency && of_burst.share() > budget) {
             let is_itself = now >= self.unsettled_until && !are_few;
             self.limits.broke(now, requests.load.filter(|_| is_itself), self.level);
+        }
+        // What made jobs shrink just before was the begin of it: they go on from half of what they had then, where more takes seconds to
+        // be sure of.
+        if is_emergency && are_few && now < self.changed + WINDOW {
+            self.level = self.level.max(self.before);
         }
         if is_emergency || is_sure {
             self.note_shrink(now);

@@ -130,6 +130,22 @@ fn bursts_of_slow_requests_freeze_at_once_and_are_remembered() {
 }
 
 #[test]
+fn a_shrink_and_the_emergency_that_follows_it_cost_half_where_requests_are_few() {
+    for (count, part) in [(10, 0.5), (100, 0.35)] {
+        let (mut policy, mut tick, good) = (policy(), 0, Seen { count, ..GOOD });
+        let (before, _) = feed(&mut policy, &mut tick, 5000, good);
+        let (_, reasons) = feed(&mut policy, &mut tick, 2 * LASTS, Seen { slow: 300, ..good });
+        assert!(before == BOUNDS.ceiling && reasons.contains(&Reason::Shrink), "{before} {reasons:?}");
+        assert!(reasons.contains(&Reason::Emergency), "{reasons:?}");
+        let mut first = 0.0;
+        while first == 0.0 {
+            first = feed(&mut policy, &mut tick, 1, good).0;
+        }
+        assert!(first <= part * BOUNDS.ceiling && first > 0.8 * part * BOUNDS.ceiling, "{count}: {first}");
+    }
+}
+
+#[test]
 fn a_slow_machine_is_not_the_jobs_doing() {
     let (mut policy, mut tick) = (policy(), 0);
     feed(&mut policy, &mut tick, 500, GOOD);

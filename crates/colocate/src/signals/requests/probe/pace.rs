@@ -10,7 +10,7 @@ pub(super) const REST: Duration = Duration::from_millis(40);
 /// How long after a slow request the next may be slow for the same cause.
 pub(super) const SUSPICION: Duration = Duration::from_secs(1);
 /// Time of the fast pace at once, and the part of the time in which it comes back.
-const CREDIT: Duration = Duration::from_secs(10);
+const CREDIT: Duration = Duration::from_secs(15);
 const PART: f64 = 1.0 / 20.0;
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ mod tests {
             counts
         };
         let always = requests(|_| true, None, 120);
-        assert!(always[..10].iter().all(|count| *count == 200), "{always:?}");
+        assert!(always[..15].iter().all(|count| *count == 200), "{always:?}");
         let mean = always[60..].iter().sum::<u64>() as f64 / 60.0;
         assert!((30.0..37.0).contains(&mean), "{mean}");
         let seldom = requests(|second| second < 3 || second == 60, Some(Duration::from_secs(80)), 90);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A day of an operator, in two and a half minutes, under each policy of co-location.
 
-    experiments/operator/measure.py target/release/brunt [POLICY..]
+    docs/results/operator/measure.py target/release/brunt [POLICY..]
 
 nginx in front of Node serves on both cores with best-effort jobs beside it. Its users come by `brunt load` at random times: a ramp, a
 deployment (Node is killed, and started again a second later by what supervises it), a burst of five seconds at more than it can do, ten
@@ -15,6 +15,8 @@ BRUNT, WANTED = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
 POLICIES = ["none", "static=0.5", "static=1", "static=1.5", "graded", "heracles/10", "parties", "koordinator"]
 # The machine takes up to some milliseconds by itself: an objective of fewer is missed without any job, too.
 PORT, NODE_PORT, LIMIT_MS, PEAK = 18095, 18096, 10, 2500
+# Crates whose sources the figures depend on.
+MEASURED = ["colocate", "load", "meter", "results", "runtime", "wire"]
 STARTED = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 STAGES = "200:1200@20s,1200@50s,6000@5s,1200@75s"
 DEPLOY, BURST, SILENT, FULL, FORK, KILL, END = 40, 70, 95, 115, 130, 140, 150
@@ -241,9 +243,11 @@ def machine():
         server.wait()
         env = json.loads(pathlib.Path(home, "load", "env.json").read_text())
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    print(f"- {env['cpu']}; {env['cpus_online']} processors; {memory:.1f} GiB; {env['kernel']}; brunt {env['brunt']} ({env['binary_hash']})")
+    clock, hashes = env["clock_source"], env["source_hashes"]
+    print(f"- {env['cpu']}; {env['cpus_online']} processors; {memory:.1f} GiB; {env['kernel']}; clock {clock}; brunt {env['brunt']} ({env['binary_hash']})")
+    print("- Source hashes: " + ", ".join(f"{name} {hashes[name]}" for name in MEASURED))
     program = pathlib.Path(sys.argv[0]).name
-    print(f"- Started {STARTED} as `experiments/operator/{program} {' '.join(sys.argv[1:])}`")
+    print(f"- Started {STARTED} as `docs/results/operator/{program} {' '.join(sys.argv[1:])}`")
 
 
 def of_a_day(policy, measured, kind=Day):

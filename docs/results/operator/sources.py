@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon jobs have their cores back after a deployment and after a burst, by the source of the service's latency.
 
-    experiments/operator/sources.py target/release/brunt [SOURCE..]
+    docs/results/operator/sources.py target/release/brunt [SOURCE..]
 
 The service, its users and its jobs are those of measure.py. Prints a table. Needs root, nginx and node.
 """
