@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import os
+import pathlib
 import pty
 import random
 import socket
@@ -23,10 +24,15 @@ import time
 import urllib.parse
 import urllib.request
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from foot import foot
+
 SERVER = "127.0.0.1:7391"
 METRICS = "127.0.0.1:7392"
 SINK = "127.0.0.1:7393"
 URL = f"http://{SERVER}/"
+# The crates whose figures these are.
+MEASURED = ["load", "luau", "meter", "multiprocess", "results", "runtime", "serve", "tls", "wire"]
 
 
 def take_pushes(listener):
@@ -164,9 +170,9 @@ def main():
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             time.sleep(0.5)
-            variants, started = Variants(options.brunt, folder), time.time()
+            variants = Variants(options.brunt, folder)
             table(variants, options)
-            foot(variants, started)
+            print("\n" + foot(environment(variants), MEASURED))
         finally:
             server.terminate()
             server.wait()
@@ -193,21 +199,13 @@ def words(ratio):
     return "no" if high < 0.99 or low > 1.01 else "open"
 
 
-def foot(variants, started):
-    """What was measured, and where, as the reports of brunt run say it."""
+def environment(variants):
+    """That of a load, as brunt writes it."""
     directory = os.path.join(variants.folder, "env")
     subprocess.run([variants.brunt, "load", URL, "-n", "10", "--out", directory, "--quiet", "--accept-any-result"],
                    stdout=subprocess.DEVNULL, check=True)
     with open(os.path.join(directory, "env.json")) as file:
-        env = json.load(file)
-    memory = env["memory_bytes"] / 2**30
-    hashes = env["source_hashes"]
-    measured = ["load", "luau", "meter", "multiprocess", "results", "runtime", "serve", "tls", "wire"]
-    print(f"\n- {env['cpu']}; {env['cpus_online']} processors; {memory:.1f} GiB; {env['kernel']}; clock "
-          f"{env['clock_source']}; brunt {env['brunt']} ({env['binary_hash']})")
-    print("- Source hashes: " + ", ".join(f"{name} {hashes[name]}" for name in measured))
-    command = " ".join(["docs/results/observers/measure.py", "target/release/brunt", *sys.argv[2:]])
-    print(f"- Started {time.strftime('%Y-%m-%d %H:%M', time.gmtime(started))} UTC as `{command}`")
+        return json.load(file)
 
 
 def rounds(variants, options, figures):

@@ -11,13 +11,15 @@ a table. Needs root, nginx and node.
 
 import json, os, pathlib, shutil, signal, subprocess, sys, tempfile, threading, time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from foot import foot
+
 BRUNT, WANTED = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
 POLICIES = ["none", "static=0.5", "static=1", "static=1.5", "graded", "heracles/10", "parties", "koordinator"]
 # The machine takes up to some milliseconds by itself: an objective of fewer is missed without any job, too.
 PORT, NODE_PORT, LIMIT_MS, PEAK = 18095, 18096, 10, 2500
 # Crates whose sources the figures depend on.
 MEASURED = ["colocate", "load", "meter", "results", "runtime", "wire"]
-STARTED = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 STAGES = "200:1200@20s,1200@50s,6000@5s,1200@75s"
 DEPLOY, BURST, SILENT, FULL, FORK, KILL, END = 40, 70, 95, 115, 130, 140, 150
 SERVER = """
@@ -242,12 +244,7 @@ def machine():
         server.kill()
         server.wait()
         env = json.loads(pathlib.Path(home, "load", "env.json").read_text())
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    clock, hashes = env["clock_source"], env["source_hashes"]
-    print(f"- {env['cpu']}; {env['cpus_online']} processors; {memory:.1f} GiB; {env['kernel']}; clock {clock}; brunt {env['brunt']} ({env['binary_hash']})")
-    print("- Source hashes: " + ", ".join(f"{name} {hashes[name]}" for name in MEASURED))
-    program = pathlib.Path(sys.argv[0]).name
-    print(f"- Started {STARTED} as `docs/results/operator/{program} {' '.join(sys.argv[1:])}`")
+    print(foot(env, MEASURED))
 
 
 def of_a_day(policy, measured, kind=Day):

@@ -9,12 +9,14 @@ before and after a load of a number of requests. A stack whose program is missin
 
 import json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, textwrap, threading, time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+from foot import foot
+
 BRUNT, WANTED = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
 HOME = pathlib.Path(tempfile.mkdtemp(prefix="brunt-stacks-"))
 V1 = pathlib.Path("/sys/fs/cgroup/cpuacct")
 ROOT = V1 if V1.is_dir() else pathlib.Path("/sys/fs/cgroup")
 FRONT, BACK = 18080, 18081
-STARTED = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
 # The crates whose figures these are.
 MEASURED = ["load", "meter", "results", "runtime", "wire"]
 
@@ -300,11 +302,7 @@ def main():
     finally:
         shutil.rmtree(HOME, ignore_errors=True)
     print(f"\nThe largest difference is {worst * 100:.1f} %." + (f" Left out: {'; '.join(missing)}." if missing else ""))
-    hashes, memory = env["source_hashes"], os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    print(f"\n- {env['cpu']}; {env['cpus_online']} processors; {memory:.1f} GiB; {env['kernel']}; clock "
-          f"{env['clock_source']}; brunt {env['brunt']} ({env['binary_hash']})")
-    print("- Source hashes: " + ", ".join(f"{name} {hashes[name]}" for name in MEASURED))
-    print(f"- Started {STARTED} as `docs/results/service/measure.py {' '.join(sys.argv[1:])}`")
+    print("\n" + foot(env, MEASURED))
 
 
 main()
