@@ -32,8 +32,15 @@ macro_rules! ensure {
     };
 }
 
-/// Rejects options that contradict each other or are out of range, naming the value and the remedy.
+/// Rejects options that contradict each other, are out of range, or name addresses that this machine does not have, naming the value
+/// and the remedy.
 pub fn options(options: &Options) -> Result<(), LoadError> {
+    settings(options)?;
+    addresses(options)
+}
+
+/// The same of a load that other machines make, which have the addresses.
+pub fn settings(options: &Options) -> Result<(), LoadError> {
     let Options { connections, threads, duration, warmup, steady, timeout, requests, .. } = options;
     ensure!(
         (1..=MAX_CONNECTIONS).contains(connections),
@@ -79,7 +86,6 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
             "counts every {every:?} cannot be made: give --counts-every a time from 10ms to 1s"
         );
     }
-    addresses(options)?;
     for (flag, per_second) in [("-R", options.rate), ("--connect-rate", options.connect_rate)] {
         per_second.map_or(Ok(()), |per_second| rate(flag, per_second))?;
     }

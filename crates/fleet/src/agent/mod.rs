@@ -117,6 +117,8 @@ pub enum Effect {
         /// The end of the window.
         close: i64,
     },
+    /// The window is over: threads may end once their last answers are there.
+    Release,
     /// Send nothing more, and end.
     Abandon,
     /// Write this second to the journal of the run.
@@ -148,7 +150,7 @@ pub enum Happening {
         /// The error, one line.
         error: String,
     },
-    /// The first request was sent.
+    /// The first thread has begun to send.
     FirstSend {
         /// When, on the agent's clock.
         at: i64,
@@ -232,6 +234,12 @@ impl Agent {
     /// Run and epoch of the coordinator of the agent.
     pub fn run(&self) -> Option<(&str, u64)> {
         self.session.as_ref().map(|session| (session.run.as_str(), session.epoch))
+    }
+
+    /// Owner and id of the run that has the agent, unless another may have it.
+    pub fn owner_and_run(&self) -> Option<(String, String)> {
+        let taken = self.session.as_ref().filter(|session| !session.is_over());
+        taken.map(|session| (session.owner.clone(), session.run.clone()))
     }
 
     /// Orders that were refused.

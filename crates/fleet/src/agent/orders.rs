@@ -79,12 +79,10 @@ impl Agent {
         }
         if let Some(session) = &self.session {
             let takes_over = session.owner == owner && envelope.epoch > session.epoch;
-            // A run that has ended here only keeps its reason.
-            let is_over = session.state == State::Stopped && session.living().is_none();
             if session.owner == owner && envelope.epoch < session.epoch {
                 return self.refuse(Refusal::Old {});
             }
-            if !takes_over && !is_over {
+            if !takes_over && !session.is_over() {
                 let left_ns = session.left(now);
                 return Answer::Busy { owner: session.owner.clone(), run: session.run.clone(), left_ns };
             }

@@ -167,6 +167,14 @@ impl Session {
         }
     }
 
+    /// Whether another run may have the agent: this one has ended here, and only its reason is kept. What was measured until a lease
+    /// was over is of an agent that its coordinator has lost: it stays in the journal.
+    pub(super) fn is_over(&self) -> bool {
+        let has_ended =
+            self.state == State::Stopped || self.state == State::Reporting && self.why == Some(Why::LeaseOver {});
+        has_ended && self.living().is_none()
+    }
+
     /// For how long the agent is taken, unless an order arrives.
     pub(super) fn left(&self, now: i64) -> i64 {
         let until = match (self.state, self.armed, self.committed) {

@@ -16,8 +16,8 @@ fn envelope(epoch: u64, seq: u64, now: i64, order: Order) -> Envelope {
 }
 
 fn task() -> Order {
-    let (zero_ns, drain_ns, load) = (0, SECOND_NS, serde_json::Value::Null);
-    Order::Task(Box::new(Task { clock: CLOCK, zero_ns, threads: 2, first: 0, end: 1, drain_ns, load }))
+    let (drain_ns, load) = (SECOND_NS, serde_json::Value::Null);
+    Order::Task(Box::new(Task { clock: CLOCK, threads: 2, first: 0, end: 1, drain_ns, load }))
 }
 
 fn arm(now: i64) -> Order {
@@ -81,7 +81,10 @@ fn a_run_goes_from_state_to_state() {
     assert_eq!(agent.due(), Some(11 * SECOND_NS - (11 * SECOND_NS - until)));
     // No other renewal comes: the load ends by itself, and a later one changes nothing.
     let outputs = agent.tick(until);
-    assert_eq!((effects(&outputs), agent.state()), (vec![&Effect::CloseAt { close: until }], State::Draining));
+    assert_eq!(
+        (effects(&outputs), agent.state()),
+        (vec![&Effect::CloseAt { close: until }, &Effect::Release], State::Draining)
+    );
     let outputs = agent.order(&envelope(1, 10, until, order(5, until)), until, until);
     assert!(!effects(&outputs).iter().any(|effect| matches!(effect, Effect::Lease { .. })));
     agent.happened(1, Happening::Drained { digest: "d".to_owned() }, until);

@@ -67,13 +67,17 @@ impl Agent {
             return false;
         }
         session.state = State::Draining;
-        if committed.lease < armed.close {
+        let is_lease_over = committed.lease < armed.close;
+        if is_lease_over {
             // The load threads have ended by themselves. A renewal that comes now must not let them go on.
             armed.close = committed.lease;
             session.why = Some(Why::LeaseOver {});
-            if let Some(load) = session.living() {
+        }
+        if let Some(load) = session.living() {
+            if is_lease_over {
                 self.effect(load, Effect::CloseAt { close: committed.lease });
             }
+            self.effect(load, Effect::Release);
         }
         true
     }

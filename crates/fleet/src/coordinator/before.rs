@@ -137,7 +137,6 @@ impl Coordinator {
             let member = &self.peers[at].member;
             let task = Task {
                 clock,
-                zero_ns: clock.agent(now),
                 threads: self.config.threads,
                 first: member.first,
                 end: member.end,

@@ -214,6 +214,16 @@ impl Coordinator {
         self.frozen.unwrap_or_else(|| self.whole())
     }
 
+    /// The start of the load, once all agents have confirmed it, and the end of the window as it is decided now.
+    pub fn times(&self) -> Option<(i64, i64)> {
+        self.times.filter(|_| self.is_running()).map(|Times { start, close }| (start, close))
+    }
+
+    /// Ids of the agents that are lost, each with the reason.
+    pub fn lost(&self) -> impl Iterator<Item = (&str, &Lost)> {
+        self.peers.iter().filter_map(|peer| Some((peer.member.id.as_str(), &peer.lost.as_ref()?.1)))
+    }
+
     /// Agents of which a second is missing more than 2 s after its end.
     pub fn late(&self, now: i64) -> Vec<&str> {
         let Some(Times { start, close }) = self.times.filter(|_| self.stage == Stage::Run) else { return Vec::new() };

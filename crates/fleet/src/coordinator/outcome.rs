@@ -71,7 +71,7 @@ pub enum Lost {
         /// Number of the second.
         second: u64,
     },
-    /// It sent no request in the whole run: it stood still, or its part of the load was none.
+    /// None of its threads has begun to send: it stood still.
     NeverSent,
     /// Its load ended before the run did.
     Ended(Option<Why>),
@@ -192,13 +192,14 @@ impl Verdict {
 const MS: f64 = crate::MILLISECOND_NS as f64;
 
 impl Lost {
-    fn words(&self) -> String {
+    /// In words, for a line to a user.
+    pub fn words(&self) -> String {
         match self {
             Self::Silent => "no answer for 5 s".to_owned(),
             Self::Restarted => "it has started again".to_owned(),
             Self::Unknown => "it has no such run any more".to_owned(),
             Self::Late { second } => format!("second {second} did not arrive"),
-            Self::NeverSent => "it sent no request".to_owned(),
+            Self::NeverSent => "its load never began".to_owned(),
             Self::Ended(why) => why.as_ref().map_or("its load ended early", Why::words).to_owned(),
         }
     }

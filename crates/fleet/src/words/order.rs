@@ -97,8 +97,6 @@ impl Order {
 pub struct Task {
     /// The clock of the agent as it is known now.
     pub clock: Estimate,
-    /// Zero of the times of the run, on the agent's clock.
-    pub zero_ns: i64,
     /// Load threads of the run.
     pub threads: usize,
     /// The agent's threads are `first..end`.

@@ -66,10 +66,9 @@ fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D:
     STANDARD.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
-/// Splits the table of a second into parts of at most `limit` bytes, and one byte at least.
-pub fn split(origin: &Origin, table: &Table, limit: usize) -> Vec<Part> {
-    let bytes = table.encode();
-    let digest = digest(&bytes);
+/// Splits the bytes of the table of a second into parts of at most `limit` bytes, and one byte at least.
+pub fn split(origin: &Origin, bytes: &[u8], limit: usize) -> Vec<Part> {
+    let digest = digest(bytes);
     let chunks: Vec<&[u8]> = bytes.chunks(limit.clamp(1, PART_BYTES)).collect();
     let parts = chunks.len() as u32;
     let part = |(part, data): (u32, &&[u8])| Part {

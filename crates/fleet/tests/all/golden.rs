@@ -14,7 +14,6 @@ const CLOCK: Estimate = Estimate { offset_ns: -999_999_999_999, bound_ns: 61_000
 fn orders() -> Vec<Envelope> {
     let task = Task {
         clock: CLOCK,
-        zero_ns: 5_000_000_000,
         threads: 16,
         first: 4,
         end: 8,
@@ -106,7 +105,7 @@ fn parts() -> Vec<Part> {
         counters: [("completed".to_owned(), 20_000)].into(),
     };
     let origin = Origin { run: "r1".to_owned(), epoch: 2, agent: "b".to_owned(), incarnation: 7, second: 3 };
-    split(&origin, &table, 40)
+    split(&origin, &table.encode(), 40)
 }
 
 /// Compares the text of all messages with a file, and reads it as the same messages, also if a later version has added fields.

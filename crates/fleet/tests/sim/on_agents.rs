@@ -159,7 +159,7 @@ impl World {
                 let error = "too few files".to_owned();
                 Some((Happening::Failed { error }, 7_000))
             }
-            Effect::Begin { .. } | Effect::Lease { .. } | Effect::CloseAt { .. } => None,
+            Effect::Begin { .. } | Effect::Lease { .. } | Effect::CloseAt { .. } | Effect::Release => None,
         };
         host.load.iter_mut().filter(|load| load.number == number).for_each(|load| load.set(effect));
         if let Some((happening, longest)) = later {
@@ -181,7 +181,8 @@ impl World {
         let seconds =
             host.journal.range((run.clone(), epoch, incarnation, from)..=(run.clone(), epoch, incarnation, u64::MAX));
         let origin = |second| Origin { run: run.clone(), epoch, agent: host.id.clone(), incarnation, second };
-        let parts: Vec<Part> = seconds.flat_map(|(key, table)| split(&origin(key.3), table, self.plan.part)).collect();
+        let parts: Vec<Part> =
+            seconds.flat_map(|(key, table)| split(&origin(key.3), &table.encode(), self.plan.part)).collect();
         parts.into_iter().for_each(|part| self.send_to_center(agent, center, Message::Part(part)));
     }
 

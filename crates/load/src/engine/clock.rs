@@ -31,7 +31,7 @@ impl Clock {
             return 0;
         }
         let (now, now_ns) = now_twice();
-        now_ns - self.at(now)
+        now_ns.saturating_sub(self.at(now))
     }
 
     #[inline]

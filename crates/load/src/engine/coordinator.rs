@@ -222,14 +222,15 @@ impl<'s> Coordinator<'s> {
     /// Has the threads begin, and the window open after the warm-up. Returns when: in nanoseconds of the clock, and the time of day.
     fn begin(&mut self, duration: u64) -> (u64, SystemTime) {
         let shared = self.shared;
-        let delay = self.notice();
-        let start = shared.clock.now() + delay.as_nanos() as u64;
+        let now = shared.clock.now();
+        let agreed = self.others.and_then(Others::agreed_start);
+        let start = agreed.unwrap_or_else(|| now + self.notice().as_nanos() as u64);
         self.warmup = Warmup::new(&shared.options, start);
         let open = if self.warmup.is_some() { u64::MAX } else { start + shared.options.warmup.as_nanos() as u64 };
         let close = if self.interrupted { start } else { open.saturating_add(duration) };
         shared.begin(start, open, close);
         self.order(Order::Begin { start, open, close });
-        (start, time::system_now() + delay)
+        (start, time::system_now() + Duration::from_nanos(start.saturating_sub(now)))
     }
 
     /// Starts the load and drives it until every thread has ended.
@@ -287,8 +288,7 @@ impl<'s> Coordinator<'s> {
                 ends_early = true;
                 // Later than any reply that a thread has counted, or the window would be shorter than what it counts.
                 let end = shared.clock.now() + self.notice().as_nanos() as u64;
-                shared.close_at(end);
-                self.order(Order::Close(end));
+                shared.close_at(self.others.map_or(end, |others| others.close(end)));
             }
         }
     }

@@ -7,22 +7,14 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Threads below this number open their connections.
-    Connect {
-        threads: usize,
-    },
+    Connect { threads: usize },
     /// Sets the start of the load, and the start and end of its window.
-    Begin {
-        start: u64,
-        open: u64,
-        close: u64,
-    },
+    Begin { start: u64, open: u64, close: u64 },
     /// Sets the window in the warm-up, where it was left open.
-    Open {
-        open: u64,
-        close: u64,
-    },
+    Open { open: u64, close: u64 },
     /// Ends the window early.
     Close(u64),
+    /// Threads may end after their drain.
     Release,
 }
 
@@ -30,6 +22,17 @@ pub enum Order {
 pub trait Others {
     /// Tells each of them. One that cannot be reached is reported as lost by whoever listens to it.
     fn order(&self, order: Order);
+
+    /// When the load begins, in nanoseconds of the run's clock, if they have agreed on that already.
+    fn agreed_start(&self) -> Option<u64> {
+        None
+    }
+
+    /// Ends the window of each of them early, at the time given or as near to it as they can, which is returned.
+    fn close(&self, at: u64) -> u64 {
+        self.order(Order::Close(at));
+        at
+    }
 
     /// Time that an order takes to reach all of them, at most.
     fn notice(&self) -> Duration;

@@ -51,6 +51,16 @@ impl Progress {
     pub fn settled(&self) -> u64 {
         self.settled
     }
+
+    /// Adds `by` to the times; there are none before the first attempt and its end.
+    pub fn shift(&mut self, by: i64) {
+        if self.began_ns != u64::MAX {
+            self.began_ns = self.began_ns.saturating_add_signed(by);
+        }
+        if self.ended_ns != 0 {
+            self.ended_ns = self.ended_ns.saturating_add_signed(by);
+        }
+    }
 }
 
 impl Connecting {
@@ -176,6 +186,8 @@ pub struct Shared {
     pub connecting: Connecting,
     /// Start of the load.
     pub start: AtomicU64,
+    /// When the first thread had begun to send; `u64::MAX` before that.
+    pub began: AtomicU64,
     /// Start of the window.
     pub open: Arc<AtomicU64>,
     /// End of the window, or of the lease if that is earlier; as `open`, `u64::MAX` until it is set.
@@ -209,6 +221,7 @@ impl Shared {
             connecting: Connecting::new(hosts.addresses.len()),
             hosts,
             start: AtomicU64::new(0),
+            began: AtomicU64::new(u64::MAX),
             open: Arc::new(AtomicU64::new(u64::MAX)),
             close: Arc::new(AtomicU64::new(u64::MAX)),
             window_close: AtomicU64::new(u64::MAX),

@@ -102,6 +102,7 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     let (start, open) = (shared.start.load(Relaxed), shared.open.load(Relaxed));
     worker.core.borrow_mut().scheduler.recorder.begin(start, open);
     time::sleep_until(clock.instant(start)).await;
+    shared.began.fetch_min(clock.now(), Relaxed);
     worker.core.borrow_mut().scheduler.begin(start);
     if shared.options.rate.is_some() {
         brunt_runtime::spawn(dispatch::run(Rc::clone(worker), Rc::default()));

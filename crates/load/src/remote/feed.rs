@@ -1,17 +1,23 @@
 //! The report of a load that other machines make.
 
+use super::seconds::Second;
+use super::shift::shift;
 use crate::engine::clock::Clock;
 use crate::engine::coordinator::Coordinator;
 use crate::engine::inbox::channel;
 use crate::engine::others::Others;
 use crate::engine::shared::Shared;
 use crate::observer::Observer;
-use crate::processes::{Receiver, Report, Taken, drive};
+use crate::processes::{Receiver, Taken, drive};
 use crate::{check, error::LoadError, options::Options, report};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
-/// Takes the seconds of one part.
-pub struct Feed(Receiver);
+/// Takes the seconds of one part, once the load has begun.
+pub struct Feed {
+    receiver: Receiver,
+    shared: Arc<Shared>,
+}
 
 impl Feed {
     /// Takes the next second.
@@ -19,20 +25,24 @@ impl Feed {
     /// # Errors
     /// The bytes are not those of a second; one line.
     pub fn take(&mut self, second: &[u8]) -> Result<(), String> {
-        let reports: Vec<Report> = serde_json::from_slice(second).map_err(|error| error.to_string())?;
-        reports.into_iter().for_each(|report| self.0.take(report));
+        let Second { start_ns, reports } = serde_json::from_slice(second).map_err(|error| error.to_string())?;
+        let by = self.shared.start.load(Relaxed) as i64 - start_ns as i64;
+        for mut report in reports {
+            shift(&mut report, by);
+            self.receiver.take(report);
+        }
         Ok(())
     }
 
     /// The part is gone: the run ends.
     pub fn lost(&self) {
-        self.0.exited();
+        self.receiver.exited();
     }
 }
 
 /// Coordinates the load of `options`, whose parts are those of the `machines`: for each its name and its first thread. `others` gets the feed of
-/// each, and the zero of the run's clock in nanoseconds of CLOCK_MONOTONIC; it returns once the load is about to begin. Blocks until the run is
-/// over. Calls the observer on this thread.
+/// each, and zero of the run's clock in nanoseconds of CLOCK_MONOTONIC; it returns once the load is about to begin. Feeds take seconds from
+/// [`Order::Begin`](super::Order::Begin) on. Blocks until the run is over. Calls the observer on this thread.
 ///
 /// # Errors
 /// There is no result: the options contradict each other, or the load did not begin.
@@ -43,14 +53,15 @@ pub fn coordinate<O: Others>(
     observer: &mut dyn Observer,
 ) -> Result<report::Report, LoadError> {
     let options = &Options { group: Some(options.threads.len()), ..options.clone() };
-    check::options(options)?;
-    let shared = Arc::new(Shared::new(options, Clock::start()));
+    check::settings(options)?;
+    // Zero is before all that any machine reports.
+    let shared = Arc::new(Shared::new(options, Clock::since(0)));
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let (out, messages) = channel();
-    let feeds = machines
-        .iter()
-        .enumerate()
-        .map(|(number, (name, first))| Feed(Receiver::new(number, name.clone(), *first, &shared, &taken, out.clone())));
+    let feeds = machines.iter().enumerate().map(|(number, (name, first))| Feed {
+        receiver: Receiver::new(number, name.clone(), *first, &shared, &taken, out.clone()),
+        shared: Arc::clone(&shared),
+    });
     let others = others(feeds.collect(), shared.clock.zero_ns())?;
     drop(out);
     let coordinator = Coordinator::new(&shared, messages, Vec::new(), Some(&others));

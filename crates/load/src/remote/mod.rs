@@ -5,11 +5,13 @@
 //! - What a part measures goes out as seconds, each once and in order: bytes that only a [`Feed`] of the same program reads.
 //! - [`coordinate`] makes the report of all parts, as if their threads were of this process.
 //!
-//! Times are nanoseconds of the run's clock, which each machine has from the zero that it is told.
+//! A part is ordered in nanoseconds of CLOCK_MONOTONIC of its machine, and has a clock of its own. What it reports is moved by a [`Feed`] to
+//! the clock of the run so that the load begins at the same time on both: offsets of clocks and their errors are in no figure of a second.
 
 mod feed;
 mod part;
 mod seconds;
+mod shift;
 
 pub use crate::engine::others::{Order, Others};
 pub use feed::{Feed, coordinate};

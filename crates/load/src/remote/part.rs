@@ -1,6 +1,6 @@
 //! The threads of one machine.
 
-use super::seconds::Seconds;
+use super::seconds::{Second, Seconds};
 use crate::engine::clock::Clock;
 use crate::engine::message::Message;
 use crate::engine::others::Order;
@@ -13,15 +13,17 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A range of the threads of a load.
 pub struct Part {
-    shared: Arc<Shared>,
+    control: Control,
     threads: Range<usize>,
 }
 
-/// Orders to a part, from any thread. Copies are of the same part.
+/// Orders to a part, from any thread. Copies are of the same part. Times are nanoseconds of this machine's CLOCK_MONOTONIC.
 #[derive(Clone)]
 pub struct Control {
     shared: Arc<Shared>,
     first: usize,
+    /// Zero of the part's clock.
+    zero_ns: u64,
 }
 
 /// What a part tells, in this order; each but connecting and seconds at most once.
@@ -31,6 +33,8 @@ pub enum Told {
     Connecting(u64),
     /// Each connection is open or has failed, and one at least is open.
     Connected,
+    /// The first thread has begun to send at this time.
+    Began(u64),
     /// A second with its number, from 0; the last one before [`Self::Ended`].
     Second(u64, Vec<u8>),
     /// It cannot go on; one line.
@@ -40,41 +44,48 @@ pub enum Told {
 }
 
 impl Part {
-    /// Prepares the threads of the range. `options` are those of the whole load, with the cores of this machine for these threads. The
-    /// zero of the run's clock is a time of this machine's CLOCK_MONOTONIC.
+    /// Prepares the threads of the range. `options` are those of the whole load, with the cores of this machine for these threads.
     ///
     /// # Errors
     /// The options contradict each other, or this machine cannot hold the connections.
-    pub fn new(options: Options, threads: Range<usize>, zero_ns: u64) -> Result<Self, LoadError> {
+    pub fn new(options: Options, threads: Range<usize>) -> Result<Self, LoadError> {
         let options = Options { group: Some(options.threads.len()), ..options };
         check::options(&options)?;
-        let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
+        let shared = Arc::new(Shared::new(&options, Clock::start()));
         make_room_for(&shared, &threads)?;
-        Ok(Self { shared, threads })
+        let zero_ns = shared.clock.zero_ns();
+        Ok(Self { control: Control { shared, first: threads.start, zero_ns }, threads })
     }
 
     pub fn control(&self) -> Control {
-        Control { shared: Arc::clone(&self.shared), first: self.threads.start }
+        self.control.clone()
     }
 
     /// Runs the threads until they have ended, as the [`Control`] lets them.
     pub fn run(self, mut tell: impl FnMut(Told)) {
-        let Self { shared, threads } = &self;
+        let Self { control: Control { shared, zero_ns, .. }, threads } = &self;
         let mut seconds = Seconds::new(threads.start, threads.len());
         let mut connecting =
             Connecting { ready: vec![false; threads.len()], opened: 0, settled: 0, error: None, is_over: false };
+        let mut has_begun = false;
         let ran = run_part(shared, threads.clone(), |report| {
             connecting.take(&report, threads.start, shared, &mut tell)?;
+            let began = shared.began.load(Relaxed);
+            if !has_begun && began < u64::MAX {
+                has_begun = true;
+                tell(Told::Began(zero_ns + began));
+            }
             seconds.add(report);
-            while let Some(second) = seconds.next(shared.start.load(Relaxed), shared.close.load(Relaxed)) {
-                tell(told(&second));
+            let start = shared.start.load(Relaxed);
+            while let Some(second) = seconds.next(start, shared.close.load(Relaxed)) {
+                tell(told(start, second));
             }
             Ok(())
         });
         match ran {
             Ok(taken) => {
                 seconds.add(Report::done(shared, taken));
-                tell(told(&seconds.rest()));
+                tell(told(shared.start.load(Relaxed), seconds.rest()));
                 tell(Told::Ended);
             }
             Err(error) => tell(Told::Failed(error.to_string())),
@@ -82,8 +93,9 @@ impl Part {
     }
 }
 
-fn told((number, reports): &(u64, Vec<Report>)) -> Told {
-    Told::Second(*number, serde_json::to_vec(reports).expect("reports have no maps with other keys than text"))
+fn told(start_ns: u64, (number, reports): (u64, Vec<Report>)) -> Told {
+    let second = Second { start_ns, reports };
+    Told::Second(number, serde_json::to_vec(&second).expect("reports have no maps with other keys than text"))
 }
 
 struct Connecting {
@@ -139,14 +151,39 @@ impl Connecting {
 }
 
 impl Control {
-    /// Does what is ordered of all threads of the load.
-    pub fn obey(&self, order: Order) {
-        obey(&self.shared, self.first, order);
+    /// Opens the connections.
+    pub fn connect(&self) {
+        self.obey(Order::Connect { threads: self.shared.options.threads.len() });
+    }
+
+    /// Sets the start of the load, and the start and end of its window.
+    pub fn begin(&self, [start, open, close]: [u64; 3]) {
+        let [start, open, close] = [start, open, close].map(|time| self.own(time));
+        self.obey(Order::Begin { start, open, close });
+    }
+
+    /// Ends the window early.
+    pub fn close(&self, at: u64) {
+        self.obey(Order::Close(self.own(at)));
+    }
+
+    /// The window is over: threads may end after their drain.
+    pub fn release(&self) {
+        self.obey(Order::Release);
     }
 
     /// Nothing is sent from then on, unless a later call comes before that. Whether the load goes on: a call that is too late ends it.
-    pub fn lease(&self, until_ns: u64) -> bool {
-        self.shared.lease_until(until_ns)
+    pub fn lease(&self, until: u64) -> bool {
+        self.shared.lease_until(self.own(until))
+    }
+
+    fn obey(&self, order: Order) {
+        obey(&self.shared, self.first, order);
+    }
+
+    /// A time of CLOCK_MONOTONIC on the part's clock.
+    fn own(&self, time: u64) -> u64 {
+        time.saturating_sub(self.zero_ns)
     }
 
     /// Ends the load at once.

@@ -3,6 +3,14 @@
 use crate::engine::message::Message;
 use crate::measure::recorder::SECOND_NS;
 use crate::processes::Report;
+use serde::{Deserialize, Serialize};
+
+/// What a part tells of a second, with the start of the load on the clock of its times.
+#[derive(Serialize, Deserialize)]
+pub struct Second {
+    pub start_ns: u64,
+    pub reports: Vec<Report>,
+}
 
 /// Bundles reports. Second 0 begins with the load; the last one has all that comes after its begin, and is given by [`Self::rest`].
 #[derive(Default)]

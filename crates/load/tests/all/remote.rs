@@ -4,6 +4,7 @@ use crate::shared::*;
 use brunt_load::remote::{Control, Order, Others, Part, Told, coordinate};
 use brunt_load::{LoadError, Options, Silent};
 use brunt_testkit::until;
+use rustix::time::{ClockId, clock_gettime};
 use std::io::{Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,23 +16,31 @@ use std::time::Duration;
 
 const LEASE: Duration = Duration::from_secs(2);
 
-/// The parts of a load, which are of this process.
+/// The parts of a load, which are of this process. `zero_ns` is that of the run's clock.
 struct Machines {
     controls: Vec<Control>,
-    lease: Duration,
+    zero_ns: u64,
+    /// End of the lease on CLOCK_MONOTONIC.
+    lease: u64,
 }
 
 impl Others for Machines {
     fn order(&self, order: Order) {
+        let at = |time: u64| self.zero_ns + time;
         for control in &self.controls {
-            control.obey(order);
-            if matches!(order, Order::Begin { .. }) {
-                // As an agent does that hears nothing more.
-                let (control, lease) = (control.clone(), self.lease.as_nanos() as u64);
-                thread::spawn(move || {
-                    until("the load is over", || !control.lease(lease));
-                    control.obey(Order::Release);
-                });
+            match order {
+                Order::Begin { start, open, close } => {
+                    control.begin([start, open, close].map(at));
+                    // As an agent does that hears nothing more.
+                    let (control, lease) = (control.clone(), self.lease);
+                    thread::spawn(move || {
+                        until("the load is over", || !control.lease(lease));
+                        control.release();
+                    });
+                }
+                Order::Close(end) => control.close(at(end)),
+                Order::Release => control.release(),
+                Order::Connect { .. } | Order::Open { .. } => unreachable!("parts open their connections before"),
             }
         }
     }
@@ -48,14 +57,16 @@ impl Others for Machines {
 /// Runs the load with these ranges of its threads as parts.
 fn run_in_parts(options: &Options, parts: &[Range<usize>], lease: Duration) -> Result<brunt_load::Report, LoadError> {
     let machines: Vec<(String, usize)> = parts.iter().map(|part| (format!("m{}", part.start), part.start)).collect();
+    let now = clock_gettime(ClockId::Monotonic);
+    let lease = (now.tv_sec * 1_000_000_000 + now.tv_nsec) as u64 + lease.as_nanos() as u64;
     let others = |feeds: Vec<brunt_load::remote::Feed>, zero_ns| {
         let (sender, connected) = mpsc::channel();
         let mut controls = Vec::new();
         for (mut feed, threads) in feeds.into_iter().zip(parts) {
-            let part = Part::new(options.clone(), threads.clone(), zero_ns)?;
+            let part = Part::new(options.clone(), threads.clone())?;
             let control = part.control();
-            assert!(control.lease(lease.as_nanos() as u64));
-            control.obey(Order::Connect { threads: options.threads.len() });
+            assert!(control.lease(lease));
+            control.connect();
             controls.push(control);
             let sender = sender.clone();
             thread::spawn(move || {
@@ -66,7 +77,7 @@ fn run_in_parts(options: &Options, parts: &[Range<usize>], lease: Duration) -> R
                         feed.lost();
                         let _ = sender.send(Some(error));
                     }
-                    Told::Connecting(_) | Told::Ended => (),
+                    Told::Connecting(_) | Told::Began(_) | Told::Ended => (),
                 });
             });
         }
@@ -75,7 +86,7 @@ fn run_in_parts(options: &Options, parts: &[Range<usize>], lease: Duration) -> R
                 return Err(LoadError::Process(error));
             }
         }
-        Ok(Machines { controls, lease })
+        Ok(Machines { controls, zero_ns, lease })
     };
     coordinate(options, &machines, others, &mut Silent)
 }
@@ -102,7 +113,9 @@ fn parts_add_up_to_the_load() {
     assert_eq!((requests.due, report.result.errors.total()), (Some(1980), 0), "{requests:?}");
     assert_eq!(requests.completed + requests.unanswered, 1980, "{requests:?}");
     assert_eq!(report.seconds.iter().map(|second| second.completed).sum::<u64>(), requests.completed);
-    assert_eq!((report.seconds.len(), report.result.connections.opened, report.lost), (3, 6, None));
+    assert_eq!((report.result.connections.opened, report.lost), (6, None));
+    // To the nanosecond, though each part has a clock of its own.
+    assert_eq!(report.seconds.iter().map(|second| second.at_s).collect::<Vec<_>>(), [1.0, 2.0, 2.2]);
     let served = served.load(SeqCst);
     assert!((requests.completed..=1980).contains(&served), "{served} served, {requests:?}");
 }

@@ -23,7 +23,7 @@ proptest! {
         shuffled in any::<prop::sample::Index>(),
         repeated in any::<prop::sample::Index>(),
     ) {
-        let mut parts: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&origin(second), table, limit)).collect();
+        let mut parts: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&origin(second), &table.encode(), limit)).collect();
         prop_assert!(parts.iter().all(|part| part.data.len() <= limit));
         parts.push(parts[repeated.index(parts.len())].clone());
         let mut keyed: Vec<(u64, Part)> = parts
@@ -51,7 +51,7 @@ proptest! {
         limit in 300..4000usize,
         damage in prop::collection::vec((any::<prop::sample::Index>(), 0..5u8, any::<u8>()), 0..40),
     ) {
-        let whole: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&origin(second), table, 16)).collect();
+        let whole: Vec<Part> = (0..).zip(&tables).flat_map(|(second, table)| split(&origin(second), &table.encode(), 16)).collect();
         let mut assembler = Assembler::new("r", 1, limit);
         for (which, field, value) in damage {
             let mut part = whole[which.index(whole.len())].clone();
@@ -76,7 +76,7 @@ fn the_largest_part_is_below_the_largest_message() {
     let bytes = vec![255; 3 * PART_BYTES];
     let table = Table { distributions: [("response".to_owned(), bytes)].into(), counters: BTreeMap::new() };
     let names = Origin { agent: "a".repeat(1000), second: u64::MAX, ..origin(0) };
-    let parts = split(&names, &table, usize::MAX);
+    let parts = split(&names, &table.encode(), usize::MAX);
     assert_eq!(parts.len(), 4);
     for part in &parts {
         assert!(encode(part).unwrap().len() <= MAX_MESSAGE_BYTES);
