@@ -1,10 +1,15 @@
 //! A claim to what only one run may have: its service, the directory of its results. It ends with the process, however that ends.
 
+use crate::clock;
 use brunt_results::lock::Lock;
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Within this time the holder of a lock says who it is.
+const SAYS: Duration = Duration::from_millis(500);
 
 /// A locked file, which is removed when this is dropped. It has the process that holds it in its first line.
 #[derive(Debug)]
@@ -29,10 +34,7 @@ impl Claim {
             let file = open.map_err(named)?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let holder = fs::read_to_string(path).unwrap_or_default();
-                    return Err(io::Error::new(io::ErrorKind::AddrInUse, holder.trim().to_owned()));
-                }
+                Err(TryLockError::WouldBlock) => return Err(io::Error::new(io::ErrorKind::AddrInUse, holder(path))),
                 Err(TryLockError::Error(error)) => return Err(named(error)),
             }
             // Its last holder may have removed it meanwhile.
@@ -43,6 +45,21 @@ impl Claim {
                 return Ok(Self { path: path.to_owned(), _lock: Lock::of(file) });
             }
         }
+    }
+}
+
+/// What the holder of a locked file says of itself, which it does just after it has the lock.
+fn holder(path: &Path) -> String {
+    let begin = clock::now();
+    loop {
+        let words = fs::read_to_string(path).unwrap_or_default();
+        if words.ends_with('\n') {
+            return words.trim().to_owned();
+        }
+        if clock::since(begin) > SAYS {
+            return "a process that has just started".to_owned();
+        }
+        clock::sleep(Duration::from_millis(1));
     }
 }
 
@@ -66,6 +83,16 @@ mod tests {
         assert_eq!(error.to_string(), format!("process {}, results in runs/one", std::process::id()));
         drop(first);
         assert!(!path.exists());
+        // Locked, and nothing said yet.
+        let silent = fs::File::create(&path).unwrap();
+        silent.lock().unwrap();
+        let later = std::thread::spawn({
+            let path = path.clone();
+            move || Claim::take(&path, "").unwrap_err().to_string()
+        });
+        (&silent).write_all(b"process 7, results in b\n").unwrap();
+        assert_eq!(later.join().unwrap(), "process 7, results in b");
+        drop(silent);
         // What a holder left that was killed is no claim.
         fs::write(&path, "process 1\n").unwrap();
         let _second = Claim::take(&path, "").unwrap();

@@ -31,7 +31,7 @@ use crate::audit::{Header, VERSION};
 use crate::claim::Claim;
 use crate::clock;
 use crate::plan::Plan;
-use crate::policy::Decision;
+use crate::policy::{Decision, Reason};
 use crate::readings::Readings;
 use crate::signals::{self, Machine, requests::Source};
 use audit_file::Audit;
@@ -43,12 +43,13 @@ use coordinator::{Action, Coordinator, HEARTBEAT, TICK};
 use groups::Groups;
 use kinds::Names;
 use service::Service;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use strays::Strays;
 use work::Work;
 
@@ -79,6 +80,9 @@ pub struct Controller {
     faults: Vec<String>,
     /// That the service has no process, and whether none can follow.
     absent: Option<(String, bool)>,
+    /// Where counts of the service's requests come from, and whether they do not.
+    counts: String,
+    is_silent: bool,
     changes: Changes,
     /// To the service and to the directory; given up after everything is undone.
     _claims: Vec<Claim>,
@@ -90,6 +94,22 @@ pub struct Told {
     pub warnings: Vec<String>,
     /// Why the run is over.
     pub end: Option<End>,
+}
+
+/// The end of a run whose jobs have time to end by themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Jobs that have not ended.
+    pub jobs: usize,
+    /// Until those are killed.
+    pub left: Duration,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (jobs, s) = (self.jobs, if self.jobs == 1 { "" } else { "s" });
+        write!(f, "the run is ending: {jobs} job{s} may take {:.0} s more", self.left.as_secs_f64().ceil())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +163,8 @@ impl Controller {
             strays: Strays::new(has_others),
             faults: Vec::new(),
             absent: None,
+            counts: plan.source.to_string(),
+            is_silent: false,
             changes,
             _claims: std::iter::once(of_results).chain(of_service).collect(),
         })
@@ -160,6 +182,9 @@ impl Controller {
         if let Some((decision, _)) = self.coordinator.last() {
             self.source.want_more(decision.wants_evidence());
         }
+        let silence = self.silence();
+        let was_silent = std::mem::replace(&mut self.is_silent, silence.is_some());
+        told.warnings.extend(silence.filter(|_| !was_silent));
         told.end = self.end(now);
         Ok(told)
     }
@@ -193,8 +218,18 @@ impl Controller {
     /// What it does at the moment; `None` before the first decision.
     pub fn status(&self, now: Instant) -> Option<Status> {
         let absent = self.absent.as_ref().map(|(why, _)| why.clone());
-        let faults = self.faults.iter().cloned().chain(self.audit.fault()).chain(absent).collect();
+        let faults =
+            self.faults.iter().cloned().chain(self.audit.fault()).chain(absent).chain(self.silence()).collect();
         self.status.made(&self.coordinator, &self.kinds, self.work.live(), faults, now)
+    }
+
+    /// That counts of the service have not come for so long that the jobs are frozen.
+    fn silence(&self) -> Option<String> {
+        let (decision, readings) = self.coordinator.last()?;
+        let age = readings.requests.map_or(self.coordinator.time().as_secs_f64(), |reading| reading.age);
+        let words =
+            || format!("no counts of the service's requests for {age:.0} s ({}): the jobs are frozen", self.counts);
+        (decision.reason == Reason::Lost).then(words)
     }
 
     fn obey(&mut self, order: Order) {
@@ -256,27 +291,32 @@ impl Controller {
         self.work.live().count()
     }
 
-    /// Ends the jobs, undoes every change of this machine, and writes the summary. Returns it with what could not be done.
-    pub fn close(mut self, out: &Path) -> io::Result<(Summary, Vec<String>)> {
+    /// Ends the jobs, undoes every change of this machine, and writes the summary. Returns it with what could not be done. While jobs have
+    /// time to end by themselves, `is_enough` is told how long that may take, and answers whether they are to be killed now.
+    pub fn close(
+        mut self,
+        out: &Path,
+        is_enough: &mut dyn FnMut(&Ending) -> bool,
+    ) -> io::Result<(Summary, Vec<String>)> {
         let mut problems = Vec::new();
         let (begin, before) = self.used;
         let cpu = (self.changes.cpu_seconds() - before) / clock::since(begin).max(TICK).as_secs_f64();
         let controller = colocation::Controller { cpu, memory_bytes: self.changes.memory() };
         let machine = self.machine.totals();
-        problems.extend(self.end_jobs());
+        problems.extend(self.end_jobs(is_enough));
         self.strays.kill(self.actuators.group(), &self.changes.guardian_pids());
         problems.extend(self.audit.finish());
         problems.extend(self.changes.undo());
         let summary = self.coordinator.into_tally().summary(self.work.jobs()?, machine, controller);
         let path = out.join(SUMMARY);
         let text = serde_json::to_string_pretty(&summary)?;
-        fs::write(&path, text + "\n")
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        let written = fs::write(&path, text + "\n");
+        problems.extend(written.err().map(|error| format!("{}: {error}: these figures are not kept", path.display())));
         Ok((summary, problems))
     }
 
     /// Ends all jobs; those that have not ended go back to the queue. Returns what went wrong.
-    fn end_jobs(&mut self) -> Vec<String> {
+    fn end_jobs(&mut self, is_enough: &mut dyn FnMut(&Ending) -> bool) -> Vec<String> {
         let now = clock::now();
         let mut closing = self.coordinator.closing(now, self.work.longest_grace());
         let mut warnings = Vec::new();
@@ -284,7 +324,19 @@ impl Controller {
         let last = self.coordinator.last().map_or(0.0, |(decision, _)| decision.allotment.cores);
         self.apply(Allotment::cores(last.max(ENDING.min(self.ceiling))), &mut warnings);
         self.work.preempt_all(now);
+        let mut written = now;
         while let Some((actions, again)) = closing.step(clock::now(), self.work.is_idle()) {
+            let ending = Ending { jobs: self.running(), left: closing.left(clock::now()) };
+            if clock::since(written) >= Duration::from_secs(1) {
+                written = clock::now();
+                let status = self.status(written);
+                let status = status.map(|status| Status { faults: vec![ending.to_string()], ..status });
+                warnings.extend(status.and_then(|status| self.status.write(&status)));
+            }
+            if is_enough(&ending) {
+                self.work.kill_all(clock::now());
+                closing.hurry(clock::now());
+            }
             for action in actions {
                 match action {
                     // Without a guardian the jobs end all the same.
@@ -314,6 +366,10 @@ fn settings(plan: &Plan) -> io::Result<Settings> {
     }
     // Services are usually on the first cores.
     cores.reverse();
+    if plan.floor > cores.len() as f64 {
+        let why = format!("floor {}: jobs have {} cores at most; give a lower one", plan.floor, cores.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     let mut settings = Settings::new(cores, plan.floor);
     settings.idle = plan.policy.idle_class();
     let limits = &plan.limits;

@@ -189,6 +189,13 @@ impl<L: Launcher> Runner<L> {
         }
     }
 
+    /// Kills all jobs, also those that have been told to end.
+    pub fn kill_all(&mut self, now: Instant) {
+        for running in &mut self.running {
+            running.end(Outcome::Preempted, Duration::ZERO, now);
+        }
+    }
+
     fn has_no_process(&self) -> bool {
         self.running.is_empty() && self.starting.is_none()
     }

@@ -3,7 +3,7 @@
 //! Must be called at most once per process and signal.
 
 use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::{io, thread};
 
@@ -49,6 +49,15 @@ pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
     let act = move || signals.forever().for_each(|_| act());
     thread::Builder::new().name("signals".to_owned()).spawn(act)?;
     Ok(())
+}
+
+/// How often these signals were delivered.
+pub fn count(signals: &[i32]) -> io::Result<Arc<AtomicUsize>> {
+    let count = Arc::new(AtomicUsize::new(0));
+    let (mut signals, counted) = (Signals::new(signals)?, Arc::clone(&count));
+    let act = move || signals.forever().for_each(|_| _ = counted.fetch_add(1, Ordering::SeqCst));
+    thread::Builder::new().name("signals".to_owned()).spawn(act)?;
+    Ok(count)
 }
 
 /// A flag that each delivery of the signal sets.

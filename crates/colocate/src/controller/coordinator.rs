@@ -196,6 +196,16 @@ pub(super) struct Closing {
 }
 
 impl Closing {
+    /// Time that jobs still have.
+    pub(super) fn left(&self, now: Instant) -> Duration {
+        self.until.saturating_duration_since(now + END)
+    }
+
+    /// They have been killed.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        self.until = self.until.min(now + END);
+    }
+
     /// What is to be done now, and when to come again; `None` when the jobs have ended, or have not and are waited for no longer.
     pub(super) fn step(&mut self, now: Instant, is_idle: bool) -> Option<(Vec<Action>, Instant)> {
         if is_idle || now >= self.until {

@@ -105,7 +105,16 @@ impl Health {
             (State::Running, None) => {
                 self.problems.push("it has no guardian: another one is started".to_owned());
             }
-            (State::Running, Some(_)) => {}
+            (State::Running, Some(_)) => {
+                let own = |of: &&Process| self.guardians.contains(&of.pid);
+                let stopped = status.guardians.iter().filter(own).all(|of| state(*of) == State::Stopped);
+                if stopped {
+                    let pids: Vec<String> = self.guardians.iter().map(u32::to_string).collect();
+                    let why = "nobody undoes its changes if it is killed";
+                    self.problems.push(format!("its guardians are stopped by a signal: {why}"));
+                    self.remedy = Some(format!("kill -CONT {}", pids.join(" ")));
+                }
+            }
         }
     }
 }

@@ -133,7 +133,8 @@ impl<L: Launcher + Clone> Work<L> {
                 match state {
                     State::Done => self.again.extend(repeated),
                     State::Failed => {
-                        warnings.push(format!("job {} failed: {outcome}{why}", id.job));
+                        let (job, attempt) = (id.job, id.attempt);
+                        warnings.push(format!("job {job} failed: {outcome}{why}; see jobs/{job}-{attempt}.err"));
                     }
                     _ => self.repeated.extend(repeated.map(|spec| (id.job, spec))),
                 }
@@ -182,6 +183,11 @@ impl<L: Launcher + Clone> Work<L> {
     pub(super) fn preempt_all(&mut self, now: Instant) {
         self.runner.set_frozen(false, now);
         self.runner.preempt_all(now);
+    }
+
+    /// Kills all jobs, which go back to the queue.
+    pub(super) fn kill_all(&mut self, now: Instant) {
+        self.runner.kill_all(now);
     }
 
     /// Follows jobs that have been told to end. An error of the queue's file is a warning, too.

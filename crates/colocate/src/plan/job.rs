@@ -42,7 +42,7 @@ pub struct Job {
 
 impl Job {
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.command.is_empty() {
+        if self.command.first().is_none_or(String::is_empty) {
             return Err("[[job]] command is empty: name a program".to_owned());
         }
         let options = self.options();

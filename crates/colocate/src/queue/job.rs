@@ -4,8 +4,11 @@ use super::{Pattern, State};
 use crate::user::User;
 use brunt_results::{Count, Size, Span};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+/// PID_MAX_LIMIT of 64-bit kernels.
+const MOST_PROCESSES: u64 = 4 << 20;
+const LONGEST_GRACE: Span = Span(Duration::from_secs(3600));
 /// Least limit on memory: the kernel needs some for each process.
 const LEAST_MEMORY: Size = Size(1 << 20);
 
@@ -63,6 +66,12 @@ impl JobOptions {
         }
         if self.processes.is_some_and(|count| count.0 == 0) {
             return Err("processes is 0: at least one must be able to run".to_owned());
+        }
+        if let Some(count) = self.processes.filter(|count| count.0 > MOST_PROCESSES) {
+            return Err(format!("processes is {count}: the kernel has {MOST_PROCESSES} at most"));
+        }
+        if let Some(grace) = self.term_grace.filter(|grace| *grace > LONGEST_GRACE) {
+            return Err(format!("term_grace is {grace}: at most {LONGEST_GRACE}, for which the end of a run may take"));
         }
         if self.cores.is_some_and(|cores| !(0.001..=1e4).contains(&cores)) {
             return Err("cores is CPU time, in cores, from 0.001 to 10000".to_owned());

@@ -14,13 +14,18 @@ use brunt_results::colocation::Summary;
 use brunt_results::{Error, ExitCode, Span};
 use brunt_view::metrics::{Listen, TextPage};
 use brunt_view::status_line::StatusLine;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 /// Time between two updates of the status line.
 const SHOW: Duration = Duration::from_millis(250);
+/// Jobs that take less to end are not spoken of.
+const SOON: Duration = Duration::from_secs(1);
+/// A warning that has not come for so long is news.
+const AGAIN: Duration = Duration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -69,15 +74,18 @@ impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let mut plan = open::plan(&self.plan)?;
         plan.policy = self.policy.unwrap_or(plan.policy);
-        plan.time = self.time.or(plan.time);
         if self.dry_run {
+            // A plan's is that of a night.
+            plan.time = self.time;
             let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
             return dry_run::run(&plan, self.json, &StatusLine::new(self.quiet), || stop.load(Ordering::Relaxed));
         }
+        plan.time = self.time.or(plan.time);
         let out = self.out.as_ref().or(plan.out.as_ref());
         let out = out_directory(out, "colocate")?;
         fs::create_dir_all(&out).map_err(|error| Error::Failed(format!("{}: {error}", out.display())))?;
-        let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
+        let asked = signals::count(&[SIGINT, SIGTERM, SIGHUP])?;
+        let asked = || asked.load(Ordering::Relaxed);
         let line = StatusLine::new(self.quiet);
         let page = self.metrics.as_ref().map(|listen| TextPage::start(listen, &[])).transpose()?;
         let mut controller = Controller::open(&current_binary()?, &plan, &out).map_err(open::failed)?;
@@ -85,9 +93,15 @@ impl Args {
         if let Some(page) = &page {
             line.print(&format!("metrics at http://{}/metrics", page.address()));
         }
-        let end = follow(&mut controller, &plan, &line, page.as_ref(), || stop.load(Ordering::Relaxed));
+        let end = follow(&mut controller, &plan, &line, page.as_ref(), || asked() > 0);
         line.clear();
-        let (summary, problems) = controller.close(&out)?;
+        let (before, mut is_said) = (asked(), false);
+        let (summary, problems) = controller.close(&out, &mut |ending| {
+            if ending.left >= SOON && !std::mem::replace(&mut is_said, true) {
+                line.print(&format!("{ending}; Ctrl-C kills them"));
+            }
+            asked() > before
+        })?;
         stdout::print_as(self.json, &summary, text)?;
         problems.iter().for_each(|problem| line.print(&format!("warning: {problem}")));
         match end? {
@@ -111,14 +125,15 @@ fn follow(
 ) -> io::Result<Option<End>> {
     let begin = clock::now();
     let end = plan.time.map(|time| begin + time.0);
-    let mut show = begin;
+    let (mut show, mut said) = (begin, Said::default());
     loop {
         let now = clock::now();
         if stop() || end.is_some_and(|end| now >= end) {
             return Ok(None);
         }
         let told = controller.tick(now)?;
-        told.warnings.iter().for_each(|warning| line.print(&format!("warning: {warning}")));
+        let warnings = told.warnings.iter().filter(|warning| said.is_new(warning, now));
+        warnings.for_each(|warning| line.print(&format!("warning: {warning}")));
         if told.end.is_some() {
             return Ok(told.end);
         }
@@ -134,6 +149,18 @@ fn follow(
             }
         }
         controller.wait();
+    }
+}
+
+/// Warnings of the last minute: what lasts is said once.
+#[derive(Debug, Default)]
+struct Said(HashMap<String, Instant>);
+
+impl Said {
+    fn is_new(&mut self, warning: &str, now: Instant) -> bool {
+        self.0.retain(|_, at| now < *at + AGAIN);
+        // Said again and again, it lasts.
+        self.0.insert(warning.to_owned(), now).is_none()
     }
 }
 

@@ -51,8 +51,9 @@ fn text(runs: &[Run]) -> String {
 fn one(Run { health, status }: &Run) -> String {
     let mut text =
         format!("process {}, {} s: {}\n", status.controller.pid, number(Some(status.seconds), 0), status.out.display());
+    let what = if health.is_protecting { "protecting, but" } else { "not protecting:" };
     for problem in &health.problems {
-        let _ = writeln!(text, "not protecting: {problem}");
+        let _ = writeln!(text, "{what} {problem}");
     }
     if let Some(remedy) = &health.remedy {
         let _ = writeln!(text, "remedy: {remedy}");

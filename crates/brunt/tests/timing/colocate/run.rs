@@ -1,6 +1,6 @@
 //! `brunt colocate run`: jobs run to their end, and what they may use follows the service.
 
-use super::controller::{count, finish, plan, run, start, status, summary};
+use super::controller::{count, finish, plan, run, seen, start, status, summary};
 use super::scene::{BRUNT, Scene, has_ended, knobs, until};
 use brunt_colocate::audit::Record;
 use brunt_colocate::policy::Reason;
@@ -9,7 +9,7 @@ use brunt_meter::cgroup::{Linux, is_frozen};
 use brunt_testkit::{Running, Signal, alone, told, until_some};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -96,6 +96,45 @@ cores = 0.2
     // A fifth of a core from when it was started.
     assert!(used > 0.0 && used < 0.2 * seconds + 0.1, "{used} in {seconds}");
     assert_eq!(knobs(), before);
+}
+
+#[test]
+fn status_says_that_a_run_is_ending_and_another_signal_kills_its_jobs() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let (before, home) = (knobs(), brunt_testkit::home());
+    let job =
+        "[[job]]\ncommand = [\"sh\", \"-c\", \"trap : TERM; while :; do sleep 0.01; done\"]\nterm_grace = \"1h\"\n";
+    let mut controller = start(home.path(), &plan(home.path(), "none", job));
+    controller.running.signal(Signal::INT);
+    let says = |words: &str| {
+        let faults = status(home.path()).map(|status| status.faults);
+        faults.is_some_and(|faults| faults.iter().any(|fault| fault.contains(words)))
+    };
+    until("status says it", || says("the run is ending: 1 job may take"));
+    controller.running.signal(Signal::INT);
+    assert!(controller.end().success());
+    assert_eq!(knobs(), before);
+}
+
+#[test]
+fn counts_that_never_come_are_told_of_and_named() {
+    let _alone = alone();
+    if !can_run() {
+        return;
+    }
+    let home = brunt_testkit::home();
+    let job = "[[job]]\ncommand = [\"sleep\", \"1000\"]\n";
+    let mut command = run(home.path(), &plan(home.path(), "graded", job), &[]);
+    let mut running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::piped()));
+    let told = running.line_after("no counts of the service's requests for ");
+    assert!(told.contains(&home.path().join("counts").display().to_string()), "{told}");
+    let (code, seen) = seen(home.path());
+    assert_eq!((code, &seen.unwrap()["health"]["is_protecting"]), (1, &false.into()));
+    running.signal(Signal::INT);
+    assert!(running.end().success());
 }
 
 /// Writes a window of 1000 requests each tenth of a second, until it is dropped.
