@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Within this time the holder of a lock says who it is.
-const SAYS: Duration = Duration::from_millis(500);
+/// Longest time from a lock until the words of its holder are in the file.
+const WRITTEN: Duration = Duration::from_millis(500);
 
 /// A locked file, which is removed when this is dropped. It has the process that holds it in its first line.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Claim {
     }
 }
 
-/// What the holder of a locked file says of itself, which it does just after it has the lock.
+/// Words on the holder of a locked file, which are written just after it is locked.
 fn holder(path: &Path) -> String {
     let begin = clock::now();
     loop {
@@ -56,7 +56,7 @@ fn holder(path: &Path) -> String {
         if words.ends_with('\n') {
             return words.trim().to_owned();
         }
-        if clock::since(begin) > SAYS {
+        if clock::since(begin) > WRITTEN {
             return "a process that has just started".to_owned();
         }
         clock::sleep(Duration::from_millis(1));
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(error.to_string(), format!("process {}, results in runs/one", std::process::id()));
         drop(first);
         assert!(!path.exists());
-        // Locked, and nothing said yet.
+        // Locked, and nothing written yet.
         let silent = fs::File::create(&path).unwrap();
         silent.lock().unwrap();
         let later = std::thread::spawn({

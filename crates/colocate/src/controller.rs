@@ -126,7 +126,7 @@ impl Controller {
         let settings = settings(plan)?;
         let slots = plan.at_once.map_or(settings.cores.len(), |count| usize::try_from(count.0).unwrap_or(usize::MAX));
         let ceiling = settings.cores.len() as f64;
-        let bounds = Bounds { deadline: plan.source.stale.0, ..Bounds::new(plan.floor.min(ceiling), ceiling) };
+        let bounds = bounds(plan, settings.cores.len())?;
         let objective = plan.service.slo;
         let header = Header { version: VERSION, policy: plan.policy.to_string(), objective, bounds };
         let of_results = claims::to_results(out)?;
@@ -136,7 +136,8 @@ impl Controller {
         let of_service = claims::to_service(&processes, out)?;
         let peak = plan.service.peak.map(|rate| rate.0);
         let named = |error: io::Error| io::Error::new(error.kind(), format!("[source] {error}"));
-        let source = Source::start(&requests::from(&plan.source)?, objective, peak, brunt).map_err(named)?;
+        let from = requests::from(&plan.source)?;
+        let source = Source::start(&from, objective, peak, brunt).map_err(named)?;
         let has_others = plan.service.command.is_some() || plan.source.command.is_some() || plan.source.load.is_some();
         let mut changes = Changes::begin(brunt, HEARTBEAT, plan.grace.0)?;
         let actuators = Actuators::open(Arc::new(Linux), &settings, changes.journal()?)?;
@@ -163,7 +164,7 @@ impl Controller {
             strays: Strays::new(has_others),
             faults: Vec::new(),
             absent: None,
-            counts: plan.source.to_string(),
+            counts: from.to_string(),
             is_silent: false,
             changes,
             _claims: std::iter::once(of_results).chain(of_service).collect(),
@@ -324,15 +325,8 @@ impl Controller {
         let last = self.coordinator.last().map_or(0.0, |(decision, _)| decision.allotment.cores);
         self.apply(Allotment::cores(last.max(ENDING.min(self.ceiling))), &mut warnings);
         self.work.preempt_all(now);
-        let mut written = now;
         while let Some((actions, again)) = closing.step(clock::now(), self.work.is_idle()) {
             let ending = Ending { jobs: self.running(), left: closing.left(clock::now()) };
-            if clock::since(written) >= Duration::from_secs(1) {
-                written = clock::now();
-                let status = self.status(written);
-                let status = status.map(|status| Status { faults: vec![ending.to_string()], ..status });
-                warnings.extend(status.and_then(|status| self.status.write(&status)));
-            }
             if is_enough(&ending) {
                 self.work.kill_all(clock::now());
                 closing.hurry(clock::now());
@@ -341,6 +335,11 @@ impl Controller {
                 match action {
                     // Without a guardian the jobs end all the same.
                     Action::Beat => _ = self.changes.beat(&mut Vec::new()),
+                    Action::WriteStatus => {
+                        let status = self.status(clock::now());
+                        let status = status.map(|status| Status { faults: vec![ending.to_string()], ..status });
+                        warnings.extend(status.and_then(|status| self.status.write(&status)));
+                    }
                     _ if self.work.follow(clock::now(), &mut warnings).is_err() => return warnings,
                     _ => {}
                 }
@@ -349,6 +348,16 @@ impl Controller {
         }
         warnings
     }
+}
+
+/// What a policy may give of so many cores, and when counts are too old for it.
+fn bounds(plan: &Plan, cores: usize) -> io::Result<Bounds> {
+    let ceiling = cores as f64;
+    if plan.floor > ceiling {
+        let why = format!("floor {}: jobs have {cores} cores at most; give a lower one", plan.floor);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    Ok(Bounds { deadline: plan.source.stale.0, ..Bounds::new(plan.floor, ceiling) })
 }
 
 /// What the group gets when it is made.
@@ -366,10 +375,6 @@ fn settings(plan: &Plan) -> io::Result<Settings> {
     }
     // Services are usually on the first cores.
     cores.reverse();
-    if plan.floor > cores.len() as f64 {
-        let why = format!("floor {}: jobs have {} cores at most; give a lower one", plan.floor, cores.len());
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
     let mut settings = Settings::new(cores, plan.floor);
     settings.idle = plan.policy.idle_class();
     let limits = &plan.limits;

@@ -10,7 +10,6 @@ use crate::objective::Objective;
 use crate::policy::choice::Choice;
 use brunt_results::{Cores, Count, Rate, Size, Span};
 use serde::Deserialize;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -99,20 +98,6 @@ pub struct Source {
     /// Age at which counts are too old to decide on.
     #[serde(default = "stale")]
     pub stale: Span,
-}
-
-/// What it reads, for a line to a user.
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |words: &Vec<String>| words.join(" ");
-        let Self { load, file, command, probe, prometheus, .. } = self;
-        let path = file.as_ref().map(|path| ("file", path.display().to_string()));
-        let programs = [("load", load.as_ref().map(words)), ("command", command.as_ref().map(words))];
-        let urls = [("probe", probe.clone()), ("prometheus", prometheus.clone())];
-        let named = programs.into_iter().chain(urls).find_map(|(name, value)| Some((name, value?)));
-        let (name, value) = path.or(named).unwrap_or(("nothing", String::new()));
-        write!(f, "source: {name} {}", brunt_results::secrets::without_users(&value))
-    }
 }
 
 /// Limits of all jobs together, whatever the policy.

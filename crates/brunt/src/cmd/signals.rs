@@ -43,9 +43,9 @@ pub fn on_first(signals: &[i32], second: Repeated, end: impl FnOnce() + Send + '
     Ok(())
 }
 
-/// Calls `act` on each delivery of the signal. The signal must not be handled by [`on_first`] too.
-pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
-    let mut signals = Signals::new([signal])?;
+/// Calls `act` on each delivery of one of these signals, which must not be handled by [`on_first`] too.
+pub fn on_each(signals: &[i32], act: impl Fn() + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new(signals)?;
     let act = move || signals.forever().for_each(|_| act());
     thread::Builder::new().name("signals".to_owned()).spawn(act)?;
     Ok(())
@@ -54,9 +54,8 @@ pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
 /// How often these signals were delivered.
 pub fn count(signals: &[i32]) -> io::Result<Arc<AtomicUsize>> {
     let count = Arc::new(AtomicUsize::new(0));
-    let (mut signals, counted) = (Signals::new(signals)?, Arc::clone(&count));
-    let act = move || signals.forever().for_each(|_| _ = counted.fetch_add(1, Ordering::SeqCst));
-    thread::Builder::new().name("signals".to_owned()).spawn(act)?;
+    let counted = count.clone();
+    on_each(signals, move || _ = counted.fetch_add(1, Ordering::SeqCst))?;
     Ok(count)
 }
 
@@ -64,7 +63,7 @@ pub fn count(signals: &[i32]) -> io::Result<Arc<AtomicUsize>> {
 pub fn flag_on_each(signal: i32) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();
-    on_each(signal, move || set.store(true, Ordering::SeqCst))?;
+    on_each(&[signal], move || set.store(true, Ordering::SeqCst))?;
     Ok(flag)
 }
 

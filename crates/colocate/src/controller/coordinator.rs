@@ -180,7 +180,7 @@ impl Coordinator {
 
     /// Begins the end of the run, for which all jobs are told to end.
     pub(super) fn closing(&self, now: Instant, term_grace: Duration) -> Closing {
-        Closing { until: now + term_grace + END, next_beat: self.next_beat }
+        Closing { until: now + term_grace + END, next_beat: self.next_beat, next_status: self.next_status }
     }
 
     pub(super) fn into_tally(self) -> Tally {
@@ -193,6 +193,7 @@ impl Coordinator {
 pub(super) struct Closing {
     until: Instant,
     next_beat: Instant,
+    next_status: Instant,
 }
 
 impl Closing {
@@ -212,7 +213,9 @@ impl Closing {
             return None;
         }
         let beat = is_due(&mut self.next_beat, now, BEAT).then_some(Action::Beat);
-        Some((beat.into_iter().chain([Action::Jobs { frozen: false }]).collect(), now + LOOK))
+        let status = is_due(&mut self.next_status, now, STATUS).then_some(Action::WriteStatus);
+        let jobs = Action::Jobs { frozen: false };
+        Some((beat.into_iter().chain(status).chain([jobs]).collect(), now + LOOK))
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a policy would give the jobs of a plan, from what the service does without them: nothing of the machine is changed.
 
-use super::{requests, service::Service};
-use crate::allotment::Bounds;
+use super::{bounds, requests, service::Service};
 use crate::cgroup::Group;
 use crate::clock;
 use crate::plan::Plan;
@@ -54,7 +53,7 @@ impl DryRun {
         let count =
             plan.cores.as_ref().map_or_else(|| affinity::allowed().map(|all| all.len()), |of| Ok(of.count()))?;
         let ceiling = count as f64;
-        let bounds = Bounds { deadline: plan.source.stale.0, ..Bounds::new(plan.floor.min(ceiling), ceiling) };
+        let bounds = bounds(plan, count)?;
         let mut service = Service::open(&plan.service, out)?;
         let (objective, peak) = (plan.service.slo, plan.service.peak.map(|rate| rate.0));
         let named = |error: io::Error| io::Error::new(error.kind(), format!("[source] {error}"));

@@ -52,8 +52,10 @@ impl Health {
     pub fn of(files: &dyn Files, journal: &Path, status: &Status) -> Self {
         let groups = Contents::read(journal).map(|contents| contents.groups()).unwrap_or_default();
         let controller = state(status.controller);
-        let guardians: Vec<u32> =
-            status.guardians.iter().filter(|of| state(**of) != State::Gone).map(|guardian| guardian.pid).collect();
+        let looked = status.guardians.iter().map(|guardian| (guardian.pid, state(*guardian)));
+        let there: Vec<(u32, State)> = looked.filter(|(_, state)| *state != State::Gone).collect();
+        let are_stopped = there.iter().all(|(_, state)| *state == State::Stopped);
+        let guardians: Vec<u32> = there.into_iter().map(|(pid, _)| pid).collect();
         let age = (clock::monotonic().1 - status.written).max(0.0);
         let is_old = age > OLD;
         let by_policy = controller == State::Running && !is_old && status.decision.allotment.is_frozen();
@@ -72,11 +74,11 @@ impl Health {
             problems: status.faults.clone(),
             remedy: None,
         };
-        health.explain(status, journal);
+        health.explain(status, journal, are_stopped);
         health
     }
 
-    fn explain(&mut self, status: &Status, journal: &Path) {
+    fn explain(&mut self, status: &Status, journal: &Path, are_stopped: bool) {
         let pid = status.controller.pid;
         let jobs = match (self.processes, self.frozen_by) {
             (0, _) => "no process of a job is left".to_owned(),
@@ -105,16 +107,13 @@ impl Health {
             (State::Running, None) => {
                 self.problems.push("it has no guardian: another one is started".to_owned());
             }
-            (State::Running, Some(_)) => {
-                let own = |of: &&Process| self.guardians.contains(&of.pid);
-                let stopped = status.guardians.iter().filter(own).all(|of| state(*of) == State::Stopped);
-                if stopped {
-                    let pids: Vec<String> = self.guardians.iter().map(u32::to_string).collect();
-                    let why = "nobody undoes its changes if it is killed";
-                    self.problems.push(format!("its guardians are stopped by a signal: {why}"));
-                    self.remedy = Some(format!("kill -CONT {}", pids.join(" ")));
-                }
+            (State::Running, Some(_)) if are_stopped => {
+                let pids: Vec<String> = self.guardians.iter().map(u32::to_string).collect();
+                let why = "nobody undoes its changes if it is killed";
+                self.problems.push(format!("its guardians are stopped by a signal: {why}"));
+                self.remedy = Some(format!("kill -CONT {}", pids.join(" ")));
             }
+            (State::Running, Some(_)) => {}
         }
     }
 }

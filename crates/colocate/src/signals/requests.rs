@@ -18,8 +18,10 @@ use crate::clock;
 use crate::objective::Objective;
 use crate::readings::{Reading, Requests};
 use brunt_results::latency::share_beyond;
+use brunt_results::secrets::without_users;
 use child::Child;
 use feed::Feed;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +49,20 @@ pub enum From {
         histogram: String,
         every: Duration,
     },
+}
+
+/// For a line to a user.
+impl fmt::Display for From {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, value) = match self {
+            Self::Load(words) => ("load", words.join(" ")),
+            Self::File(path) => ("file", path.display().to_string()),
+            Self::Command(words) => ("command", words.join(" ")),
+            Self::Probe { url, .. } => ("probe", url.clone()),
+            Self::Prometheus { url, .. } => ("prometheus", url.clone()),
+        };
+        write!(f, "source: {name} {}", without_users(&value))
+    }
 }
 
 /// From one look at metrics to the next, unless the user says.

@@ -119,7 +119,7 @@ impl Http {
             Ok(()) => eprintln!("brunt serve: reloaded the {kind} from '{file}'"),
             Err(why) => eprintln!("brunt serve: keeping the old {kind}: {why}"),
         };
-        if let Err(error) = on_each(SIGHUP, reload) {
+        if let Err(error) = on_each(&[SIGHUP], reload) {
             eprintln!("brunt serve: SIGHUP will not reload the {kind}: {error}");
         }
     }
