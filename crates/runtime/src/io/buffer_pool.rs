@@ -26,7 +26,7 @@ pub(super) struct Replenisher {
     waiting: VecDeque<Key>,
     /// Buffers in the kernel's ring, or on epoll in the free list.
     pub available: u32,
-    /// `available` and the length of `waiting` at the last look.
+    /// `available` and the length of `waiting` at the last look, or since then at the last failure.
     last: (u32, usize),
     /// Looks since one of the two changed; or [`EXHAUSTED`].
     idle_turns: u8,
@@ -45,6 +45,18 @@ impl Replenisher {
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// A connection waits. One that tried again in vain may have been overtaken: the buffer it was to have is used, and may be
+    /// returned before the next look, which then sees the same numbers as the last one.
+    fn wait(&mut self, key: Key) {
+        self.waiting.push_back(key);
+        match (self.idle_turns, self.available) {
+            (EXHAUSTED, 0) => self.last = self.state(),
+            // The completions that used those buffers are on their way.
+            (EXHAUSTED, _) => self.idle_turns = BUFFER_DELAY,
+            _ => (),
+        }
     }
 
     fn state(&self) -> (u32, usize) {
@@ -99,7 +111,7 @@ impl Io {
             return;
         }
         conn.set(flag::NO_BUFFER);
-        self.replenisher.waiting.push_back(key);
+        self.replenisher.wait(key);
     }
 
     /// Whether waiting connections can be helped now: the worker must not sleep.

@@ -8,7 +8,7 @@
 //! Soak: `PROPTEST_CASES=100000 cargo test -p brunt-runtime --lib --release sim::scripted`
 
 use super::kernel::Kernel;
-use super::net::{self, Net, PeerAct, Sock, Stage};
+use super::net::{self, Net, PeerAct, Script, Sock, Stage};
 use super::plan::{ConnPlan, Op, Origin, Plan, plan, scarce_buffers};
 use super::world::World;
 use super::{NEXT, conn_task, real};
@@ -155,6 +155,35 @@ fn two_receives_without_buffers_do_not_retry_each_other_forever() {
     for capacity in [1, 64] {
         run(&Plan { hoard: Some(3072), capacity, ..mild(vec![conn.clone(); 2]) }).unwrap();
     }
+}
+
+/// Its second try fails, as another connection has taken the only buffer; that one is returned before the next look.
+#[test]
+fn a_buffer_taken_and_returned_between_two_looks_serves_a_waiting_receive() {
+    const SCRIPT: &str = "\
+        86f049ff609c5c0360fc5807140aaacbcdf6a0f644b3567be15d69f535c5c67e11d83c49fcb58de659e491c0faa9b3f9b1f836fed8433326\
+        e973fc6a2917fec3b040b6d1c1517d53b9e51dcc02ddf33ac45939c6ba68c1a61d13ef653bb32b589218683946afc73efbf398880dda16b1\
+        c048867fc2b91a4ff3ec99929d7bd9a78dbd150f0640cf33ecadde0d8e018bb7e83fee7139db42386815205b0ac7b7d3894cc9c3f53956c0\
+        2311e94dbf95538501fbc670ffe99a1363e7be7e6cbf7bb3d44f0fc64864a9214fef4eaf517c47df22a39c14cb8971eb3a26e4a9c04f5e1d\
+        b759b86a3ffcf084d10038da6a0505aa251f7d8097498ceda74ca2257bd1f24ad0ea9ad41b31238043f413a3590227718cb6f0eb42e4f3a5\
+        bb29921a1c4120";
+    let sends = |bytes: &[u16]| bytes.iter().copied().map(PeerAct::Send).collect();
+    let conn = |peer: &[u16], ops: &[Op]| ConnPlan {
+        peer: sends(peer),
+        window: 1 << 20,
+        ops: ops.to_vec(),
+        ..ConnPlan::default()
+    };
+    use Op::{Keep, Recv, Send};
+    let conns = vec![
+        conn(&[1], &[Keep]),
+        conn(&[1], &[Send, Send, Send, Send, Keep, Keep]),
+        conn(&[5054, 7565, 7486], &[Send, Recv, Keep, Keep, Keep, Keep, Keep]),
+        conn(&[2625, 5325, 7492, 1096, 8066], &[Send, Send, Recv, Send, Send, Keep, Keep, Recv, Recv, Recv]),
+    ];
+    let choice = |at| u8::from_str_radix(&SCRIPT[at..at + 2], 16).unwrap();
+    let script = Script::new((0..SCRIPT.len()).step_by(2).map(choice).collect());
+    run(&Plan { script, hoard: Some(3072), ..mild(conns) }).unwrap();
 }
 
 /// Whether the page at that address is mapped.
