@@ -74,6 +74,15 @@ trait Part: Debug + Send {
     fn floor(&mut self) -> io::Result<bool>;
 }
 
+/// Whether there are such a disk and such interfaces, and none of them is limited already. Nothing is changed.
+///
+/// # Errors
+/// One is not there or is limited already.
+pub fn check(disk: Option<&DiskLimit>, network: Option<&NetworkLimit>) -> io::Result<()> {
+    disk.map_or(Ok(()), |limit| disk::device(limit).map(drop))?;
+    network.map_or(Ok(()), |limit| limit.interfaces.iter().try_for_each(|interface| network::check(interface)))
+}
+
 /// The group of the BE jobs with its resources.
 #[derive(Debug)]
 pub struct Actuators {

@@ -122,8 +122,8 @@ impl Group {
         }
     }
 
-    /// Moves processes of jobs that left some of the directories or all of them back. Returns their number.
-    pub fn recapture(&self) -> usize {
+    /// Moves processes of jobs that left some of the directories or all of them back, and returns those.
+    pub fn recapture(&self) -> BTreeSet<u32> {
         let mut all = escapes::escaped(&*self.files, &self.dirs).pids;
         all.extend(self.members());
         let mut strays: BTreeSet<u32> = BTreeSet::new();
@@ -134,7 +134,7 @@ impl Group {
             let outside = all.iter().filter(|pid| !inside.contains(pid));
             strays.extend(outside.filter(|pid| enter(&*self.files, dir, &pid.to_string()).is_ok()));
         }
-        strays.len()
+        strays
     }
 }
 

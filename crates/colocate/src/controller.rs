@@ -11,6 +11,8 @@ mod coordinator;
 mod dry_run;
 mod groups;
 mod health;
+mod held;
+mod here;
 mod kinds;
 mod orders;
 mod requests;
@@ -22,10 +24,11 @@ mod work;
 
 pub use dry_run::{DryRun, Found};
 pub use health::{FrozenBy, Health, State, left_behind};
+pub use here::check as check_here;
 pub use orders::{Order, give};
 pub use status::{Job as JobStatus, LearnedLimit, Status, all as statuses};
 
-use crate::actuators::{Actuators, Applied, DiskLimit, NetworkLimit, Settings};
+use crate::actuators::{Actuators, Applied, Settings};
 use crate::allotment::{Allotment, Bounds};
 use crate::audit::{Header, VERSION};
 use crate::claim::Claim;
@@ -35,12 +38,12 @@ use crate::policy::{Decision, Reason};
 use crate::readings::Readings;
 use crate::signals::{self, Machine, requests::Source};
 use audit_file::Audit;
-use brunt_meter::affinity;
 use brunt_meter::cgroup::Linux;
 use brunt_results::colocation::{self, Summary};
 use changes::Changes;
 use coordinator::{Action, Coordinator, HEARTBEAT, TICK};
 use groups::Groups;
+use held::Held;
 use kinds::Names;
 use service::Service;
 use std::fmt;
@@ -83,6 +86,9 @@ pub struct Controller {
     /// Where counts of the service's requests come from, and whether they do not.
     counts: String,
     is_silent: bool,
+    held: Vec<Held>,
+    /// Of those, what is wrong, as of the last look.
+    gone: Vec<String>,
     changes: Changes,
     /// To the service and to the directory; given up after everything is undone.
     _claims: Vec<Claim>,
@@ -121,12 +127,12 @@ pub enum End {
 }
 
 impl Controller {
-    /// Starts the guardian, makes the group, starts the service where that is asked for. `brunt` is this binary; `out` exists.
+    /// Of a plan that [`check_here`] has found nothing to say against: starts the guardian, makes the group, starts the service where that is asked for. `brunt` is this binary; `out` exists.
     pub fn open(brunt: &Path, plan: &Plan, out: &Path) -> io::Result<Self> {
         let settings = settings(plan)?;
         let slots = plan.at_once.map_or(settings.cores.len(), |count| usize::try_from(count.0).unwrap_or(usize::MAX));
         let ceiling = settings.cores.len() as f64;
-        let bounds = bounds(plan, settings.cores.len())?;
+        let bounds = bounds(plan, settings.cores.len());
         let objective = plan.service.slo;
         let header = Header { version: VERSION, policy: plan.policy.to_string(), objective, bounds };
         let of_results = claims::to_results(out)?;
@@ -146,6 +152,10 @@ impl Controller {
         let options = signals::Options { memory, ..signals::Options::default() };
         let machine = Machine::open(processes, actuators.group(), options);
         let work = Work::open(Groups::new(brunt, &actuators), plan, out, slots)?;
+        let held = vec![
+            Held::new(&out.join(AUDIT), "no decision is on record any more"),
+            Held::new(work.queue(), "jobs that are added now are not seen, and what becomes of others is lost"),
+        ];
         let now = clock::now();
         let mut status = status::File::new(changes.journal()?.path(), plan, out);
         status.guardians(&changes.guardian_pids());
@@ -166,6 +176,8 @@ impl Controller {
             absent: None,
             counts: from.to_string(),
             is_silent: false,
+            held,
+            gone: Vec::new(),
             changes,
             _claims: std::iter::once(of_results).chain(of_service).collect(),
         })
@@ -205,6 +217,9 @@ impl Controller {
                 let orders = self.changes.journal().map(|journal| orders::take(journal.path())).unwrap_or_default();
                 orders.into_iter().for_each(|order| self.obey(order));
                 warnings.extend(self.look_for_service());
+                let gone = self.held.iter().filter_map(Held::fault).collect();
+                let before = std::mem::replace(&mut self.gone, gone);
+                warnings.extend(self.gone.iter().filter(|fault| !before.contains(fault)).cloned());
                 let status = self.status(now);
                 warnings.extend(status.and_then(|status| self.status.write(&status)));
             }
@@ -219,8 +234,8 @@ impl Controller {
     /// What it does at the moment; `None` before the first decision.
     pub fn status(&self, now: Instant) -> Option<Status> {
         let absent = self.absent.as_ref().map(|(why, _)| why.clone());
-        let faults =
-            self.faults.iter().cloned().chain(self.audit.fault()).chain(absent).chain(self.silence()).collect();
+        let faults = self.faults.iter().chain(&self.gone).cloned();
+        let faults = faults.chain(self.audit.fault()).chain(absent).chain(self.silence()).collect();
         self.status.made(&self.coordinator, &self.kinds, self.work.live(), faults, now)
     }
 
@@ -351,28 +366,13 @@ impl Controller {
 }
 
 /// What a policy may give of so many cores, and when counts are too old for it.
-fn bounds(plan: &Plan, cores: usize) -> io::Result<Bounds> {
-    let ceiling = cores as f64;
-    if plan.floor > ceiling {
-        let why = format!("floor {}: jobs have {cores} cores at most; give a lower one", plan.floor);
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
-    Ok(Bounds { deadline: plan.source.stale.0, ..Bounds::new(plan.floor, ceiling) })
+fn bounds(plan: &Plan, cores: usize) -> Bounds {
+    Bounds { deadline: plan.source.stale.0, ..Bounds::new(plan.floor, cores as f64) }
 }
 
 /// What the group gets when it is made.
 fn settings(plan: &Plan) -> io::Result<Settings> {
-    let allowed = affinity::allowed()?;
-    let mut cores = match &plan.cores {
-        Some(cores) => cores.0.clone(),
-        None => allowed.clone(),
-    };
-    if let Some(core) = cores.iter().find(|core| !allowed.contains(core)) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("cores: there is no core {core} for this process; see brunt doctor"),
-        ));
-    }
+    let mut cores = here::cores(plan).map_err(io::Error::other)?;
     // Services are usually on the first cores.
     cores.reverse();
     let mut settings = Settings::new(cores, plan.floor);
@@ -380,11 +380,8 @@ fn settings(plan: &Plan) -> io::Result<Settings> {
     let limits = &plan.limits;
     settings.memory = limits.memory.map(|size| size.0);
     settings.processes = limits.processes.map(|count| count.0).or(settings.processes);
-    settings.disk = limits.disk.as_ref().map(|disk| DiskLimit { place: disk.place.clone(), rate: disk.rate.0 });
-    settings.network = limits
-        .network
-        .as_ref()
-        .map(|network| NetworkLimit { interfaces: network.interfaces.clone(), floor: network.floor.0 });
+    settings.disk = limits.disk();
+    settings.network = limits.network();
     Ok(settings)
 }
 

@@ -6,6 +6,7 @@ mod values;
 
 pub use job::Job;
 
+use crate::actuators::{DiskLimit, NetworkLimit};
 use crate::objective::Objective;
 use crate::policy::choice::Choice;
 use brunt_results::{Cores, Count, Rate, Size, Span};
@@ -144,6 +145,8 @@ pub struct Queue {
 #[error("{0}")]
 pub struct Invalid(String);
 
+const LEAST_AUDIT: Size = Size(1 << 20);
+
 fn graded() -> Choice {
     Choice::Graded
 }
@@ -197,6 +200,15 @@ impl Plan {
         if !(0.001..=1e4).contains(&self.floor) {
             return Err(format!("floor = {}: it must be from 0.001 to 10000 cores", self.floor));
         }
+        if self.time.is_some_and(|time| time.0.is_zero()) {
+            return Err("time = \"0s\": a run has to last; without it, it lasts until a signal".to_owned());
+        }
+        if self.audit < LEAST_AUDIT {
+            return Err(format!(
+                "audit = \"{}\": at least {LEAST_AUDIT}, which a log of some minutes needs",
+                self.audit
+            ));
+        }
         if self.memory_peak.is_some_and(|bytes| bytes.0 == 0) {
             return Err("memory_peak = \"0B\": it is what the memory of this machine can move in a second".to_owned());
         }
@@ -223,6 +235,17 @@ impl Plan {
             Some(queue) => queue.until_empty,
             None => self.jobs.iter().all(|job| !job.repeat),
         }
+    }
+}
+
+impl Limits {
+    pub(crate) fn disk(&self) -> Option<DiskLimit> {
+        self.disk.as_ref().map(|disk| DiskLimit { place: disk.place.clone(), rate: disk.rate.0 })
+    }
+
+    pub(crate) fn network(&self) -> Option<NetworkLimit> {
+        let network = self.network.as_ref()?;
+        Some(NetworkLimit { interfaces: network.interfaces.clone(), floor: network.floor.0 })
     }
 }
 

@@ -31,6 +31,7 @@ use serde::Serialize;
 use state::{Counts, after};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 /// How long a command waits for other processes that write to the file.
 const COMMAND_WAIT: Duration = Duration::from_secs(10);
@@ -67,13 +68,15 @@ pub struct Active {
 impl Queue {
     /// `queue.sqlite` in brunt's state directory.
     pub fn default_path() -> Result<PathBuf, Error> {
-        let directory = state_dir::path();
-        let directory =
-            directory.map_err(|error| Error::Failed(format!("there is no place for the queue: {error}")))?;
+        let none = |error: io::Error| Error::Failed(format!("there is no place for the queue: {error}"));
+        let directory = state_dir::path().map_err(none)?;
+        let named =
+            |error| Error::Failed(format!("{}: {error}; name another place with --queue FILE", directory.display()));
+        fs::create_dir_all(&directory).map_err(named)?;
         Ok(directory.join("queue.sqlite"))
     }
 
-    /// Opens the file, for a command. Creates it if it is missing.
+    /// Opens the file, for a command. Creates it if it is missing; its directory must be there.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let connection = database::open(path)?;
         let queue = Self { path: path.to_owned(), connection };

@@ -122,15 +122,22 @@ pub struct Readings {
 const IDLE: f64 = 0.02;
 const IDLE_BYTES: f64 = 100e3;
 
+fn is_above(reading: Option<Reading<f64>>, limit: f64) -> bool {
+    reading.is_some_and(|reading| reading.value >= limit)
+}
+
 impl Readings {
     /// Whether the BE jobs certainly used no CPU, and no memory bandwidth, disk or network as far as that is known.
     pub fn are_jobs_idle(&self) -> bool {
-        let is_above =
-            |reading: Option<Reading<f64>>, limit: f64| reading.is_some_and(|reading| reading.value >= limit);
         self.be_cpu.is_some_and(|cores| cores.value < IDLE)
             && !is_above(self.be_memory_bandwidth, IDLE)
             && !is_above(self.be_network, IDLE_BYTES)
             && self.be_pressure.is_none_or(|pressure| pressure.value.io < IDLE)
+    }
+
+    /// Whether the service certainly used no CPU, and waited for none as far as that is known.
+    pub fn is_service_idle(&self) -> bool {
+        self.lc_cpu.is_some_and(|cores| cores.value < IDLE) && !is_above(self.run_delay, IDLE)
     }
 
     /// The same, so many seconds later.

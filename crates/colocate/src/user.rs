@@ -26,8 +26,8 @@ impl User {
     fn of(name: &str, passwd: &str, group: &str) -> Result<Self, String> {
         let fields = |line: &'_ str| line.split(':').map(str::to_owned).collect::<Vec<String>>();
         let line = passwd.lines().map(fields).find(|fields| fields[0] == name);
-        let unknown = || format!("there is no user {name} in /etc/passwd");
-        let line = line.ok_or_else(unknown)?;
+        let unknown = || format!("there is no user '{name}' in /etc/passwd");
+        let line = line.filter(|_| !name.is_empty()).ok_or_else(unknown)?;
         let number = |index: usize| line.get(index).and_then(|text| text.parse().ok()).ok_or_else(unknown);
         let is_in = |fields: &Vec<String>| fields.get(3).is_some_and(|names| names.split(',').any(|one| one == name));
         let groups = group.lines().map(fields).filter(is_in).filter_map(|fields| fields[2].parse().ok()).collect();
@@ -70,7 +70,7 @@ mod tests {
         let user = User::of("batch", passwd, group).unwrap();
         assert_eq!((user.uid, user.gid, user.groups, user.home), (1001, 1002, vec![6], "/srv/batch".into()));
         let error = User::of("bat", passwd, group).unwrap_err();
-        assert_eq!(error, "there is no user bat in /etc/passwd");
+        assert_eq!(error, "there is no user 'bat' in /etc/passwd");
         assert!(User::of("batch", "batch:x:one:2", group).is_err());
         assert_eq!(User::named("root").unwrap().uid, 0);
     }

@@ -25,7 +25,11 @@ pub fn find(address: impl ToString) -> Result<Listeners, String> {
     let address = address.to_string();
     match address.strip_prefix("unix:") {
         Some(path) => find_unix(path),
-        None => find_tcp(address.parse().map_err(|_| format!("'{address}' is not an address"))?),
+        None => find_tcp(
+            address
+                .parse()
+                .map_err(|_| format!("'{address}' is not an address such as 127.0.0.1:8080 or unix:/run/a.sock"))?,
+        ),
     }
 }
 
@@ -70,6 +74,12 @@ pub fn sockets(address: &str) -> BTreeSet<u64> {
         Some(path) => unix_inodes(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path),
         None => address.parse().map(listening_inodes).unwrap_or_default(),
     }
+}
+
+/// The TCP addresses with this port on which any process listens, in ascending order.
+pub fn addresses_with(port: u16) -> Vec<SocketAddr> {
+    let with_port = listening().into_iter().map(|(address, _)| address).filter(|address| address.port() == port);
+    with_port.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The TCP addresses that any of these processes listens on, in ascending order.

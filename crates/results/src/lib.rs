@@ -23,6 +23,7 @@ pub mod judge;
 pub mod latency;
 pub mod lock;
 pub mod percentile;
+pub mod program;
 pub mod provisional;
 pub mod regime;
 pub mod result;

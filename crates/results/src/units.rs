@@ -2,7 +2,8 @@
 //!
 //! Each unit is a newtype that parses, prints and serializes in the same form, in flags, plans and results alike.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::{fmt, str::FromStr, time::Duration};
 
 /// A value that cannot be parsed, with the accepted forms.
@@ -46,7 +47,7 @@ fn write_in_units(f: &mut fmt::Formatter<'_>, number: u128, units: &[(&str, u128
     write!(f, "{}{unit}", number / size)
 }
 
-/// Implements parsing, with `$expected` in its error, and conversion from and to text for serde.
+/// Implements parsing, with `$expected` in its error, and both directions of serde as text.
 macro_rules! unit {
     ($name:ident, $expected:literal, $parse:expr) => {
         impl FromStr for $name {
@@ -61,10 +62,19 @@ macro_rules! unit {
                 value.to_string()
             }
         }
-        impl TryFrom<String> for $name {
-            type Error = UnitError;
-            fn try_from(text: String) -> Result<Self, UnitError> {
-                text.parse()
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        write!(f, "{}, in quotes", $expected)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Text)
             }
         }
     };
@@ -73,8 +83,8 @@ macro_rules! unit {
 const DECIMAL: [(&str, f64); 5] = [("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9)];
 
 /// A whole number, as of connections or requests, with `k` (thousand), `M` (million) or `G`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "String")]
 pub struct Count(pub u64);
 
 unit!(Count, "a count such as 100, 20k or 1M", |text| whole(scaled(text, &DECIMAL)?));
@@ -90,8 +100,8 @@ const MIB: u32 = 1 << 20;
 const GIB: u32 = 1 << 30;
 
 /// A number of bytes: `100`, `100B`, `1KiB`, `2MiB`. Rejects `1KB`, which is ambiguous.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "String")]
 pub struct Size(pub u64);
 
 unit!(Size, "a size such as 100B, 1KiB or 2MiB", |text| {
@@ -107,8 +117,8 @@ impl fmt::Display for Size {
 }
 
 /// A duration: `50us`, `10ms`, `1.5s`, `2m`, `1h30m`. Rejects numbers without a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "String")]
 pub struct Span(pub Duration);
 
 unit!(Span, "a time such as 50us, 10ms, 1.5s, 2m or 1h30m", |text| {
@@ -158,8 +168,8 @@ impl fmt::Display for Span {
 }
 
 /// Requests or connections per second, up to 10^15: `500`, `20k`, `0.5`, `1G`, `20k/s`.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
+#[serde(into = "String")]
 pub struct Rate(pub f64);
 
 unit!(Rate, "a rate per second above zero such as 500, 20k, 1M or 1G", |text| {
@@ -179,8 +189,8 @@ impl fmt::Display for Rate {
 }
 
 /// Processor numbers: `1`, `0,2-3`. Sorted, without duplicates.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
 pub struct Cores(pub Vec<usize>);
 
 impl Cores {

@@ -54,6 +54,7 @@ fn a_logged_simulation_is_replayed_and_another_policy_asked() {
 #[test]
 fn wrong_usage_names_the_value_and_the_remedy() {
     let home = brunt_testkit::home();
+    std::fs::write(home.path().join("plan.toml"), "[service]\n").unwrap();
     for (line, code, said) in [
         ("colocate simulate --policy gradual", 2, "'gradual' is no policy: graded, heracles"),
         ("colocate simulate --load 60", 2, "'60' is no load: 60%, 20%-80%"),
@@ -61,7 +62,10 @@ fn wrong_usage_names_the_value_and_the_remedy() {
         ("colocate simulate --lost 101%", 2, "from 0% to 100%"),
         ("colocate simulate --audit x.jsonl", 2, "--audit takes the log of one policy, and --policy names 3"),
         ("colocate simulate --time 1s --policy none --audit no/x.jsonl", 1, "no/x.jsonl: No such file"),
-        ("colocate replay missing.jsonl", 1, "missing.jsonl: No such file"),
+        ("colocate simulate --policy graded,none,graded", 2, "--policy names graded twice"),
+        ("colocate simulate --time 1m --job cpu,memory", 2, "--turn 5m: in 1m the second kind never has a turn"),
+        ("colocate replay missing.jsonl", 2, "missing.jsonl: No such file"),
+        ("colocate replay plan.toml", 2, "plan.toml: line 1 is no header of an audit log"),
     ] {
         let output = brunt(home.path(), line);
         assert_eq!(output.status.code(), Some(code), "{line}: {}", stderr(&output));

@@ -3,6 +3,7 @@
 mod as_cli;
 mod as_pages;
 mod ci;
+mod colocate_plan;
 mod colocate_queue;
 mod colocate_simulate;
 mod colocate_source;

@@ -88,7 +88,7 @@ impl Part for Disk {
 }
 
 /// `major:minor` of the whole disk: partitions have no limit of their own.
-fn device(limit: &DiskLimit) -> io::Result<String> {
+pub(super) fn device(limit: &DiskLimit) -> io::Result<String> {
     let place = &limit.place;
     let data = std::fs::metadata(place)
         .map_err(|error| io::Error::new(error.kind(), format!("disk {}: {error}", place.display())))?;

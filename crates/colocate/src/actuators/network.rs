@@ -86,7 +86,7 @@ fn is_mounted_here(hierarchy: &Hierarchy) -> bool {
     hierarchy.root.extension().is_some_and(|extension| extension == EXTENSION)
 }
 
-fn check(interface: &str) -> io::Result<()> {
+pub(super) fn check(interface: &str) -> io::Result<()> {
     let is_name = !interface.is_empty() && !interface.contains('/') && !interface.starts_with('.');
     if !is_name || !Path::new("/sys/class/net").join(interface).exists() {
         return Err(io::Error::other(format!("interface '{interface}': there is none; ip link lists them")));

@@ -1,13 +1,12 @@
 //! What a policy would give the jobs of a plan, from what the service does without them: nothing of the machine is changed.
 
-use super::{bounds, requests, service::Service};
+use super::{bounds, here, requests, service::Service};
 use crate::cgroup::Group;
 use crate::clock;
 use crate::plan::Plan;
 use crate::policy::{Policy, Reason};
 use crate::readings::{Newest, Readings};
 use crate::signals::{self, Machine, requests::Source};
-use brunt_meter::affinity;
 use brunt_meter::cgroup::Linux;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -48,12 +47,10 @@ pub struct Found {
 }
 
 impl DryRun {
-    /// `out` is for the output of a service that is started; nothing else is written there.
+    /// Of a plan that [`super::check_here`] has found nothing to say against. `out` is for the output of a service that is started; nothing else is written there.
     pub fn open(brunt: &Path, plan: &Plan, out: &Path) -> io::Result<Self> {
-        let count =
-            plan.cores.as_ref().map_or_else(|| affinity::allowed().map(|all| all.len()), |of| Ok(of.count()))?;
-        let ceiling = count as f64;
-        let bounds = bounds(plan, count)?;
+        let count = here::cores(plan).map_err(io::Error::other)?.len();
+        let (ceiling, bounds) = (count as f64, bounds(plan, count));
         let mut service = Service::open(&plan.service, out)?;
         let (objective, peak) = (plan.service.slo, plan.service.peak.map(|rate| rate.0));
         let named = |error: io::Error| io::Error::new(error.kind(), format!("[source] {error}"));

@@ -6,7 +6,7 @@ use crate::signals;
 use brunt_meter::{affinity, listener};
 use std::fs::File;
 use std::io;
-use std::net::{IpAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -29,15 +29,13 @@ impl Service {
     pub(super) fn open(plan: &plan::Service, out: &Path) -> io::Result<Self> {
         let log = out.join("service.log");
         let child = plan.command.as_ref().map(|words| start(words, plan.cores.as_ref(), &log)).transpose()?;
-        let processes = match (&child, plan.pid, &plan.listen, &plan.cgroup) {
-            (Some(child), ..) => signals::Service::process(child.id()),
-            (None, Some(pid), ..) => signals::Service::process(pid),
-            (None, None, Some(listen), _) => signals::Service::listening(&resolved(listen)),
-            (None, None, None, cgroup) => signals::Service::group(cgroup.as_deref().unwrap_or(Path::new("/"))),
-        };
+        // Ended with this, whatever comes now.
         let mut service = Self { processes: None, child, log };
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("[service] {error}"));
-        service.processes = Some(processes.map_err(named)?);
+        let processes = match &service.child {
+            Some(child) => signals::Service::process(child.id()).map_err(|error| error.to_string()),
+            None => running(plan),
+        };
+        service.processes = Some(processes.map_err(|why| io::Error::other(format!("[service] {why}")))?);
         Ok(service)
     }
 
@@ -51,6 +49,20 @@ impl Service {
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
         Some(format!("the service ended ({status}); its output is in {}", self.log.display()))
     }
+}
+
+/// A service that runs already.
+///
+/// # Errors
+/// It does not; with the key of the plan.
+pub(super) fn running(plan: &plan::Service) -> Result<signals::Service, String> {
+    let (key, found) = match (plan.pid, &plan.listen, &plan.cgroup) {
+        (Some(pid), ..) => (format!("pid = {pid}"), signals::Service::process(pid)),
+        (None, Some(listen), _) => (format!("listen = \"{listen}\""), signals::Service::listening(&resolved(listen))),
+        (None, None, Some(cgroup)) => (format!("cgroup = \"{}\"", cgroup.display()), signals::Service::group(cgroup)),
+        (None, None, None) => return Err("it names nothing that runs".to_owned()),
+    };
+    found.map_err(|error| format!("{key}: {error}"))
 }
 
 impl Drop for Service {
@@ -67,16 +79,19 @@ impl Drop for Service {
     }
 }
 
-/// An address with the name of a host in it, as one with a number: that on which something listens, or else the first.
+/// An address with a host's name, or a port alone, as one with a number: that on which something listens, or else the first.
 fn resolved(listen: &str) -> String {
-    let is_name = |(host, port): &(&str, &str)| {
-        let host = host.trim_matches(['[', ']']);
-        port.parse::<u16>().is_ok() && !host.is_empty() && host != "*" && host.parse::<IpAddr>().is_err()
+    let (host, port) = listen.rsplit_once(':').unwrap_or(("", listen));
+    let host = host.trim_matches(['[', ']']);
+    let found: Vec<SocketAddr> = match port.parse() {
+        Ok(port) if host.is_empty() || host == "*" => {
+            let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            std::iter::once(loopback).chain(listener::addresses_with(port)).collect()
+        }
+        Ok(_) if host.parse::<IpAddr>().is_err() => listen.to_socket_addrs().into_iter().flatten().collect(),
+        _ => Vec::new(),
     };
-    if listen.rsplit_once(':').filter(is_name).is_none() {
-        return listen.to_owned();
-    }
-    let found: Vec<String> = listen.to_socket_addrs().into_iter().flatten().map(|found| found.to_string()).collect();
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     let listening = found.iter().find(|address| !listener::sockets(address).is_empty());
     listening.or(found.first()).cloned().unwrap_or_else(|| listen.to_owned())
 }
@@ -107,13 +122,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_hosts_are_resolved_and_all_else_is_left() {
+    fn names_of_hosts_and_ports_alone_are_resolved_and_all_else_is_left() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        assert_eq!(resolved(&format!("localhost:{port}")), format!("127.0.0.1:{port}"));
-        for same in
-            ["8080", ":8080", "*:8080", "127.0.0.1:80", "[::1]:80", "unix:/run/a.sock", "no-such-host.invalid:80"]
-        {
+        for listen in [format!("localhost:{port}"), port.to_string(), format!(":{port}"), format!("*:{port}")] {
+            assert_eq!(resolved(&listen), format!("127.0.0.1:{port}"), "{listen}");
+        }
+        // Another address of this machine alone.
+        let listener = std::net::TcpListener::bind("127.0.0.9:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(resolved(&port.to_string()), format!("127.0.0.9:{port}"));
+        for same in ["127.0.0.1:80", "[::1]:80", "unix:/run/a.sock", "no-such-host.invalid:80", "nginx"] {
             assert_eq!(resolved(same), same);
         }
     }

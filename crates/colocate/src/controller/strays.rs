@@ -32,20 +32,25 @@ impl Strays {
     /// jobs, which are waited for elsewhere; `None` while one is being started. Returns what is to be told.
     pub(super) fn recapture(&mut self, group: &Group, others: &[u32], jobs: Option<BTreeSet<u32>>) -> Vec<String> {
         let Self { is_certain, budget, seen, told } = self;
-        let parents = budget.take(|| {
-            group.recapture();
-            is_certain.then(parents)
-        });
-        let Some(parents) = parents.flatten() else { return Vec::new() };
-        let found = outside(&parents, group, others);
-        let strays: Vec<u32> = found.intersection(seen).copied().collect();
-        *seen = found;
-        strays.iter().for_each(|pid| group.take_back(*pid));
-        if let Some(jobs) = jobs {
-            reap(&parents, others, &jobs);
+        let Some((back, parents)) = budget.take(|| (group.recapture(), is_certain.then(parents))) else {
+            return Vec::new();
+        };
+        // One that is being started is in some of the directories of its group already.
+        let mut strays = if jobs.is_some() { back } else { BTreeSet::new() };
+        if let Some(parents) = parents {
+            let found = outside(&parents, group, others);
+            let gone = found.intersection(seen).copied();
+            strays.extend(gone.inspect(|pid| group.take_back(*pid)));
+            *seen = found;
+            if let Some(jobs) = jobs {
+                reap(&parents, others, &jobs);
+            }
         }
         let new = strays.into_iter().filter(|pid| told.insert(*pid));
-        new.map(|pid| format!("process {pid} of a job had left its control group: it was brought back")).collect()
+        new.map(|pid| {
+            format!("process {pid} of a job had left its control groups or some of them: it was brought back")
+        })
+        .collect()
     }
 
     /// Kills those that are outside of the group, at the end.

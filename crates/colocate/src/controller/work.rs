@@ -48,20 +48,20 @@ pub(super) struct Work<L: Launcher> {
 impl<L: Launcher + Clone> Work<L> {
     pub(super) fn open(launcher: L, plan: &Plan, out: &Path, slots: usize) -> io::Result<Self> {
         let path = match &plan.queue {
-            Some(queue) => queue.file.clone().map_or_else(Queue::default_path, Ok).map_err(io::Error::other)?,
+            Some(queue) => queue.file.clone().map_or_else(Queue::default_path, Ok)?,
             None => own_queue(out)?,
         };
-        let mut queue = Queue::open_for_runner(&path).map_err(io::Error::other)?;
+        let mut queue = Queue::open_for_runner(&path)?;
         let (mut repeated, base) = (HashMap::new(), std::env::current_dir()?);
         for job in &plan.jobs {
             let spec = job.spec(&base).map_err(io::Error::other)?;
-            let ids = queue.add(&spec, 1).map_err(io::Error::other)?;
+            let ids = queue.add(&spec, 1)?;
             if job.repeat {
                 repeated.extend(ids.into_iter().map(|id| (id, spec.clone())));
             }
         }
         let options = Options { output: Output { dir: out.join("jobs"), bytes: OUTPUT }, grace: GRACE };
-        let runner = Runner::new(Queue::open_for_runner(&path).map_err(io::Error::other)?, launcher.clone(), options);
+        let runner = Runner::new(Queue::open_for_runner(&path)?, launcher.clone(), options);
         Ok(Self {
             launcher,
             runner,
@@ -154,6 +154,11 @@ impl<L: Launcher + Clone> Work<L> {
         }
     }
 
+    /// The file of the queue.
+    pub(super) fn queue(&self) -> &Path {
+        self.queue.path()
+    }
+
     pub(super) fn live(&self) -> impl Iterator<Item = Live<'_>> {
         self.runner.live()
     }
@@ -226,7 +231,7 @@ impl<L: Launcher + Clone> Work<L> {
     /// Sums of all attempts of this run; `newer` has the usage of those that run.
     fn done(&self, newer: impl Fn(AttemptId) -> Option<Usage>) -> io::Result<Done> {
         let mut done = Done::default();
-        for listed in &self.queue.list().map_err(io::Error::other)? {
+        for listed in &self.queue.list()? {
             let id = |number| AttemptId { job: listed.job.id, attempt: number };
             for attempt in listed.attempts.iter().filter(|attempt| self.attempts.contains(&id(attempt.number))) {
                 let usage = newer(id(attempt.number)).unwrap_or(attempt.usage);

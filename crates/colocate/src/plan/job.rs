@@ -19,7 +19,7 @@ pub struct Job {
     pub dir: Option<PathBuf>,
     #[serde(default)]
     pub priority: i32,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::values::retries")]
     pub retries: u32,
     /// Starts it again whenever it has ended well.
     #[serde(default)]

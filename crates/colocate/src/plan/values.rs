@@ -24,6 +24,16 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     }
 }
 
+/// `3`.
+pub(super) fn retries<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let expected = "a number of further starts, such as 3";
+    let number = match read(deserializer, expected)? {
+        Value::Whole(number) => u32::try_from(number).ok(),
+        _ => None,
+    };
+    number.ok_or_else(|| D::Error::custom(format!("it must be {expected}")))
+}
+
 /// `500`, `0.5` or `"10k"`.
 pub(super) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
     let expected = "a rate a second, such as 500 or \"10k\"";

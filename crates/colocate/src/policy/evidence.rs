@@ -124,6 +124,12 @@ impl Window {
         all.map(|requests| requests.seconds).sum()
     }
 
+    /// For how many seconds, up to the newest window and not before this time, no request has come.
+    pub fn quiet_for(&self, from: Duration) -> f64 {
+        let quiet = self.since(from.as_secs_f64()).take_while(|requests| requests.count == 0);
+        quiet.map(|requests| requests.seconds).sum()
+    }
+
     /// For how many seconds, up to the newest window, a share above `budget` has failed within the limit in every window.
     pub fn failing_for(&self, budget: f64) -> f64 {
         let is_failing = |requests: &&Requests| requests.failed as f64 > budget * requests.count as f64;

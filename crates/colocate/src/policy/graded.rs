@@ -7,7 +7,8 @@
 //! | below, but not by the margin or not surely | hold |
 //! | below by the margin, surely | grow, up to the limit last broken at this load: by a step, and where the latency is far from the objective by up to twice |
 //!
-//! Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. Requests that fail at once say
+//! Where no request comes and the service uses no CPU, there is nobody to disturb: BE jobs grow each second, up to half of what was
+//! too much. Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. Requests that fail at once say
 //! nothing of latency: BE jobs are frozen, and no limit is learned. While the machine itself is slow, they neither grow nor learn a
 //! limit, because what is slow then is not their doing; while the service waits for cores that others have, or was slow in two windows
 //! in which they used nothing, they do not shrink either, nor for stalls that come as often when they have less. What stays slow while
@@ -64,6 +65,9 @@ const LEAST_SLACK: f64 = 0.1;
 const FAR: f64 = 0.3;
 const SURE_IF_FAR: f64 = 1.0;
 const TWICE: f64 = 0.5;
+
+/// Seconds without a request after which there is nobody to disturb.
+const QUIET: f64 = 0.9;
 
 /// Slow requests that the objective allows in a second, below which the share of a second is chance: one of thirty may be slow at any
 /// level. Above it each second shows whether the objective is met.
@@ -289,17 +293,19 @@ impl Graded {
     }
 
     /// Grows, if that is surely within the objective.
-    fn more(&mut self, now: Duration, requests: Requests, slow_machine: bool) -> Decision {
+    fn more(&mut self, now: Duration, requests: Requests, slow_machine: bool, is_idle: bool) -> Decision {
         let Settings { objective, bounds, period, step, .. } = self.settings;
         let most = self.most(now, requests.load);
         if self.level > most {
             return self.change(now, most, Reason::KnownLimit);
         }
         let slack = objective.slack(requests.latency_ms);
-        let is_far = slack >= FAR && !self.is_near_what_was_too_much(now);
+        let is_near = self.is_near_what_was_too_much(now);
+        let is_quiet = is_idle && !is_near && self.undisturbed.quiet_for(self.changed) >= QUIET;
+        let is_far = slack >= FAR && !is_near;
         let z = if is_far { SURE_IF_FAR } else { SURE };
         let is_sure = self.evidence.interval(z).1 < MARGIN * objective.budget();
-        let may_grow = is_sure && slack >= LEAST_SLACK && now >= self.changed + period;
+        let may_grow = is_quiet || is_sure && slack >= LEAST_SLACK && now >= self.changed + period;
         let is_limited = most < bounds.ceiling;
         if slow_machine {
             self.running(Reason::SlowMachine)
@@ -307,7 +313,8 @@ impl Graded {
             // A limit rises all the time.
             self.running(if is_limited { Reason::KnownLimit } else { Reason::Ceiling })
         } else if may_grow {
-            let stride = if is_far { step.max(self.level * (slack / TWICE).min(1.0)) } else { step };
+            let part = if is_quiet { 1.0 } else { (slack / TWICE).min(1.0) };
+            let stride = if is_far || is_quiet { step.max(self.level * part) } else { step };
             let level = (self.level + stride).min(most);
             let is_last = !is_limited && most - level < step / 2.0;
             self.change(now, if is_last { most } else { level }, Reason::Grow)
@@ -363,7 +370,7 @@ impl Policy for Graded {
         let part = self.level / self.settings.bounds.ceiling;
         let is_not_theirs = waits_for_others || self.baseline.is_usual(part, self.recent.over(budget));
         let less = if is_not_theirs { None } else { self.less(now, requests) };
-        less.unwrap_or_else(|| self.more(now, requests, slow_machine))
+        less.unwrap_or_else(|| self.more(now, requests, slow_machine, readings.is_service_idle()))
     }
 
     fn limits(&self, now: Duration) -> Vec<(Kinds, Known)> {

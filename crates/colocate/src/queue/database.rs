@@ -4,7 +4,6 @@ use super::error::Error;
 use super::schema::{self, Contents};
 use crate::clock;
 use rusqlite::{Connection, ErrorCode};
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,10 +12,11 @@ const OPEN_WAIT: Duration = Duration::from_secs(10);
 
 /// Opens or creates the file; refuses one that is not a queue of this version.
 pub(super) fn open(path: &Path) -> Result<Connection, Error> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(|error| {
-            Error::Failed(format!("{}: {error}; name another place with --queue FILE", folder.display()))
-        })?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        let folder = folder.display();
+        return Err(Error::Usage(format!(
+            "{folder}: there is no such directory; make it, or name another file with --queue"
+        )));
     }
     let since = clock::now();
     loop {

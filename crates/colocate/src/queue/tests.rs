@@ -233,7 +233,9 @@ proptest! {
 #[test]
 fn what_was_added_and_used_is_listed() {
     let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("made/queue.sqlite");
+    let path = home.path().join("queue.sqlite");
+    let elsewhere = Queue::open(&home.path().join("none/queue.sqlite")).unwrap_err();
+    assert!(matches!(&elsewhere, Error::Usage(why) if why.contains("there is no such directory")), "{elsewhere}");
     let added = Spec {
         env: [("A".to_owned(), "b=c".to_owned())].into(),
         progress_pattern: Some(r"n=(\d+)".parse().unwrap()),

@@ -64,14 +64,15 @@ impl Service {
 
     /// The processes in this directory of a hierarchy of control groups, and in those below it.
     pub fn group(dir: &Path) -> io::Result<Self> {
-        let dir = fs::canonicalize(dir)
-            .map_err(|error| io::Error::new(error.kind(), format!("control group {}: {error}", dir.display())))?;
+        let dir = fs::canonicalize(dir).map_err(|error| {
+            let example = "/sys/fs/cgroup/system.slice/nginx.service";
+            io::Error::new(error.kind(), format!("{error}; it is the directory of a control group, such as {example}"))
+        })?;
         let group = Group::of(Arc::new(Linux), vec![dir.clone()]);
         if group.cpu().is_none() {
-            return Err(io::Error::other(format!(
-                "{}: has no account of CPU time; name its directory in the hierarchy of version 2, or in that of cpuacct",
-                dir.display()
-            )));
+            return Err(io::Error::other(
+                "it has no account of CPU time; name its directory in the hierarchy of version 2, or in that of cpuacct",
+            ));
         }
         let pids = group.members().into_iter().collect();
         Ok(Self(Kind::Group { group, pids }))

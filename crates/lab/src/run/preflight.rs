@@ -5,8 +5,9 @@ use super::nginx;
 use crate::plan::tester::EXTERNAL;
 use crate::plan::{Plan, Target, TargetKind};
 use crate::system::rlimits;
+use brunt_results::program;
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::{collections::BTreeMap, env, fs, os::unix::fs::PermissionsExt};
 
 /// A word of `needs` that is not a program: containers often forbid io_uring.
 pub const IO_URING: &str = "io_uring";
@@ -14,7 +15,7 @@ pub const IO_URING: &str = "io_uring";
 /// Why targets (by name) and testers (by `tester=NAME`) cannot run here. `no_uring`: why io_uring is unavailable.
 pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap<String, String> {
     let missing = |target: &Target| missing(target, base, no_uring).map(|why| (target.name.clone(), why));
-    let testers = EXTERNAL.iter().filter(|tester| find_program(tester.name).is_none());
+    let testers = EXTERNAL.iter().filter(|tester| program::find(tester.name).is_none());
     let testers = testers.map(|tester| {
         (format!("tester={}", tester.name), format!("no {} on PATH: {}", tester.name, install_hint(tester.name)))
     });
@@ -46,14 +47,14 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
         return Some(format!("its folder '{name}' does not exist (no {place}): run this inside a clone that has it"));
     }
     for tool in target.needs.iter().filter(|need| *need != IO_URING) {
-        if find_program(tool).is_none() {
+        if program::find(tool).is_none() {
             return Some(format!("needs '{tool}', which is not on PATH: {}", install_hint(tool)));
         }
     }
     if let Some(why) = rlimits::unsupported_reason(&target.limits) {
         return Some(why);
     }
-    if matches!(target.kind, TargetKind::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
+    if matches!(target.kind, TargetKind::Nginx { .. }) && program::find(nginx::PROGRAM).is_none() {
         return Some(format!("no nginx on PATH: {}", install_hint(nginx::PROGRAM)));
     }
     let TargetKind::Command(words) = &target.kind else { return None };
@@ -66,7 +67,7 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
         true if !dir.join(program).is_file() => {
             Some(format!("its program {} does not exist", dir.join(program).display()))
         }
-        false if find_program(program).is_none() => {
+        false if program::find(program).is_none() => {
             Some(format!("its program '{program}' is not on PATH: {}", install_hint(program)))
         }
         _ => None,
@@ -96,15 +97,6 @@ pub fn normal(path: &Path) -> PathBuf {
 /// Resolves a program of a plan: with a slash a file of the target's folder, else one of `PATH`.
 pub fn program(word: &str, dir: &Path) -> PathBuf {
     if word.contains('/') { dir.join(word) } else { PathBuf::from(word) }
-}
-
-fn find_program(name: &str) -> Option<PathBuf> {
-    let runnable =
-        |path: &PathBuf| fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(runnable);
-    }
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(runnable)
 }
 
 fn install_hint(program: &str) -> &'static str {

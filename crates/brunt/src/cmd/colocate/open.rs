@@ -1,5 +1,6 @@
 //! A plan as a file, and why a run of it cannot begin.
 
+use brunt_colocate::controller::check_here;
 use brunt_colocate::plan::Plan;
 use brunt_results::Error;
 use std::path::Path;
@@ -9,6 +10,11 @@ pub(super) fn plan(path: &Path) -> Result<Plan, Error> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| Error::Usage(format!("{name}: {error}")))?;
     Plan::parse(&name, &text).map_err(|error| Error::Usage(error.to_string()))
+}
+
+/// Whether what the plan names is on this machine, before anything is started or written.
+pub(super) fn check(path: &Path, plan: &Plan) -> Result<(), Error> {
+    check_here(plan).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))
 }
 
 /// The error of a run that could not begin.

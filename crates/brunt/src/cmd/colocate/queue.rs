@@ -105,6 +105,11 @@ struct Cancel {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let path = self.queue.clone().map_or_else(Queue::default_path, Ok).map_err(error)?;
+        // What only looks makes no file.
+        if self.queue.is_some() && !matches!(self.command, Command::Add(_)) && !path.exists() {
+            let path = path.display();
+            return Err(Error::Usage(format!("{path}: there is no such queue; brunt colocate queue add makes one")));
+        }
         let mut queue = Queue::open(&path).map_err(error)?;
         match &self.command {
             Command::Add(add) => add.run(&mut queue)?,
@@ -137,6 +142,9 @@ impl Add {
             None => env::current_dir()
                 .map_err(|error| Error::Failed(format!("the current directory: {error}; give another with --dir")))?,
         };
+        if self.argv.first().is_none_or(String::is_empty) {
+            return Err(Error::Usage("the job's command is empty: name a program".to_owned()));
+        }
         if !dir.is_dir() {
             return Err(Error::Usage(format!("--dir {} is not a directory", dir.display())));
         }
@@ -144,7 +152,7 @@ impl Add {
         let Self { memory, processes, cores, term_grace, .. } = *self;
         let options =
             JobOptions { kind: self.kind.clone(), memory, processes, cores, term_grace, user: self.user.clone() };
-        options.check().map_err(|why| Error::Usage(format!("--{why}")))?;
+        options.check().map_err(|why| Error::Usage(format!("--{}", why.replacen('_', "-", 1))))?;
         if let Some(user) = &options.user {
             User::named(user).map_err(|why| Error::Usage(format!("--user {user}: {why}")))?;
         }
@@ -226,7 +234,16 @@ fn text(jobs: &[Listed]) -> String {
 fn end(attempts: &[Attempt]) -> String {
     match attempts.iter().rev().find_map(|attempt| attempt.outcome.as_ref()) {
         None => "-".to_owned(),
-        Some(outcome) => outcome.to_string(),
+        Some(outcome) => shortened(&outcome.to_string()),
+    }
+}
+
+/// The begin of what --json has in full.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 48;
+    match text.chars().count() > MOST {
+        true => text.chars().take(MOST - 3).chain("...".chars()).collect(),
+        false => text.to_owned(),
     }
 }
 

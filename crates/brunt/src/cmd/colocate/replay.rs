@@ -1,7 +1,7 @@
 //! `brunt colocate replay`: an audit log through a policy.
 
 use super::super::stdout;
-use brunt_colocate::audit::{Replay, replay};
+use brunt_colocate::audit::{Replay, Unreadable, replay};
 use brunt_colocate::policy::choice::Choice;
 use brunt_lab::format;
 use brunt_results::{Error, ExitCode};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The readings are those of the log: what another policy would have changed in them, a replay does not know.
 
-Exit status: 0 replayed, 1 the log cannot be read, or its own policy now decides otherwise, 2 wrong usage.")]
+Exit status: 0 replayed, 1 the log's own policy now decides otherwise, or reading failed, 2 wrong usage, or no audit log.")]
 pub struct Args {
     /// Audit log of brunt colocate
     log: PathBuf,
@@ -29,9 +29,11 @@ pub struct Args {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let path = self.log.display();
-        let file = File::open(&self.log).map_err(|error| Error::Failed(format!("{path}: {error}")))?;
-        let replay =
-            replay(BufReader::new(file), self.policy).map_err(|error| Error::Failed(format!("{path}: {error}")))?;
+        let file = File::open(&self.log).map_err(|error| Error::Usage(format!("{path}: {error}")))?;
+        let replay = replay(BufReader::new(file), self.policy).map_err(|error| match error {
+            Unreadable::Read(error) => Error::Failed(format!("{path}: {error}")),
+            other => Error::Usage(format!("{path}: {other}; name the audit.jsonl of a run")),
+        })?;
         stdout::print_as(self.json, &replay, text)?;
         let is_same = self.policy.is_some() || replay.equal == replay.decisions;
         Ok(if is_same { ExitCode::Good } else { ExitCode::Failed })

@@ -5,6 +5,7 @@ use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use crate::cmd::{current_binary, out_directory, stdout};
 use brunt_colocate::clock;
 use brunt_colocate::controller::{Controller, End};
+use brunt_colocate::objective;
 use brunt_colocate::plan::Plan;
 use brunt_colocate::policy::Decision;
 use brunt_colocate::policy::choice::Choice;
@@ -74,6 +75,10 @@ impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let mut plan = open::plan(&self.plan)?;
         plan.policy = self.policy.unwrap_or(plan.policy);
+        if let Some(time) = self.time.filter(|time| time.0.is_zero()) {
+            return Err(Error::Usage(format!("--time {time}: a run has to last")));
+        }
+        open::check(&self.plan, &plan)?;
         if self.dry_run {
             // A plan's is that of a night.
             plan.time = self.time;
@@ -83,12 +88,20 @@ impl Args {
         plan.time = self.time.or(plan.time);
         let out = self.out.as_ref().or(plan.out.as_ref());
         let out = out_directory(out, "colocate")?;
+        let is_new = !out.exists();
         fs::create_dir_all(&out).map_err(|error| Error::Failed(format!("{}: {error}", out.display())))?;
         let asked = signals::count(&[SIGINT, SIGTERM, SIGHUP])?;
         let asked = || asked.load(Ordering::Relaxed);
         let line = StatusLine::new(self.quiet);
         let page = self.metrics.as_ref().map(|listen| TextPage::start(listen, &[])).transpose()?;
-        let mut controller = Controller::open(&current_binary()?, &plan, &out).map_err(open::failed)?;
+        // A run that has not begun leaves nothing.
+        let undo = |_: &io::Error| {
+            if is_new {
+                let _ = fs::remove_dir_all(&out);
+            }
+        };
+        let opened = Controller::open(&current_binary()?, &plan, &out).inspect_err(undo);
+        let mut controller = opened.map_err(open::failed)?;
         line.print(&format!("results: {}", out.display()));
         if let Some(page) = &page {
             line.print(&format!("metrics at http://{}/metrics", page.address()));
@@ -185,7 +198,7 @@ fn shown(decision: Decision, readings: &Readings, running: usize) -> String {
 fn text(summary: &Summary) -> String {
     let percent = |part: u64, of: u64| number((of > 0).then(|| 100.0 * part as f64 / of as f64), 2);
     let Summary { service, jobs, allotment, machine, controller, .. } = summary;
-    let objective = format!("p{} < {} ms", service.quantile * 100.0, service.limit_ms);
+    let objective = objective::words(service.quantile, service.limit_ms);
     let load = service.load.map_or(String::new(), |load| format!(", load {} %", number(Some(100.0 * load), 1)));
     let progress = jobs.progress.map_or(String::new(), |done| {
         format!(", progress {} ({} per s)", number(Some(done), 0), number(Some(done / summary.seconds), 1))

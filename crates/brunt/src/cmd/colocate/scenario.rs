@@ -40,7 +40,7 @@ impl JobKind {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Setting {
-    /// Load of the service: 60%, 20%-80% (changing every minute), or day
+    /// Load of the service, as a share of its peak: 60%, 20%-80% (changing every minute), or day; above 100% it cannot keep up
     #[arg(long, default_value = "day")]
     load: Load,
     /// Simulated time [default: 24h for a day, else 10m]
@@ -84,7 +84,7 @@ fn lost(text: &str) -> Result<f64, String> {
 }
 
 impl Setting {
-    fn jobs(&self) -> Result<(Job, Option<Turns>), Error> {
+    fn jobs(&self, time: Duration) -> Result<(Job, Option<Turns>), Error> {
         let jobs: Vec<Job> = self.job.iter().map(|kind| kind.job()).collect();
         if self.turn.0 < Duration::from_secs(1) {
             return Err(Error::Usage(format!("--turn {}: it must be at least 1s", self.turn)));
@@ -92,6 +92,9 @@ impl Setting {
         let (seconds, is_one_kind) = (self.turn.0.as_secs_f64(), self.one_kind);
         match *jobs {
             [job] => Ok((job, None)),
+            [_, _] if self.turn.0 >= time => {
+                Err(Error::Usage(format!("--turn {}: in {} the second kind never has a turn", self.turn, Span(time))))
+            }
             [job, other] => Ok((job, Some(Turns { other, seconds, is_one_kind }))),
             _ => Err(Error::Usage("--job: at most two kinds take turns".to_owned())),
         }
@@ -108,7 +111,7 @@ impl Setting {
             Machine::Server => preset::server(),
             Machine::Vm => preset::virtual_machine(),
         };
-        let (job, turns) = self.jobs()?;
+        let (job, turns) = self.jobs(time)?;
         let every = |name: &str, time: Option<Span>, least: Duration| match time {
             None => Ok(0.0),
             Some(time) if time.0 >= least => Ok(time.0.as_secs_f64()),

@@ -46,6 +46,9 @@ impl Args {
             let count = self.policy.len();
             return Err(Error::Usage(format!("--audit takes the log of one policy, and --policy names {count}")));
         }
+        if let Some(twice) = self.policy.iter().enumerate().find(|(at, one)| self.policy[..*at].contains(one)) {
+            return Err(Error::Usage(format!("--policy names {} twice", twice.1)));
+        }
         let scenario = self.setting.scenario()?;
         let mut outcomes = vec![alone(&scenario)];
         for policy in &self.policy {

@@ -2,6 +2,7 @@
 
 use crate::cmd::stdout;
 use brunt_colocate::controller::{FrozenBy, Health, LearnedLimit, State, Status, statuses};
+use brunt_colocate::objective;
 use brunt_colocate::policy::limits::Known;
 use brunt_lab::format::{number, plural, table, three_digits};
 use brunt_meter::cgroup::Linux;
@@ -61,11 +62,10 @@ fn one(Run { health, status }: &Run) -> String {
     let slow = number(status.slow_share.map(|share| 100.0 * share), 3);
     let _ = writeln!(
         text,
-        "{}: {}; p{} < {} ms, {slow} % slow",
+        "{}: {}; {}, {slow} % slow",
         status.policy,
         allotted(health, status),
-        status.quantile * 100.0,
-        status.limit_ms
+        objective::words(status.quantile, status.limit_ms)
     );
     if let Some(requests) = status.readings.requests {
         let (rate, latency) = (number(Some(requests.value.rate()), 0), number(Some(requests.value.latency_ms), 2));

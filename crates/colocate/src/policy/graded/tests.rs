@@ -146,6 +146,31 @@ fn a_shrink_and_the_emergency_that_follows_it_cost_half_where_requests_are_few()
 }
 
 #[test]
+fn where_no_request_comes_jobs_grow_if_the_service_certainly_does_nothing() {
+    let nothing = Seen { count: 0, latency_ms: 0.0, ..GOOD };
+    let reading = |value| Some(Reading { value, age: 0.0 });
+    let after = |policy: &mut Graded, tick: &mut usize, seconds: usize, lc_cpu| {
+        let readings = Readings { lc_cpu, ..nothing.readings() };
+        (0..50 * seconds).for_each(|_| {
+            policy.decide(time(*tick), &readings);
+            *tick += 1;
+        });
+        policy.level
+    };
+    // A service that starves looks as one that gets nothing, but for the CPU time that it waits for.
+    for (cpu, level) in [(None, BOUNDS.floor), (reading(0.3), BOUNDS.floor), (reading(0.001), BOUNDS.ceiling)] {
+        assert_eq!(after(&mut policy(), &mut 0, 10, cpu), level, "{cpu:?}");
+    }
+    // A request that was slow: up to half of what they had, until it is forgotten.
+    let (mut policy, mut tick) = (policy(), 0);
+    after(&mut policy, &mut tick, 10, reading(0.001));
+    feed(&mut policy, &mut tick, 1, Seen { count: 1, slow: 1000, ..GOOD });
+    let level = after(&mut policy, &mut tick, 200, reading(0.001));
+    assert!(level <= BOUNDS.ceiling / 2.0, "{level}");
+    assert_eq!(after(&mut policy, &mut tick, 200, reading(0.001)), BOUNDS.ceiling);
+}
+
+#[test]
 fn a_slow_machine_is_not_the_jobs_doing() {
     let (mut policy, mut tick) = (policy(), 0);
     feed(&mut policy, &mut tick, 500, GOOD);

@@ -85,15 +85,28 @@ fn trouble_costs_the_jobs_a_hundredth_of_their_work() {
 #[test]
 fn an_idle_service_leaves_the_machine_to_the_jobs_within_ten_seconds() {
     let (machine, service, objective) = preset::virtual_machine();
-    // As many requests as a probe sends by default.
-    let rate = 100.0 / service.peak_rate;
-    for seed in 0..20 {
+    // As many requests as a probe sends by default, and none at all.
+    let rates = [100.0 / service.peak_rate, 0.0];
+    for (seed, rate) in (0..20).flat_map(|seed| rates.map(|rate| (seed, rate))) {
         let scenario = server(Load::Constant(rate), 30, false, Trouble::default());
         let scenario = Scenario { machine, service, objective, seed, missing: 0.0, ..scenario };
         let outcome = simulate(&scenario, |_| {});
         let full = outcome.series.iter().position(|second| second.cores >= machine.cores - 1e-9);
-        assert!(full.is_some_and(|full| full <= 10), "seed {seed}: {full:?}");
+        assert!(full.is_some_and(|full| full <= 10), "seed {seed}, {rate}: {full:?}");
     }
+}
+
+/// A request every two seconds is no evidence for hours; nearly all the time nobody is there to be disturbed.
+#[test]
+fn single_requests_leave_the_machine_to_the_jobs_and_slow_ones_are_not_repeated() {
+    let (mut slow, mut rate) = (0, 0.0);
+    for seed in 0..10 {
+        let scenario = tests::server(Job::MEMORY, Load::Constant(0.5 / 10_000.0), 1800, Choice::Graded);
+        let outcome = simulate(&Scenario { seed, knows_load: false, ..scenario }, |_| {});
+        (slow, rate) = (slow + outcome.slow, rate + outcome.be_rate / 10.0);
+    }
+    // Of about 9,000 requests.
+    assert!(slow <= 90 && rate > 0.5, "{slow} slow, {rate:.2} of the jobs' work");
 }
 
 /// Jobs that compute are not held at what is too much of jobs that stream through memory, and these not tried again at what those have.
