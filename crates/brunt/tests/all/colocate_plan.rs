@@ -46,6 +46,8 @@ fn what_is_not_on_this_machine_is_refused_with_the_key_and_leaves_nothing() {
             "",
             "[limits] interface 'none0': there is none; ip link lists them",
         ),
+        ("p99<6ms", "fast", "", "plan.toml:4: 'fast' is not a limit of one percentile"),
+        ("[[job]]", "[[jobs]]", "", "plan.toml:7: unknown field `jobs`"),
         ("[[job]]", "[[job]]", "--policy static=4000", "policy static = 4000: jobs have "),
         ("[[job]]", "[[job]]", "--time 0s", "--time 0s: a run has to last"),
     ] {

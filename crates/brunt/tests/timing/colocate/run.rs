@@ -227,22 +227,3 @@ fn a_service_that_is_started_with_the_run_ends_with_it_and_ends_it() {
     assert_eq!((jobs.attempts, jobs.done, jobs.failed, jobs.preempted), (1, 0, 0, 1));
     assert!(has_ended(pid));
 }
-
-#[test]
-fn plans_that_cannot_be_used_are_refused_in_one_line() {
-    let _alone = alone();
-    let home = brunt_testkit::home();
-    let good = fs::read_to_string(plan(home.path(), "none", "[[job]]\ncommand = [\"true\"]\n")).unwrap();
-    let path = home.path().join("bad.toml");
-    for (from, to, code, said) in [
-        ("p99<6ms", "fast", 2, "bad.toml:7: 'fast' has no < or >"),
-        ("cores = \"", "cores = \"4000,", 2, "there is no core 4000 for this process"),
-        ("[[job]]", "[[jobs]]", 2, "unknown field `jobs`"),
-    ] {
-        fs::write(&path, good.replacen(from, to, 1)).unwrap();
-        let (_, stderr) = told(&run(home.path(), &path, &[]).output().unwrap(), code);
-        assert!(stderr.contains(said) && stderr.lines().count() == 1, "{stderr}");
-    }
-    let (_, stderr) = told(&run(home.path(), Path::new("no-such.toml"), &[]).output().unwrap(), 2);
-    assert!(stderr.contains("no-such.toml: No such file"), "{stderr}");
-}
