@@ -127,7 +127,8 @@ pub enum End {
 }
 
 impl Controller {
-    /// Of a plan that [`check_here`] has found nothing to say against: starts the guardian, makes the group, starts the service where that is asked for. `brunt` is this binary; `out` exists.
+    /// Starts the guardian, makes the group, starts the service where that is asked for. [`check_here`] has passed; `brunt` is this
+    /// binary; `out` exists.
     pub fn open(brunt: &Path, plan: &Plan, out: &Path) -> io::Result<Self> {
         let settings = settings(plan)?;
         let slots = plan.at_once.map_or(settings.cores.len(), |count| usize::try_from(count.0).unwrap_or(usize::MAX));
@@ -218,8 +219,7 @@ impl Controller {
                 orders.into_iter().for_each(|order| self.obey(order));
                 warnings.extend(self.look_for_service());
                 let gone = self.held.iter().filter_map(Held::fault).collect();
-                let before = std::mem::replace(&mut self.gone, gone);
-                warnings.extend(self.gone.iter().filter(|fault| !before.contains(fault)).cloned());
+                warnings.extend(replaced(&mut self.gone, gone));
                 let status = self.status(now);
                 warnings.extend(status.and_then(|status| self.status.write(&status)));
             }
@@ -292,9 +292,8 @@ impl Controller {
     fn apply(&mut self, allotment: Allotment, warnings: &mut Vec<String>) {
         let Applied { faults, is_freezing, .. } = self.actuators.apply(allotment);
         self.coordinator.applied(is_freezing);
-        let faults: Vec<String> = faults.iter().map(|fault| format!("{}: {}", fault.resource, fault.error)).collect();
-        warnings.extend(faults.iter().filter(|fault| !self.faults.contains(fault)).cloned());
-        self.faults = faults;
+        let faults = faults.iter().map(|fault| format!("{}: {}", fault.resource, fault.error)).collect();
+        warnings.extend(replaced(&mut self.faults, faults));
     }
 
     /// Decision and readings of the last tick.
@@ -363,6 +362,12 @@ impl Controller {
         }
         warnings
     }
+}
+
+/// Replaces what was wrong by what is; returns what is new.
+fn replaced(known: &mut Vec<String>, found: Vec<String>) -> Vec<String> {
+    let before = std::mem::replace(known, found);
+    known.iter().filter(|fault| !before.contains(fault)).cloned().collect()
 }
 
 /// What a policy may give of so many cores, and when counts are too old for it.

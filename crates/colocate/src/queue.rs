@@ -19,7 +19,7 @@ mod state;
 
 pub use attempt::{Attempt, AttemptId, Progress, Source, Usage};
 pub use error::Error;
-pub use job::{Job, JobOptions, Spec};
+pub use job::{Job, JobOptions, Spec, check_command};
 pub use owner::Owner;
 pub use pattern::Pattern;
 pub use state::{Outcome, State};
@@ -66,7 +66,7 @@ pub struct Active {
 }
 
 impl Queue {
-    /// `queue.sqlite` in brunt's state directory.
+    /// `queue.sqlite` in brunt's state directory, which is made if it is missing.
     pub fn default_path() -> Result<PathBuf, Error> {
         let none = |error: io::Error| Error::Failed(format!("there is no place for the queue: {error}"));
         let directory = state_dir::path().map_err(none)?;

@@ -47,7 +47,7 @@ pub struct Found {
 }
 
 impl DryRun {
-    /// Of a plan that [`super::check_here`] has found nothing to say against. `out` is for the output of a service that is started; nothing else is written there.
+    /// [`super::check_here`] has passed. `out` is for the output of a service that is started; nothing else is written there.
     pub fn open(brunt: &Path, plan: &Plan, out: &Path) -> io::Result<Self> {
         let count = here::cores(plan).map_err(io::Error::other)?.len();
         let (ceiling, bounds) = (count as f64, bounds(plan, count));

@@ -1,4 +1,4 @@
-//! Files that the run holds open, and that others may remove or replace meanwhile: what is written then, nobody reads.
+//! Files that the run holds open. Other processes can remove or replace them: writes then go to a file without a name.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,6 +1,6 @@
 //! A job of a plan.
 
-use crate::queue::{JobOptions, Pattern, Spec};
+use crate::queue::{JobOptions, Pattern, Spec, check_command};
 use brunt_results::{Count, Size, Span};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -42,11 +42,9 @@ pub struct Job {
 
 impl Job {
     pub(super) fn check(&self) -> Result<(), String> {
-        if self.command.first().is_none_or(String::is_empty) {
-            return Err("[[job]] command is empty: name a program".to_owned());
-        }
         let options = self.options();
-        options.check().and_then(|()| options.check_user()).map_err(|why| format!("[[job]] {why}"))?;
+        let checked = check_command(&self.command).and_then(|()| options.check()).and_then(|()| options.check_user());
+        checked.map_err(|why| format!("[[job]] {why}"))?;
         self.pattern().map(drop)
     }
 

@@ -120,20 +120,23 @@ impl Window {
 
     /// For how many seconds, up to the newest window, a share above `budget` of the answered requests has been slow in every window.
     pub fn over_for(&self, budget: f64) -> f64 {
-        let all = self.since(f64::NEG_INFINITY).take_while(|requests| is_over(requests, budget));
-        all.map(|requests| requests.seconds).sum()
+        self.seconds_while(f64::NEG_INFINITY, |requests| is_over(requests, budget))
     }
 
     /// For how many seconds, up to the newest window and not before this time, no request has come.
     pub fn quiet_for(&self, from: Duration) -> f64 {
-        let quiet = self.since(from.as_secs_f64()).take_while(|requests| requests.count == 0);
-        quiet.map(|requests| requests.seconds).sum()
+        self.seconds_while(from.as_secs_f64(), |requests| requests.count == 0)
     }
 
     /// For how many seconds, up to the newest window, a share above `budget` has failed within the limit in every window.
     pub fn failing_for(&self, budget: f64) -> f64 {
-        let is_failing = |requests: &&Requests| requests.failed as f64 > budget * requests.count as f64;
-        self.since(f64::NEG_INFINITY).take_while(is_failing).map(|requests| requests.seconds).sum()
+        let is_failing = |requests: &Requests| requests.failed as f64 > budget * requests.count as f64;
+        self.seconds_while(f64::NEG_INFINITY, is_failing)
+    }
+
+    /// Length of the newest windows in a row that are so, of those that began at this time or later.
+    fn seconds_while(&self, from: f64, is_so: impl Fn(&Requests) -> bool) -> f64 {
+        self.since(from).take_while(|requests| is_so(requests)).map(|requests| requests.seconds).sum()
     }
 
     fn sum(&self, from: f64) -> Counts {

@@ -7,8 +7,8 @@
 //! | below, but not by the margin or not surely | hold |
 //! | below by the margin, surely | grow, up to the limit last broken at this load: by a step, and where the latency is far from the objective by up to twice |
 //!
-//! Where no request comes and the service uses no CPU, there is nobody to disturb: BE jobs grow each second, up to half of what was
-//! too much. Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. Requests that fail at once say
+//! Where no request comes and the service uses no CPU, no latency can suffer: BE jobs grow each second, up to half of what was too
+//! much. Data of the LC service older than the deadline: the floor; older than three deadlines: frozen. Requests that fail at once say
 //! nothing of latency: BE jobs are frozen, and no limit is learned. While the machine itself is slow, they neither grow nor learn a
 //! limit, because what is slow then is not their doing; while the service waits for cores that others have, or was slow in two windows
 //! in which they used nothing, they do not shrink either, nor for stalls that come as often when they have less. What stays slow while
@@ -66,7 +66,7 @@ const FAR: f64 = 0.3;
 const SURE_IF_FAR: f64 = 1.0;
 const TWICE: f64 = 0.5;
 
-/// Seconds without a request after which there is nobody to disturb.
+/// Seconds without a request after which the service counts as idle.
 const QUIET: f64 = 0.9;
 
 /// Slow requests that the objective allows in a second, below which the share of a second is chance: one of thirty may be slow at any

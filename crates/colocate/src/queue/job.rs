@@ -90,6 +90,15 @@ impl JobOptions {
     }
 }
 
+/// # Errors
+/// There is no program in it.
+pub fn check_command(argv: &[String]) -> Result<(), String> {
+    match argv.first() {
+        Some(program) if !program.is_empty() => Ok(()),
+        _ => Err("command is empty: name a program".to_owned()),
+    }
+}
+
 impl Spec {
     /// Jobs of a kind disturb the service alike.
     pub fn kind(&self) -> &str {

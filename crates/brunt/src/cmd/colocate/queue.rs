@@ -1,7 +1,7 @@
 //! `brunt colocate queue`: adds, lists and cancels jobs.
 
 use crate::cmd::stdout;
-use brunt_colocate::queue::{self, Attempt, JobOptions, Listed, Pattern, Queue, Spec, State};
+use brunt_colocate::queue::{self, Attempt, JobOptions, Listed, Pattern, Queue, Spec, State, check_command};
 use brunt_colocate::user::User;
 use brunt_lab::format::{number, table, three_digits};
 use brunt_results::{Count, Error, ExitCode, Size, Span};
@@ -142,9 +142,7 @@ impl Add {
             None => env::current_dir()
                 .map_err(|error| Error::Failed(format!("the current directory: {error}; give another with --dir")))?,
         };
-        if self.argv.first().is_none_or(String::is_empty) {
-            return Err(Error::Usage("the job's command is empty: name a program".to_owned()));
-        }
+        check_command(&self.argv).map_err(|why| Error::Usage(format!("the job's {why}")))?;
         if !dir.is_dir() {
             return Err(Error::Usage(format!("--dir {} is not a directory", dir.display())));
         }

@@ -96,7 +96,7 @@ fn an_idle_service_leaves_the_machine_to_the_jobs_within_ten_seconds() {
     }
 }
 
-/// A request every two seconds is no evidence for hours; nearly all the time nobody is there to be disturbed.
+/// A request every two seconds is no evidence for hours; nearly all the time the service is idle.
 #[test]
 fn single_requests_leave_the_machine_to_the_jobs_and_slow_ones_are_not_repeated() {
     let (mut slow, mut rate) = (0, 0.0);
