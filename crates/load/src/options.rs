@@ -8,6 +8,7 @@ use brunt_runtime::{BackendKind, net::Address};
 pub use brunt_spec::Backend;
 use brunt_spec::{Arrival, Direct};
 use brunt_wire::http1::Limits;
+use std::ops::Range;
 use std::{sync::Arc, time::Duration};
 
 /// Redirects in a row that are followed unless told otherwise; browsers follow twice as many.
@@ -221,6 +222,11 @@ impl Options {
         self.target.names()
     }
 
+    /// Connections of these load threads.
+    pub fn connections_of(&self, threads: Range<usize>) -> usize {
+        threads.map(|thread| self.share(thread).own()).sum()
+    }
+
     /// The part of load thread `thread`.
     pub(crate) fn share(&self, thread: usize) -> Share {
         let threads = self.threads.len();
@@ -267,6 +273,11 @@ impl Options {
     /// Whether rate or connections change in the window by themselves.
     pub fn is_changing(&self) -> bool {
         !self.stages.is_empty() || !self.connection_stages.is_empty() || self.replay.is_some()
+    }
+
+    /// The highest rate of an open loop; the mean one in a replay.
+    pub fn highest_rate(&self) -> Option<f64> {
+        self.stages.iter().map(|stage| stage.from.max(stage.to)).reduce(f64::max).or(self.rate)
     }
 
     /// Connections that are opened before the load.

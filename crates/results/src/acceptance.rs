@@ -1,7 +1,7 @@
 //! Whether a result is accepted: the exit code that its bounds, failures and doubts make.
 //!
 //! Doubts can be allowed, for they say that a figure may be wrong. Failures cannot: they are accepted up to a bound on
-//! their number or share, and without one not at all.
+//! their number or share, and without one not at all. That an agent of a fleet was lost cannot be accepted.
 
 use crate::verdict::Kind;
 use crate::{exit::ExitCode, result::RunResult, threshold::Threshold};
@@ -21,16 +21,20 @@ impl Acceptance {
     }
 
     /// The exit code, and what crosses a bound or has failed, one sentence each. Of several reasons the first counts: a
-    /// crossed bound, a failure, a doubt.
+    /// lost agent, a crossed bound, a failure, a doubt.
     pub fn conclude(&self, result: &RunResult) -> (ExitCode, Vec<String>) {
         let crossed: Vec<String> = self.bounds.iter().filter_map(|bound| bound.crossed(result)).collect();
         let is_limited = self.bounds.iter().any(Threshold::limits_failures);
+        let first = |all: &[String]| all.first().cloned().unwrap_or_default();
         match &result.verdict {
+            verdict if verdict.has_lost_an_agent() => {
+                (ExitCode::Failed, vec![format!("error: {}; {}", first(&verdict.why), first(&verdict.remedy))])
+            }
             _ if !crossed.is_empty() => {
                 (ExitCode::Threshold, crossed.iter().map(|bound| format!("threshold crossed: {bound}")).collect())
             }
             verdict if verdict.has_failures() && !is_limited => {
-                let [why, remedy] = [&verdict.why, &verdict.remedy].map(|all| all.first().map_or("", String::as_str));
+                let [why, remedy] = [first(&verdict.why), first(&verdict.remedy)];
                 let bound = "a bound such as --fail-if 'errors>1%' accepts some failures";
                 (ExitCode::Failed, vec![format!("error: {why}; {remedy} ({bound})")])
             }

@@ -6,6 +6,7 @@ mod apart;
 mod bytes;
 mod derived;
 mod few_steps;
+mod fleet;
 mod host;
 mod outage;
 mod parts;
@@ -16,6 +17,7 @@ pub use apart::Apart;
 pub use bytes::Bytes;
 pub use derived::RATE_TOLERANCE;
 pub use few_steps::FewSteps;
+pub use fleet::{AgentSeen, Fleet, MissingSecond};
 pub use host::{Core, Host};
 pub use outage::Outage;
 pub use parts::{Named, PartFigures, Step};
@@ -86,6 +88,9 @@ pub struct RunResult {
     /// Resources used by the whole machine.
     #[serde(default)]
     pub host: Host,
+    /// The machines that made the load; absent if this one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// Figures computed from the others, by name. Set where a result is written, not read back.
     #[serde(default, deserialize_with = "unread", skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, Option<f64>>,

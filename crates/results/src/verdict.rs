@@ -12,6 +12,8 @@ use std::{cmp::Reverse, str::FromStr};
 /// One reason not to trust a result, with its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValidityIssue {
+    /// An agent of a fleet was lost: what was measured ends after so many whole seconds of the load.
+    AgentLost { agent: String, why: String, whole_seconds: u64 },
     /// The server's process exited, `after_s` seconds after the load began.
     ServerExited { pid: u32, after_s: f64 },
     /// Requests or connections failed, of `all`; `connections` without a request; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
@@ -112,6 +114,7 @@ impl FailureCause {
 impl ValidityIssue {
     pub fn kind(&self) -> Kind {
         match self {
+            Self::AgentLost { .. } => Kind::AgentLost,
             Self::ServerExited { .. } | Self::Errors { .. } => Kind::Errors,
             Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } => Kind::ClientLimited,
             Self::Throttled { .. } | Self::MemoryLimit { .. } => Kind::Throttled,
@@ -128,6 +131,11 @@ impl ValidityIssue {
     /// The evidence, as one sentence.
     pub fn evidence(&self) -> String {
         match self {
+            Self::AgentLost { agent, why, whole_seconds } => {
+                format!(
+                    "agent {agent} was lost ({why}): the figures are those of the first {whole_seconds} s of the load"
+                )
+            }
             Self::ServerExited { pid, after_s } => format!("server pid {pid} exited after {after_s:.1} s"),
             Self::Errors { failed, all, connections, kinds, first, .. } => {
                 let first: String = first.iter().map(|one| format!("; {one}")).collect();
@@ -200,6 +208,7 @@ impl ValidityIssue {
     pub fn remedy(&self) -> Cow<'static, str> {
         let remedy = match self {
             Self::SharedCores { cores, .. } => return cores.remedy().into(),
+            Self::AgentLost { .. } => "look at the log of that agent, and repeat the run",
             Self::ServerExited { .. } => "look at its log for the reason",
             Self::Errors { cause, .. } => cause.remedy(),
             Self::Lag { .. } => "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
@@ -258,6 +267,8 @@ pub enum Kind {
     ClientLimited,
     /// Requests failed.
     Errors,
+    /// An agent of a fleet was lost.
+    AgentLost,
 }
 
 impl Kind {
@@ -272,11 +283,12 @@ impl Kind {
             Self::Throttled => "throttled",
             Self::ClientLimited => "client-limited",
             Self::Errors => "errors",
+            Self::AgentLost => "agent-lost",
         }
     }
 
     /// All kinds, from best to worst.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ok,
         Self::TooFewSamples,
         Self::Disturbed,
@@ -286,11 +298,12 @@ impl Kind {
         Self::Throttled,
         Self::ClientLimited,
         Self::Errors,
+        Self::AgentLost,
     ];
 
-    /// Whether it doubts the figures. `errors` does not: the requests did fail.
+    /// Whether it doubts the figures. `errors` does not: the requests did fail. Nor does `agent-lost`: it can not be accepted.
     pub fn is_doubt(self) -> bool {
-        !matches!(self, Self::Ok | Self::Errors)
+        !matches!(self, Self::Ok | Self::Errors | Self::AgentLost)
     }
 }
 
@@ -302,6 +315,7 @@ impl FromStr for Kind {
         let kind = Self::ALL.into_iter().find(|kind| kind.word() == text);
         match kind {
             Some(kind) if kind.is_doubt() => Ok(kind),
+            Some(Self::AgentLost) => Err("agent-lost is no doubt: the load was another than was asked for".to_owned()),
             Some(Self::Errors) => {
                 Err("errors are no doubt: say how many are acceptable, as in --fail-if 'errors>0.1%'".to_owned())
             }
@@ -354,6 +368,11 @@ impl Verdict {
     /// Whether requests or connections failed.
     pub fn has_failures(&self) -> bool {
         self.kind == Kind::Errors
+    }
+
+    /// Whether the load was another than was asked for, since an agent of a fleet was lost.
+    pub fn has_lost_an_agent(&self) -> bool {
+        self.kind == Kind::AgentLost
     }
 
     /// The kinds of its doubts.

@@ -17,8 +17,8 @@ const LOCKS: &str = "/tmp/brunt-testkit-ports";
 
 /// Ports of a process.
 const BLOCK: u16 = 400;
-/// The first port of all blocks, and the end of the last.
-const RANGE: std::ops::Range<u16> = 10_000..32_000;
+/// The first port of all blocks, and the end of the last: below the ports that `brunt run` gives to targets.
+const RANGE: std::ops::Range<u16> = 10_000..20_000;
 
 /// The ports of this process: a block whose lock file it holds locked until it ends, so that test programs that run at the
 /// same time have different ones.

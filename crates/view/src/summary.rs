@@ -3,6 +3,7 @@
 //! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
 mod connections;
+mod fleet;
 mod names;
 mod sends;
 mod server;
@@ -47,6 +48,7 @@ pub fn page(facts: &Facts) -> String {
     requests(&mut rows, result);
     sends::rows(result).iter().for_each(|(name, text)| rows.row(name, text));
     generator(&mut rows, result);
+    fleet::rows(result.fleet.as_ref()).iter().for_each(|(name, text)| rows.row(name, text));
     server::rows(&mut rows, facts);
     rows.row("verdict", result.verdict.kind.word());
     for (why, remedy) in result.verdict.why.iter().zip(&result.verdict.remedy) {

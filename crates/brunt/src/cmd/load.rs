@@ -18,6 +18,8 @@ mod live;
 mod metrics;
 mod names;
 mod observer;
+#[cfg_attr(not(feature = "fleet"), path = "load/on_none.rs")]
+mod on;
 mod once;
 mod options;
 mod output;
@@ -41,6 +43,8 @@ mod words;
 pub(super) use costed::{Costed, flag_of_cost, targets as costed};
 pub(super) use flags::Described;
 pub(super) use participants::{MeteredServer, one_server, placed};
+#[cfg(feature = "fleet")]
+pub(super) use resolve::resolved_here;
 pub(super) use resolve::{MOST_RATE, resolved};
 pub(super) use server::ServerFlags;
 pub(super) use words::{check, measure, metered};
@@ -129,6 +133,8 @@ pub struct Args {
 
     #[command(flatten)]
     server: server::ServerFlags,
+    #[command(flatten)]
+    on: on::OnFlags,
 }
 
 fn usage<T>(message: impl Into<String>) -> Result<T, Error> {

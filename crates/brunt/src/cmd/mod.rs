@@ -8,6 +8,8 @@ mod cost;
 mod doctor;
 mod export;
 mod find;
+#[cfg(feature = "fleet")]
+mod fleet;
 pub mod hints;
 mod install;
 mod list;
@@ -52,6 +54,12 @@ pub enum Command {
     Cost(Box<cost::Args>),
     /// Best-effort jobs beside a latency-critical service
     Colocate(colocate::Args),
+    /// Machines that make a load together: start, list, stop
+    #[cfg(feature = "fleet")]
+    Fleet(fleet::Args),
+    /// Make loads on this machine for the operators of a fleet
+    #[cfg(feature = "fleet")]
+    Agent(fleet::agent::Args),
     /// List past results, newest first
     List(list::Args),
     /// Render the results in a directory again
@@ -96,6 +104,10 @@ impl Command {
             Self::Find(args) => args.run(),
             Self::Cost(args) => args.run(),
             Self::Colocate(args) => args.run(),
+            #[cfg(feature = "fleet")]
+            Self::Fleet(args) => args.run(),
+            #[cfg(feature = "fleet")]
+            Self::Agent(args) => args.run(),
             Self::List(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Export(args) => args.run(),

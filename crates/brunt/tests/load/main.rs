@@ -8,6 +8,8 @@ mod counted;
 mod counts;
 mod deploy;
 mod endings;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod groups;
 mod http;
 mod live;
@@ -35,6 +37,7 @@ mod verdicts;
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod shared {
     pub mod band;
+    pub mod fleet;
     pub mod proxy;
     pub mod recorder;
     pub mod screen;

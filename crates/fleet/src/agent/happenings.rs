@@ -39,7 +39,7 @@ impl Agent {
         }
     }
 
-    fn fail(&mut self, error: String) {
+    pub(super) fn fail(&mut self, error: String) {
         self.tell(Event::Failed { error: error.clone() });
         self.stop(Why::Failed { error });
     }

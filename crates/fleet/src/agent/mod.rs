@@ -211,6 +211,15 @@ impl Agent {
         std::mem::take(&mut self.outputs)
     }
 
+    /// Ends what the agent does, for this reason.
+    pub fn halt(&mut self, why: &str, now: i64) -> Vec<Output> {
+        self.advance(now);
+        if self.session.as_ref().is_some_and(|session| !matches!(session.state, State::Reporting | State::Stopped)) {
+            self.fail(why.to_owned());
+        }
+        std::mem::take(&mut self.outputs)
+    }
+
     /// When the next tick is due; `None` if only an order or a happening can change anything.
     pub fn due(&self) -> Option<i64> {
         self.session.as_ref().and_then(Session::due)

@@ -2,6 +2,7 @@
 
 use super::during::is_silent;
 use super::outcome::{Lost, Outcome, Verdict};
+use super::peer::Peer;
 use super::{Coordinator, Output, Stage};
 use crate::{SECOND_NS, lease, words::Order};
 
@@ -12,6 +13,8 @@ const COLLECT_NS: i64 = 30 * SECOND_NS;
 /// For how long agents may take to confirm that they are free, and between two tries.
 const RELEASE_LIMIT_NS: i64 = 5 * SECOND_NS;
 const RELEASE_NS: i64 = SECOND_NS / 4;
+/// A lost agent is told so for this long: it becomes free by itself, too.
+const RELEASE_LOST_NS: i64 = SECOND_NS;
 /// After the last lease until an agent that did not answer has ended for certain.
 const LEASE_GRACE_NS: i64 = SECOND_NS;
 
@@ -86,7 +89,9 @@ impl Coordinator {
     }
 
     pub(super) fn release(&mut self, until: i64, now: i64) {
-        if now >= until || self.peers.iter().all(|peer| peer.pending.is_none()) {
+        let is_told = now >= until - RELEASE_LIMIT_NS + RELEASE_LOST_NS;
+        let is_done = |peer: &Peer| peer.pending.is_none() || is_told && peer.is_lost();
+        if now >= until || self.peers.iter().all(is_done) {
             self.stage = Stage::Over;
             let outcome = self.outcome(now);
             self.outputs.push(Output::Outcome(Box::new(outcome)));

@@ -34,7 +34,7 @@ pub struct AgentOutcome {
     pub incarnation: Option<u64>,
     /// Largest error of the offset of its clock when the load was armed, or now, in nanoseconds.
     pub bound_ns: Option<i64>,
-    /// By how much its clock runs too fast, beside the coordinator's.
+    /// By how much its clock runs too fast, beside the coordinator's; `None` until that is known well enough.
     pub drift_ppm: Option<f64>,
     /// Whether it sent requests.
     pub started: Started,

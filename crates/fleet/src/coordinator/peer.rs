@@ -9,6 +9,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// Questions about the clock whose answers may still come.
 const BEATS: usize = 16;
+/// A drift is known that is known to this: no clock is so far off.
+const KNOWN_PPM: f64 = 100.0;
 /// Between two renewals.
 const RENEW_NS: i64 = SECOND_NS;
 
@@ -193,7 +195,7 @@ impl Peer {
             id: self.id(),
             incarnation: self.incarnation,
             bound_ns: self.armed_clock.map(|clock| clock.bound_ns).or(self.clock.estimate().map(bound)),
-            drift_ppm: self.clock.drift().map(|drift| drift.ppm),
+            drift_ppm: self.clock.drift().filter(|drift| drift.bound_ppm <= KNOWN_PPM).map(|drift| drift.ppm),
             started,
             first_send_ns: self.first_send(),
             seconds: self.seconds.count(),

@@ -158,7 +158,7 @@ impl ThreadUsage {
     }
 
     /// CPU time without what was spent on waiting, in percent of a core; `None` before the window.
-    fn busy_percent(&self) -> Option<f64> {
+    pub fn busy_percent(&self) -> Option<f64> {
         let (cpu, spin) = self.percent();
         self.start.map(|_| cpu - spin)
     }

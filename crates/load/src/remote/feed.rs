@@ -1,5 +1,6 @@
 //! The report of a load that other machines make.
 
+use super::measured::Measured;
 use super::seconds::Second;
 use super::shift::shift;
 use crate::engine::clock::Clock;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex};
 pub struct Feed {
     receiver: Receiver,
     shared: Arc<Shared>,
+    measured: Measured,
 }
 
 impl Feed {
@@ -29,9 +31,15 @@ impl Feed {
         let by = self.shared.start.load(Relaxed) as i64 - start_ns as i64;
         for mut report in reports {
             shift(&mut report, by);
+            self.measured.add(&report);
             self.receiver.take(report);
         }
         Ok(())
+    }
+
+    /// What the part has measured.
+    pub fn measured(&self) -> Measured {
+        self.measured.clone()
     }
 
     /// The part is gone: the run ends.
@@ -61,6 +69,7 @@ pub fn coordinate<O: Others>(
     let feeds = machines.iter().enumerate().map(|(number, (name, first))| Feed {
         receiver: Receiver::new(number, name.clone(), *first, &shared, &taken, out.clone()),
         shared: Arc::clone(&shared),
+        measured: Measured::new(options.rate.is_some()),
     });
     let others = others(feeds.collect(), shared.clock.zero_ns())?;
     drop(out);

@@ -9,10 +9,12 @@
 //! the clock of the run so that the load begins at the same time on both: offsets of clocks and their errors are in no figure of a second.
 
 mod feed;
+mod measured;
 mod part;
 mod seconds;
 mod shift;
 
 pub use crate::engine::others::{Order, Others};
 pub use feed::{Feed, coordinate};
+pub use measured::{Figures, Measured};
 pub use part::{Control, Part, Told};

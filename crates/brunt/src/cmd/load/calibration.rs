@@ -35,6 +35,11 @@ impl Calibration {
         Ok(Self { calibrations: calibrations.map_err(|error| error.to_string()), calibrate })
     }
 
+    /// That of a load which other machines make: there is none.
+    pub(super) fn none(why: &str) -> Self {
+        Self { calibrations: Err(why.to_owned()), calibrate: false }
+    }
+
     /// Adds the generator's maximum rate to the result, or the reason for its absence to `env`. Returns a calibration
     /// error, which does not affect the result.
     pub(super) fn fill_in(self, options: &Options, result: &mut RunResult, env: &mut Env) -> Option<io::Error> {

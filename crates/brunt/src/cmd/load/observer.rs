@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
 
+/// Why figures of the load threads are absent that only their own machine can read.
+pub(super) const ON_AGENTS: &str = "agents of a fleet made the load";
 /// Other processes that a verdict names, at most.
 const NAMED: usize = 3;
 
@@ -43,6 +45,8 @@ pub(super) struct LoadObserver {
     progress: Progress,
     pages: Pages,
     gone: Gone,
+    /// Whether the load threads are those of agents.
+    is_on_agents: bool,
     /// When the load began.
     started: Instant,
     /// The process of the server that exited before the end of the window, and when that was noticed.
@@ -77,12 +81,20 @@ impl LoadObserver {
             progress,
             pages,
             gone,
+            is_on_agents: false,
             started: Instant::now(),
             exited: Cell::new(None),
             successors: Vec::new(),
             everyone: None,
             busiest: Vec::new(),
         }
+    }
+
+    /// The load threads are those of agents; says how their run is called.
+    #[cfg(feature = "fleet")]
+    pub(super) fn begin_on_agents(&mut self, run: &str) {
+        self.is_on_agents = true;
+        self.progress.line(&format!("run {run}: 'brunt fleet stop {run}' ends it"));
     }
 
     /// The exit of the server before the end of the window, if it exited.
@@ -143,6 +155,7 @@ impl LoadObserver {
         let window = Duration::from_secs_f64(result.load.measured_s);
         let mut absent = match &self.generator {
             Some(generator) => generator.close(completed, window, &mut result.generator),
+            None if self.is_on_agents => brunt_meter::generator::all_absent(ON_AGENTS),
             None => brunt_meter::generator::all_absent("no load thread ran"),
         };
         if let Some(meter) = &mut self.server {
@@ -166,7 +179,7 @@ impl Observer for LoadObserver {
     fn started(&mut self, threads: &[u32]) {
         self.started = Instant::now();
         self.sinks.started();
-        self.generator = Some(GeneratorMeter::attach(threads));
+        self.generator = (!self.is_on_agents).then(|| GeneratorMeter::attach(threads));
         self.server.iter_mut().for_each(ServerMeter::search);
     }
 

@@ -5,15 +5,24 @@ use brunt_results::Span;
 use brunt_view::{format, progress::Progress};
 use std::time::Duration;
 
-/// Announces the load, of so many `processes`.
-pub(super) fn begin(options: &Options, processes: usize, quiet: bool) -> Progress {
+/// Who makes a load.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Makers {
+    /// So many processes of this machine.
+    Processes(usize),
+    /// So many agents of a fleet.
+    Agents(usize),
+}
+
+/// Announces the load.
+pub(super) fn begin(options: &Options, makers: Makers, quiet: bool) -> Progress {
     let is_timed = options.requests.is_none() && !options.steady;
     let total = is_timed.then(|| options.warmup + options.duration);
-    Progress::new(&announcement(options, processes), total, options.warmup, quiet)
+    Progress::new(&announcement(options, makers), total, options.warmup, quiet)
 }
 
 /// Target, connections, rate and length.
-fn announcement(options: &Options, processes: usize) -> String {
+fn announcement(options: &Options, makers: Makers) -> String {
     let messages = options.target.request_bytes().map_or(String::new(), |size| format!(" of {size} B"));
     let end = match options.requests {
         Some(requests) => format::plural(requests, "request"),
@@ -24,9 +33,10 @@ fn announcement(options: &Options, processes: usize) -> String {
         Some(rate) => format!("open loop at {} on average", format::rate(rate)),
         None => "closed loop".to_owned(),
     };
-    let threads = match processes {
-        1 => format!("on {}", format::plural(options.threads.len() as u64, "thread")),
-        more => format!("in {more} processes"),
+    let threads = match makers {
+        Makers::Processes(1) => format!("on {}", format::plural(options.threads.len() as u64, "thread")),
+        Makers::Processes(more) => format!("in {more} processes"),
+        Makers::Agents(agents) => format!("on {}", format::plural(agents as u64, "agent")),
     };
     let warmup = match (options.steady, options.warmup) {
         (_, Duration::ZERO) => String::new(),

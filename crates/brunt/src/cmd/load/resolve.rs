@@ -95,6 +95,14 @@ pub(in crate::cmd) fn resolved(spec: &LoadSpec) -> Result<Options, String> {
     resolve(spec, Beside::default()).map(|(options, _)| options).map_err(|error| error.to_string())
 }
 
+/// The same for this machine, of which it names cores.
+#[cfg(feature = "fleet")]
+pub(in crate::cmd) fn resolved_here(spec: &LoadSpec) -> Result<Options, String> {
+    let allowed = brunt_meter::environment::cpus_allowed();
+    let beside = Beside { allowed: allowed.as_deref(), ..Beside::default() };
+    resolve(spec, beside).map(|(options, _)| options).map_err(|error| error.to_string())
+}
+
 fn threads(spec: &LoadSpec, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Error> {
     match (spec.threads, &spec.cores) {
         (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),

@@ -1,7 +1,8 @@
 //! The sequence of `brunt load`: from the flags to the result on stdout, in files and as an exit status.
 
+use super::progress::{self, Makers};
 use super::{Args, Measured, absent, calibration, conclude, metrics, names, observer, once, options, output};
-use super::{progress, script, start, words};
+use super::{script, start, words};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
 use brunt_load::Report;
@@ -119,17 +120,25 @@ impl Args {
     /// Runs the load and writes the requested files; prints only progress.
     pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
-        let (mut options, mut notes) = options::options_of(self, &self.spec, env.cpus_allowed.as_deref())?;
+        let agents = self.on.choose(&self.spec)?;
+        let whole = agents.as_ref().map(|agents| agents.whole(self)).transpose()?;
+        let spec = whole.as_ref().unwrap_or(&self.spec);
+        let (mut options, mut notes) = options::options_of(self, spec, env.cpus_allowed.as_deref())?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         self.server.wait(&options, &stop, self.quiet)?;
         let script = self.script.install(self, &mut options)?;
-        notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
+        if agents.is_none() {
+            notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
+        }
         notes.extend(self.turned_bounds());
         self.print_notes(&notes);
-        let layout = options::layout(self, &options)?;
+        let layout = if agents.is_none() { options::layout(self, &options)? } else { Vec::new() };
         let sinks = self.metrics.open(&options, self.quiet)?;
         let served = self.serve(output.directory(), &options)?;
-        let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
+        let ceiling = match agents {
+            None => calibration::Calibration::new(&options, self.calibrate)?,
+            Some(_) => calibration::Calibration::none(observer::ON_AGENTS),
+        };
         let page = signals::flag_on_each(SIGUSR1)?;
         let found = self.server.meter(&options.target)?;
         let (no_server, server) = (found.as_ref().err().cloned(), found.ok());
@@ -141,16 +150,22 @@ impl Args {
         let _lock = output.announce(&start)?;
 
         let view = self.live.view(output.directory(), &stop, &page);
-        let progress = progress::begin(&options, layout.len(), self.quiet || view.is_some());
+        let makers = agents.as_ref().map_or(Makers::Processes(layout.len()), |agents| Makers::Agents(agents.count()));
+        let progress = progress::begin(&options, makers, self.quiet || view.is_some());
         let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
         let mut observer =
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
-        let ran = match layout.len() {
-            1 => brunt_load::run(&options, &mut observer),
-            _ => brunt_load::processes::run(&self.spec, &options, &layout, &mut observer),
+        let ran = match (&agents, layout.len()) {
+            (Some(agents), _) => agents.run(&options, &stop, &mut observer).map(|(report, made)| (report, Some(made))),
+            (None, 1) => {
+                brunt_load::run(&options, &mut observer).map(|report| (report, None)).map_err(options::error_of)
+            }
+            (None, _) => brunt_load::processes::run(spec, &options, &layout, &mut observer)
+                .map(|report| (report, None))
+                .map_err(options::error_of),
         };
         drop(view);
-        let mut report = ran.map_err(options::error_of)?;
+        let (mut report, made) = ran?;
         let server_exit = observer.server_exit().filter(|_| report.result.failures() > 0);
         self.print_notes(observer.lost_counts().as_slice());
         let (neighbours, sinks) = (observer.neighbours(), observer.take_sinks());
@@ -162,6 +177,11 @@ impl Args {
         // A rate or a number of connections that changes is no drift.
         let drift = drift::check(&report.seconds).filter(|_| !options.is_changing());
         result.verdict = conclude::verdict(&result, env.steal_percent, drift, server_exit, neighbours);
+        if let Some((agents, made)) = agents.as_ref().zip(made.as_ref()) {
+            result.fleet = Some(agents.told(made, &options, &result));
+            result.interrupted |= made.is_interrupted();
+            made.issue().iter().for_each(|issue| result.verdict.add(issue));
+        }
         self.print_notes(&conclude::on_number(&result));
 
         output.write(&env, &report.hlog, &result)?;

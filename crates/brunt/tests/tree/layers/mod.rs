@@ -57,6 +57,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
             "multiprocess",
             "diagnostic",
             "stress",
+            "fleet",
         ],
     ),
 ];

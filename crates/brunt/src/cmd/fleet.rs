@@ -1,0 +1,43 @@
+//! `brunt fleet` and `brunt agent`: machines that make loads together. One file per subcommand under `fleet/`.
+
+mod access;
+pub(super) mod agent;
+mod allowed;
+mod generator;
+mod ls;
+mod nats_server;
+mod settings;
+mod shipped;
+mod stop;
+mod up;
+
+pub(super) use access::{FleetFlag, failed};
+pub(super) use shipped::Shipped;
+
+use brunt_results::{Error, ExitCode};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Start the server of a fleet, and say how machines join it
+    Up(up::Args),
+    /// List the agents that are there
+    Ls(ls::Args),
+    /// End a load, or all of them, on all machines
+    Stop(stop::Args),
+}
+
+impl Args {
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        match &self.command {
+            Command::Up(args) => args.run(),
+            Command::Ls(args) => args.run(),
+            Command::Stop(args) => args.run(),
+        }
+    }
+}

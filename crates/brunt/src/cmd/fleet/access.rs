@@ -1,0 +1,55 @@
+//! Which fleet is meant: a file with its address and a key.
+
+use brunt_fleet::nats::{Access, FleetError};
+use brunt_results::{Error, state_dir};
+use std::io;
+use std::path::PathBuf;
+
+/// Names the file; a key is in no argument.
+const ENV_VAR: &str = "BRUNT_FLEET";
+/// What `brunt fleet up` writes for operators and for agents.
+pub(super) const OF_OPERATOR: &str = "operator.fleet";
+pub(super) const OF_AGENT: &str = "agent.fleet";
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cmd) struct FleetFlag {
+    /// File with the address of the fleet and a key, as brunt fleet up writes it [default: $BRUNT_FLEET, or that of this
+    /// machine's brunt fleet up]
+    #[arg(long = "fleet", value_name = "FILE", help_heading = "Fleet")]
+    file: Option<PathBuf>,
+}
+
+impl FleetFlag {
+    pub fn is_given(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// The access of an operator.
+    pub fn of_operator(&self) -> Result<Access, Error> {
+        self.read(OF_OPERATOR)
+    }
+
+    /// The access of an agent.
+    pub(super) fn of_agent(&self) -> Result<Access, Error> {
+        self.read(OF_AGENT)
+    }
+
+    fn read(&self, default: &str) -> Result<Access, Error> {
+        let named = self.file.clone().or_else(|| std::env::var_os(ENV_VAR).map(PathBuf::from));
+        let path = named.map_or_else(|| directory().map(|directory| directory.join(default)), Ok)?;
+        Access::read(&path).map_err(failed)
+    }
+}
+
+/// Where `brunt fleet up` and agents keep their files.
+pub(super) fn directory() -> io::Result<PathBuf> {
+    Ok(state_dir::path()?.join("fleet"))
+}
+
+/// Errors of a fleet as those of a command.
+pub(in crate::cmd) fn failed(error: FleetError) -> Error {
+    match error {
+        FleetError::Access { .. } => Error::Usage(error.to_string()),
+        other => Error::Failed(other.to_string()),
+    }
+}

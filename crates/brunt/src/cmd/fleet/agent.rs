@@ -1,0 +1,92 @@
+//! `brunt agent`: makes loads on this machine as the operators of its fleet ask, as far as its owner allows.
+
+use super::access::{FleetFlag, directory, failed};
+use super::generator::Generator;
+use super::settings::AgentSettings;
+use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use brunt_fleet::nats::{self, About, Settings, clean, is_id};
+use brunt_fleet::words::{State, Version};
+use brunt_results::{Cores, Error, ExitCode};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Journals of runs are kept for so long.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+An agent loads nothing but this machine unless its owner allows more, in the file of --config:
+
+  allow = [\"10.0.0.0/8:80,8000-8099\"]    # networks and ports
+  rate = \"50k\"                           # and how much: also connections, duration [default: 1h]
+  labels = { role = \"load\" }             # by which --on chooses
+  id = \"web-1\"
+
+Exit status: 0 ended by a signal or --once, 1 no connection to the fleet, 2 wrong usage.")]
+pub struct Args {
+    #[command(flatten)]
+    fleet: FleetFlag,
+    /// Name of the agent [default: that of the machine]
+    #[arg(long, value_name = "NAME", value_parser = id)]
+    id: Option<String>,
+    /// What the owner of this machine allows, as TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// End after one load
+    #[arg(long)]
+    once: bool,
+}
+
+fn id(text: &str) -> Result<String, String> {
+    match is_id(text) {
+        true => Ok(text.to_owned()),
+        false => Err("a name has 1 to 64 letters, digits, - and _".to_owned()),
+    }
+}
+
+impl Args {
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        let access = self.fleet.of_agent()?;
+        let AgentSettings { id, labels, allowed } = AgentSettings::read(self.config.as_deref())?;
+        let about = about(self.id.clone().or(id), labels, allowed.words());
+        let journals = directory()?.join("journals");
+        clean(&journals, KEPT);
+        let settings = Settings { about, journals, once: self.once };
+        let (ended, end) = tokio::sync::oneshot::channel();
+        let all = [SIGINT, SIGTERM, SIGHUP];
+        signals::on_first(&all, Repeated::Kill, move || _ = ended.send(()))?;
+        let say = |line: &str| _ = writeln!(io::stderr(), "{line}");
+        say(&format!("may load {}", allowed.words()));
+        let generator = Generator { allowed: Arc::new(allowed) };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let end = async { _ = end.await };
+        runtime.block_on(nats::serve(&access, &settings, &generator, end, &say)).map_err(failed)?;
+        Ok(ExitCode::Good)
+    }
+}
+
+/// What this agent is, without its state.
+fn about(id: Option<String>, labels: BTreeMap<String, String>, allows: String) -> About {
+    let env = brunt_meter::environment::collect();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let named = host.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let cores = env.cpus_allowed.and_then(|list| list.parse::<Cores>().ok()).map_or(1, |cores| cores.count() as u64);
+    About {
+        version: Version,
+        id: id.unwrap_or_else(|| Some(named).filter(|named| is_id(named)).unwrap_or_else(|| "agent".to_owned())),
+        incarnation: RandomState::new().hash_one(std::process::id()),
+        host,
+        brunt: env!("CARGO_PKG_VERSION").to_owned(),
+        program: env.binary_hash,
+        kernel: env.kernel.unwrap_or_default(),
+        cores,
+        labels,
+        allows,
+        state: State::Idle,
+        busy: None,
+    }
+}

@@ -1,0 +1,96 @@
+//! The load that an agent makes: its threads of a load that is described by the coordinator.
+
+use super::allowed::Allowed;
+use super::shipped::Shipped;
+use crate::cmd::load;
+use brunt_fleet::nats::{Load, Loads, Tell, Told};
+use brunt_fleet::words::Task;
+use brunt_load::remote::{self, Control, Part};
+use std::sync::Arc;
+use std::thread;
+
+/// Makes loads on this machine.
+pub(super) struct Generator {
+    pub allowed: Arc<Allowed>,
+}
+
+impl Loads for Generator {
+    fn prepare(&self, task: &Task, tell: Tell) {
+        let (task, allowed) = (task.clone(), Arc::clone(&self.allowed));
+        let of_thread = tell.clone();
+        // Names are looked up and files are read here.
+        let work = move || {
+            if let Err(why) = run(&task, &allowed, &of_thread) {
+                of_thread.tell(Told::Failed(why));
+            }
+            of_thread.tell(Told::Ended);
+        };
+        if let Err(error) = thread::Builder::new().name("load".to_owned()).spawn(work) {
+            tell.tell(Told::Failed(format!("no thread for the load: {error}")));
+            tell.tell(Told::Ended);
+        }
+    }
+}
+
+/// Makes the load of a task; returns when it is over.
+fn run(task: &Task, allowed: &Allowed, tell: &Tell) -> Result<(), String> {
+    let Shipped { spec, counts } = serde_json::from_value(task.load.clone()).map_err(|error| error.to_string())?;
+    let mut options = load::resolved_here(&spec)?;
+    let (first, end) = (task.first, task.end);
+    let own = std::mem::replace(&mut options.threads, vec![None; task.threads]);
+    let is_possible = first < end && end <= task.threads && own.len() == end - first;
+    if !is_possible || options.connections < task.threads {
+        return Err(format!("threads {first} to {end} of {} are no part of this load", task.threads));
+    }
+    options.threads[first..end].copy_from_slice(&own);
+    options.counts = counts;
+    allowed.check(&options, own.len() as f64 / task.threads as f64)?;
+    let part = Part::new(options, first..end).map_err(|error| error.to_string())?;
+    tell.tell(Told::Prepared(Box::new(Orders(part.control()))));
+    part.run(|told| {
+        tell.tell(match told {
+            remote::Told::Connecting(opened) => Told::Connecting(opened),
+            remote::Told::Connected => Told::Connected,
+            remote::Told::Began(at) => Told::Began(at as i64),
+            remote::Told::Second(number, bytes) => Told::Second(number, Shipped::table(&bytes)),
+            remote::Told::Failed(error) => Told::Failed(error),
+            // Told once the thread is done.
+            remote::Told::Ended => return,
+        });
+    });
+    Ok(())
+}
+
+struct Orders(Control);
+
+/// No time of the clock is negative; a message may name one.
+fn time(ns: i64) -> u64 {
+    ns.max(0) as u64
+}
+
+impl Load for Orders {
+    fn connect(&self) {
+        self.0.connect();
+    }
+
+    fn begin(&self, times: [i64; 3]) {
+        self.0.begin(times.map(time));
+    }
+
+    fn lease(&self, until: i64) {
+        // One that is too late ends the load, which tells so itself.
+        self.0.lease(time(until));
+    }
+
+    fn close(&self, at: i64) {
+        self.0.close(time(at));
+    }
+
+    fn release(&self) {
+        self.0.release();
+    }
+
+    fn abandon(&self) {
+        self.0.abandon();
+    }
+}

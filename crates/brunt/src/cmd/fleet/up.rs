@@ -1,0 +1,155 @@
+//! `brunt fleet up`: a NATS server with keys of its own, until Ctrl-C, and agents of this machine if asked for.
+
+use super::access::{OF_AGENT, OF_OPERATOR, directory};
+use super::nats_server::{self, Files};
+use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use crate::cmd::{current_binary, stdout};
+use brunt_fleet::nats::{self, Access};
+use brunt_lab::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
+use brunt_lab::system::process_registry::ProcessRegistry;
+use brunt_results::{Error, ExitCode};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The server listens within a fraction of a second, and agents join it.
+const READY: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Writes keys to the directory at the first start, and keeps them. On a machine that joins, copy agent.fleet there and run:
+
+  brunt agent --fleet agent.fleet
+
+Off loopback the connection has TLS, by a certificate that is in that file.
+
+Exit status: 0 ended by a signal, 1 the server could not be started or has ended, 2 wrong usage.")]
+pub struct Args {
+    /// Address of the server, as other machines reach it
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4222")]
+    listen: SocketAddr,
+    /// Also run so many agents on this machine
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
+    local: u16,
+    /// Keys and logs [default: ~/.local/state/brunt/fleet]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// The nats-server program [default: that in PATH, or of Go]
+    #[arg(long, value_name = "FILE")]
+    server: Option<PathBuf>,
+}
+
+impl Args {
+    pub fn run(&self) -> Result<ExitCode, Error> {
+        if self.listen.ip().is_unspecified() || self.listen.port() == 0 {
+            let listen = self.listen;
+            return Err(Error::Usage(format!(
+                "--listen {listen}: name the address and port by which machines reach this one"
+            )));
+        }
+        let program = nats_server::program(self.server.as_deref())?;
+        let dir = self.dir.clone().map_or_else(directory, Ok)?;
+        fs::create_dir_all(&dir)?;
+        let dir = dir.canonicalize()?;
+        if nats_server_runs(self.listen) {
+            return Err(Error::Failed(format!(
+                "something listens on {} already: end it, or give another --listen",
+                self.listen
+            )));
+        }
+        let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
+        // What a killed one has left is ended.
+        let (registry, _) = ProcessRegistry::open(&dir.join("processes.json"))?;
+        let registry = Arc::new(registry);
+        let files = Files { directory: &dir, listen: self.listen };
+        let (of_operator, of_agent) = (dir.join(OF_OPERATOR), dir.join(OF_AGENT));
+        let access = files.write(&of_operator, &of_agent)?;
+        let words = vec!["--config".to_owned(), files.configuration().display().to_string()];
+        let mut server = start(program, words, &files.log(), &registry)?;
+        let agents_of = |access: &Access| nats::agents(access).ok();
+        wait(&stop, &mut [("nats-server", &mut server, files.log())], || agents_of(&access).is_some())?;
+        let mut agents = Vec::new();
+        for number in 1..=self.local {
+            let name = format!("local-{number}");
+            let words =
+                ["agent", "--fleet", &of_agent.display().to_string(), "--id", &name].map(str::to_owned).to_vec();
+            let log = dir.join(format!("{name}.log"));
+            agents.push((name, start(current_binary()?, words, &log, &registry)?, log));
+        }
+        let mut all: Vec<_> = agents.iter_mut().map(|(name, group, log)| (name.as_str(), group, log.clone())).collect();
+        wait(&stop, &mut all, || agents_of(&access).is_some_and(|agents| agents.len() >= usize::from(self.local)))?;
+        stdout::print(&self.joined(&of_operator, &of_agent))?;
+        while !stop.load(Ordering::SeqCst) {
+            is_there("nats-server", &mut server, &files.log())?;
+            // The fleet goes on without an agent that has ended.
+            all.retain_mut(|(name, group, log)| match is_there(name, group, log) {
+                Ok(()) => true,
+                Err(error) => {
+                    let _ = writeln!(io::stderr(), "{error}");
+                    false
+                }
+            });
+            thread::sleep(LOOK);
+        }
+        Ok(ExitCode::Good)
+    }
+
+    /// How to join, and how to load.
+    fn joined(&self, of_operator: &Path, of_agent: &Path) -> String {
+        let is_default = self.dir.is_none();
+        let fleet = if is_default { String::new() } else { format!(" --fleet {}", of_operator.display()) };
+        let (agents, target) = (self.local.max(1), "tcp://127.0.0.1:7100");
+        format!(
+            "fleet at {}; to join it from another machine, copy {} there and run:\n  brunt agent --fleet {OF_AGENT}\n\
+             to load from {agents}:\n  brunt load {target} --on {agents}{fleet}\n",
+            self.listen,
+            of_agent.display(),
+        )
+    }
+}
+
+fn nats_server_runs(listen: SocketAddr) -> bool {
+    std::net::TcpStream::connect_timeout(&listen, Duration::from_secs(1)).is_ok()
+}
+
+fn start(
+    program: PathBuf,
+    words: Vec<String>,
+    log: &Path,
+    registry: &Arc<ProcessRegistry>,
+) -> Result<ProcessGroup, Error> {
+    let log = File::create(log).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", log.display())))?;
+    let launch = Launch::new(program, words, log.try_clone()?, log);
+    Ok(ProcessGroup::start(launch, registry)?)
+}
+
+type Program<'a> = (&'a str, &'a mut ProcessGroup, PathBuf);
+
+/// Waits until something is so, while these programs run.
+fn wait(stop: &AtomicBool, programs: &mut [Program<'_>], mut is_so: impl FnMut() -> bool) -> Result<(), Error> {
+    let began = Instant::now();
+    while !is_so() {
+        programs.iter_mut().try_for_each(|(name, group, log)| is_there(name, group, log))?;
+        if stop.load(Ordering::SeqCst) {
+            return Err(Error::Failed("interrupted before the fleet was up".to_owned()));
+        }
+        if began.elapsed() > READY {
+            let logs: Vec<String> = programs.iter().map(|(.., log)| log.display().to_string()).collect();
+            return Err(Error::Failed(format!("the fleet is not up after {READY:?}: see {}", logs.join(", "))));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+fn is_there(name: &str, group: &mut ProcessGroup, log: &Path) -> Result<(), Error> {
+    let Some(status) = group.ended() else { return Ok(()) };
+    let last = last_lines(log, 1).concat();
+    Err(Error::Failed(format!("{name} has ended ({}): {last}; see {}", describe_exit(status), log.display())))
+}

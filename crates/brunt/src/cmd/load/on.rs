@@ -1,0 +1,226 @@
+//! `--on`: the load is made by agents of a fleet, each a part of its threads, and reported as one.
+//!
+//! Connections, rates, stages and requests of the description are those of all agents together; `-t`, `--cores` and `--source` are those of
+//! each.
+
+mod feeds;
+mod machines;
+mod refused;
+mod told;
+
+use super::observer::LoadObserver;
+use super::{Args, usage};
+use crate::cmd::fleet::{FleetFlag, Shipped, failed};
+use brunt_fleet::coordinator::{Config, Member, Outcome};
+use brunt_fleet::nats::{self, About, Access};
+use brunt_load::remote::{Measured, coordinate};
+use brunt_load::{LoadError, Options, Report};
+use brunt_results::{Cores, Count, Error, Rate};
+use brunt_spec::LoadSpec;
+use feeds::Feeds;
+use machines::Machines;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// For how long agents may open their connections beyond what a load on this machine may take.
+const CONNECT: Duration = Duration::from_secs(30);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct OnFlags {
+    /// Let agents of a fleet make the load: so many, or those of these names, or those with a label, as 4, web-1,web-2 or role=load;
+    /// -c, -R and -d are those of all together, -t, --cores and --source those of each
+    #[arg(long, value_name = "N|NAMES|LABEL=VALUE", help_heading = "Fleet")]
+    on: Option<String>,
+    #[command(flatten)]
+    fleet: FleetFlag,
+}
+
+/// The agents of a load.
+pub(super) struct Chosen {
+    access: Access,
+    agents: Vec<About>,
+    /// Load threads of each.
+    threads: usize,
+    /// The load as it was typed.
+    typed: LoadSpec,
+}
+
+impl OnFlags {
+    /// The agents that were asked for; `None` without `--on`.
+    ///
+    /// # Errors
+    /// They are not there, or run another program.
+    pub fn choose(&self, spec: &LoadSpec) -> Result<Option<Chosen>, Error> {
+        let Some(on) = &self.on else {
+            return if self.fleet.is_given() { usage("--fleet says where agents are: add --on") } else { Ok(None) };
+        };
+        let access = self.fleet.of_operator()?;
+        let found = nats::agents(&access).map_err(failed)?;
+        let agents = chosen(on, found)?;
+        let threads =
+            spec.threads.map_or_else(|| spec.cores.as_ref().map_or(1, Cores::count), |count| count.0 as usize);
+        Ok(Some(Chosen { access, agents, threads, typed: spec.clone() }))
+    }
+}
+
+/// The agents that `on` names.
+fn chosen(on: &str, found: Vec<About>) -> Result<Vec<About>, Error> {
+    let own = brunt_meter::environment::collect().binary_hash;
+    let names = || found.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(", ");
+    let there = |what: &str| match found.len() {
+        0 => Error::Failed(format!("--on {on}: {what}, and no agent is there: start brunt agent on each machine")),
+        _ => Error::Failed(format!("--on {on}: {what}; there is {}", names())),
+    };
+    let is_same = |agent: &&About| agent.program == own;
+    let agents: Vec<About> = match (on.parse::<usize>(), on.split_once('=')) {
+        (Ok(0), _) => return usage("--on 0: at least 1 agent is needed"),
+        (Ok(count), _) => {
+            // Those that are free first.
+            let mut free: Vec<&About> = found.iter().collect();
+            free.sort_by_key(|agent| (agent.busy.is_some(), !is_same(agent), agent.id.clone()));
+            if free.len() < count {
+                return Err(there(&format!("{} of {count} agents", free.len())));
+            }
+            free.into_iter().take(count).cloned().collect()
+        }
+        (_, Some((label, value))) => {
+            let has = |agent: &&About| agent.labels.get(label).is_some_and(|own| own == value);
+            found.iter().filter(has).cloned().collect()
+        }
+        _ => {
+            let named = |name: &str| {
+                found.iter().find(|agent| agent.id == name).cloned().ok_or_else(|| there(&format!("no agent '{name}'")))
+            };
+            on.split(',').map(|name| named(name.trim())).collect::<Result<_, _>>()?
+        }
+    };
+    let mut ids: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+    ids.sort_unstable();
+    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        return usage(format!("--on {on}: agent '{}' is named twice, or there twice", twice[0]));
+    }
+    match agents.iter().find(|agent| !is_same(agent)) {
+        _ if agents.is_empty() => Err(there("no agent has it")),
+        Some(other) => Err(Error::Failed(format!(
+            "agent {} runs another program (brunt {}) than this one ({}): install the same binary on all machines",
+            other.id,
+            other.brunt,
+            env!("CARGO_PKG_VERSION")
+        ))),
+        None => Ok(agents),
+    }
+}
+
+impl Chosen {
+    /// Number of agents.
+    pub fn count(&self) -> usize {
+        self.agents.len()
+    }
+
+    /// The description of the whole load as this machine reads it: with the threads of all agents.
+    pub fn whole(&self, args: &Args) -> Result<LoadSpec, Error> {
+        refused::check(args)?;
+        let threads = Some(Count((self.threads * self.agents.len()) as u64));
+        Ok(LoadSpec { threads, cores: None, source: None, ..args.spec.clone() })
+    }
+
+    /// The description that agents get; what follows from the number of threads is in it.
+    fn shipped(&self, options: &Options) -> Shipped {
+        let mut spec = LoadSpec { seed: Some(options.seed), ..self.typed.clone() };
+        if spec.connections.is_none() && options.connection_stages.is_empty() {
+            let all = Count(options.connections as u64);
+            (spec.connections, spec.connections_per_core) =
+                (Some(brunt_results::stages::Range { from: all, to: all }), None);
+        }
+        if spec.rate_per_core.take().is_some() {
+            let all = Rate(options.rate.unwrap_or_default());
+            spec.rate = Some(brunt_results::stages::Range { from: all, to: all });
+        }
+        Shipped { spec, counts: options.counts }
+    }
+
+    fn config(&self, options: &Options) -> Result<Config, Error> {
+        let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
+        let member = |(number, agent): (usize, &About)| {
+            let first = number * self.threads;
+            Member { id: agent.id.clone(), first, end: first + self.threads }
+        };
+        let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let load = serde_json::to_value(self.shipped(options)).map_err(|error| Error::Failed(error.to_string()))?;
+        // As a load on this machine waits for them.
+        let slowest = options.connect_rate.unwrap_or(1000.0).max(1.0);
+        let connect = options.timeout + Duration::from_secs_f64(options.connections as f64 / slowest) + CONNECT;
+        Ok(Config {
+            owner: owner(),
+            run: format!("{:x}-{:04x}", day.as_secs(), day.subsec_nanos() as u16 ^ std::process::id() as u16),
+            epoch: 1,
+            members: self.agents.iter().enumerate().map(member).collect(),
+            threads: options.threads.len(),
+            load,
+            warmup_ns: ns(options.warmup),
+            window_ns: ns(options.duration),
+            drain_ns: ns(options.timeout),
+            connect_ns: ns(connect),
+            skew_ns: Some(Config::SKEW_NS),
+            tolerate: 0,
+            tries: Config::TRIES,
+            seed: day.as_nanos() as u64,
+        })
+    }
+
+    /// Makes the load of `options`, which are those of the whole load.
+    ///
+    /// # Errors
+    /// There is no result: an agent refused it, or the load did not begin.
+    pub fn run(
+        &self,
+        options: &Options,
+        stop: &Arc<AtomicBool>,
+        observer: &mut LoadObserver,
+    ) -> Result<(Report, Made), Error> {
+        let config = self.config(options)?;
+        let run_id = config.run.clone();
+        observer.begin_on_agents(&run_id);
+        let machines: Vec<(String, usize)> =
+            config.members.iter().map(|member| (format!("agent {}", member.id), member.first)).collect();
+        let ids: Vec<String> = config.members.iter().map(|member| member.id.clone()).collect();
+        let (mut kept, mut measured) = (None, Vec::new());
+        let (access, agents) = (self.access.clone(), self.agents.clone());
+        let others = |feeds: Vec<brunt_load::remote::Feed>, zero_ns: u64| {
+            measured = feeds.iter().map(brunt_load::remote::Feed::measured).collect();
+            let feeds = Feeds::new(ids.iter().cloned().zip(feeds));
+            let run = nats::Run::start(&access, config, agents, feeds)
+                .map_err(|error| LoadError::Process(error.to_string()))?;
+            let machines = Machines::new(run, zero_ns);
+            kept = Some(machines.clone());
+            machines.wait_for_start(stop).map(|()| machines)
+        };
+        let report = coordinate(options, &machines, others, observer);
+        let ended = kept.map(Machines::end);
+        let report = match (report, &ended) {
+            (Ok(report), _) => report,
+            // The verdict of the run says more.
+            (Err(LoadError::Process(_)), Some(Ok((outcome, _)))) => return Err(Error::Failed(outcome.verdict.line())),
+            (Err(error), _) => return Err(super::options::error_of(error)),
+        };
+        let (outcome, server) = ended.ok_or_else(|| Error::Failed("no run".to_owned()))?.map_err(failed)?;
+        Ok((report, Made { run: run_id, server, outcome, measured }))
+    }
+}
+
+/// How agents have made a load.
+pub(super) struct Made {
+    run: String,
+    /// Version of the NATS server.
+    server: String,
+    outcome: Outcome,
+    /// In the order of the agents.
+    measured: Vec<Measured>,
+}
+
+/// Who runs the load: shown to others who want the same agents.
+fn owner() -> String {
+    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "root".to_owned());
+    format!("{user}@{}, pid {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id())
+}

@@ -1,0 +1,53 @@
+//! A program that was built without the feature `fleet`: there are no agents.
+
+use super::Args;
+use super::observer::LoadObserver;
+use brunt_load::{Options, Report};
+use brunt_results::result::Fleet;
+use brunt_results::verdict::ValidityIssue;
+use brunt_results::{Error, RunResult};
+use brunt_spec::LoadSpec;
+use std::sync::{Arc, atomic::AtomicBool};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct OnFlags {}
+
+/// There are none.
+pub(super) enum Chosen {}
+
+/// Nor has one made a load.
+pub(super) enum Made {}
+
+impl OnFlags {
+    pub fn choose(&self, _: &LoadSpec) -> Result<Option<Chosen>, Error> {
+        Ok(None)
+    }
+}
+
+impl Chosen {
+    pub fn count(&self) -> usize {
+        match *self {}
+    }
+
+    pub fn whole(&self, _: &Args) -> Result<LoadSpec, Error> {
+        match *self {}
+    }
+
+    pub fn run(&self, _: &Options, _: &Arc<AtomicBool>, _: &mut LoadObserver) -> Result<(Report, Made), Error> {
+        match *self {}
+    }
+
+    pub fn told(&self, _: &Made, _: &Options, _: &RunResult) -> Fleet {
+        match *self {}
+    }
+}
+
+impl Made {
+    pub fn issue(&self) -> Option<ValidityIssue> {
+        match *self {}
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        match *self {}
+    }
+}

@@ -1,0 +1,81 @@
+//! Questions to all agents, and the order to all of them to stop.
+
+use super::about::{About, Who};
+use super::access::Access;
+use super::bus::{Bus, text};
+use super::clock::now;
+use super::{FleetError, signed, subject};
+use crate::words::{Version, decode};
+use futures_lite::StreamExt as _;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Agents answer within 100 ms; more than that is the way.
+const LONGEST: Duration = Duration::from_secs(1);
+/// After an answer, once none has come for so long, all have.
+const SILENCE: Duration = Duration::from_millis(300);
+/// A stop is sent so often: messages may be lost.
+const STOPS: u32 = 3;
+const BETWEEN_STOPS: Duration = Duration::from_millis(100);
+
+/// What an operator ends.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Stop {
+    pub version: Version,
+    /// Id of the run; `None` for all.
+    pub run: Option<String>,
+    /// Time of day when it was sent, in seconds since 1970: an old one is void.
+    pub at_unix_s: u64,
+}
+
+/// The agents that are there, in the order of their ids; of each incarnation one.
+///
+/// # Errors
+/// The NATS server cannot be reached.
+pub fn agents(access: &Access) -> Result<Vec<About>, FleetError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let bus = Bus::connect(access, "brunt").await?;
+        find(&bus).await
+    })
+}
+
+pub(super) async fn find(bus: &Bus) -> Result<Vec<About>, FleetError> {
+    let asker = now() as u64 ^ u64::from(std::process::id()) << 40;
+    let mut answers = bus.listen(subject::about(asker)).await?;
+    let who = signed::open(&Who { version: Version, asker }).map_err(FleetError::Ended)?;
+    bus.send(subject::who(), who).await;
+    let began = tokio::time::Instant::now();
+    let mut found = BTreeMap::new();
+    loop {
+        let left = LONGEST.saturating_sub(began.elapsed());
+        let patience = if found.is_empty() { left } else { left.min(SILENCE) };
+        match timeout(patience, answers.next()).await {
+            Ok(Some(message)) => {
+                if let Ok(about) = decode::<About>(text(&message)) {
+                    found.insert((about.id.clone(), about.incarnation), about);
+                }
+            }
+            _ => return Ok(found.into_values().collect()),
+        }
+    }
+}
+
+/// Ends the load of a run, or of all. Agents end within 3 s, also if their coordinator does not.
+///
+/// # Errors
+/// The NATS server cannot be reached.
+pub fn stop(access: &Access, run: Option<&str>, at_unix_s: u64) -> Result<(), FleetError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let bus = Bus::connect(access, "brunt").await?;
+        let stop = Stop { version: Version, run: run.map(str::to_owned), at_unix_s };
+        let text = signed::sign(&access.key, &stop).map_err(FleetError::Ended)?;
+        for _ in 0..STOPS {
+            bus.send(subject::stop(), text.clone()).await;
+            tokio::time::sleep(BETWEEN_STOPS).await;
+        }
+        bus.flush().await;
+        Ok(())
+    })
+}

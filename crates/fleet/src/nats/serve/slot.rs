@@ -1,0 +1,92 @@
+//! One load of an agent, with its journal.
+
+use super::Load;
+use crate::agent::Effect;
+use crate::nats::journal::Journal;
+use crate::words::{Origin, PART_BYTES, Part, Table, split};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A load, from its preparation until the next one.
+pub(super) struct Slot {
+    run: String,
+    epoch: u64,
+    journal: Option<Journal>,
+    control: Option<Box<dyn Load>>,
+    /// What is to be done once it is prepared.
+    waiting: Vec<Effect>,
+    /// Seconds that are not in the journal.
+    measured: BTreeMap<u64, Table>,
+    has_ended: bool,
+}
+
+impl Slot {
+    /// One that is being prepared, and whether its journal could be made.
+    pub fn new(journals: &Path, run: &str, epoch: u64, incarnation: u64) -> (Self, Result<(), String>) {
+        let journal = Journal::create(journals, run, epoch, incarnation);
+        let (journal, created) = match journal {
+            Ok(journal) => (Some(journal), Ok(())),
+            Err(error) => (None, Err(format!("no journal in {}: {error}", journals.display()))),
+        };
+        let (run, waiting, measured) = (run.to_owned(), Vec::new(), BTreeMap::new());
+        (Self { run, epoch, journal, control: None, waiting, measured, has_ended: false }, created)
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    pub fn prepared(&mut self, control: Box<dyn Load>) {
+        self.waiting.drain(..).for_each(|effect| order(&*control, &effect));
+        self.control = Some(control);
+    }
+
+    pub fn measured(&mut self, second: u64, table: Table) {
+        self.measured.insert(second, table);
+    }
+
+    /// All threads have ended. Returns the digest of the journal.
+    pub fn end(&mut self) -> String {
+        (self.has_ended, self.control) = (true, None);
+        self.journal.as_ref().map_or_else(String::new, Journal::digest)
+    }
+
+    pub fn effect(&mut self, effect: &Effect) -> Result<(), String> {
+        if let Effect::Keep { second } = effect {
+            let (Some(journal), Some(table)) = (&mut self.journal, self.measured.remove(second)) else { return Ok(()) };
+            return journal.keep(*second, &table).map_err(|error| format!("its journal cannot be written ({error})"));
+        }
+        match &self.control {
+            Some(control) => order(&**control, effect),
+            None if self.has_ended => (),
+            None => self.waiting.push(effect.clone()),
+        }
+        Ok(())
+    }
+
+    /// The seconds of the journal from this one on, as messages.
+    pub fn parts(&self, agent: &str, incarnation: u64, from: u64) -> Vec<Part> {
+        let Some(journal) = &self.journal else { return Vec::new() };
+        let origin = |second: u64| Origin {
+            run: self.run.clone(),
+            epoch: self.epoch,
+            agent: agent.to_owned(),
+            incarnation,
+            second,
+        };
+        let seconds = (from..journal.seconds()).map_while(|second| Some((second, journal.read(second).ok()?)));
+        seconds.flat_map(|(second, bytes)| split(&origin(second), &bytes, PART_BYTES)).collect()
+    }
+}
+
+fn order(control: &dyn Load, effect: &Effect) {
+    match effect {
+        Effect::Connect => control.connect(),
+        Effect::Begin { start, open, close } => control.begin([*start, *open, *close]),
+        Effect::Lease { until } => control.lease(*until),
+        Effect::CloseAt { close } => control.close(*close),
+        Effect::Release => control.release(),
+        Effect::Abandon => control.abandon(),
+        Effect::Prepare { .. } | Effect::Keep { .. } | Effect::Send { .. } => (),
+    }
+}
