@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The crates of descriptions, plans, statistics, reports, views and users' files, whose code runs before, beside and after a
-/// measurement, as this one's does; that of tests; and that of loads by several machines, which no command makes yet.
+/// measurement, as this one's does; that of tests; and that of the messages between machines.
 const LEFT_OUT: [&str; 10] =
     ["client", "diagnostic", "fleet", "inputs", "lab", "slices", "spec", "statistics", "testkit", "view"];
 

@@ -7,7 +7,7 @@
 //! A simulation shows how policies differ on the same machine; what a real machine does is measured.
 
 mod chance;
-pub mod fleet;
+pub mod cluster;
 pub mod job;
 pub mod load;
 mod node;

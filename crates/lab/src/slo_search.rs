@@ -5,6 +5,7 @@
 //! stays up, `runs` whole runs of a tester; `text` and `curve` show the result.
 
 mod bounds;
+mod command;
 mod curve;
 mod evidence;
 mod page;
@@ -15,6 +16,7 @@ mod source;
 mod step;
 mod text;
 
+pub use command::CommandedLoads;
 pub use curve::curve;
 pub use page::page;
 pub use search::{Range, SearchResult};
@@ -65,7 +67,7 @@ impl Request {
     /// Command lines of the target, if the plan starts it, and of the search, by what they start.
     fn started(&self) -> Vec<(String, String)> {
         let target = match &self.source {
-            LoadSource::Url { .. } => None,
+            LoadSource::Url { .. } | LoadSource::Command(_) => None,
             LoadSource::Planned(planned) => Some((planned.target().name.clone(), planned.target().kind.words())),
         };
         let search = (!self.command.is_empty()).then(|| ("measured by".to_owned(), self.command.join(" ")));
@@ -190,7 +192,11 @@ fn made(context: Context, steps_dir: &Path, observe: &mut dyn FnMut(&State)) -> 
         }
         LoadSource::Planned(planned) if context.request.source.is_by_runs() => {
             let search = Search::new(context.request.range, runs::effort(&context), runs::bounds_of());
-            conduct(context, search, &mut Runs::new(context, planned, steps_dir), steps_dir, observe)
+            conduct(context, search, &mut Runs::new(context, &**planned, steps_dir), steps_dir, observe)
+        }
+        LoadSource::Command(loads) => {
+            let search = Search::new(context.request.range, runs::effort(&context), runs::bounds_of());
+            conduct(context, search, &mut Runs::new(context, &**loads, steps_dir), steps_dir, observe)
         }
         LoadSource::Planned(planned) => {
             let runner = TrialRunner { request: &planned.run, registry: context.registry, stop: context.stop };

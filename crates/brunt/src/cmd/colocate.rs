@@ -1,8 +1,8 @@
 //! `brunt colocate`: best-effort jobs beside a latency-critical service. One file per subcommand under `colocate/`.
 
+mod cluster;
 mod dry_run;
 mod exec;
-mod fleet;
 mod guardian;
 mod memory;
 mod metrics;
@@ -57,7 +57,8 @@ enum Command {
     /// Compare policies on a simulated machine
     Simulate(simulate::Args),
     /// Compare policies and placements on many simulated machines
-    Fleet(fleet::Args),
+    #[command(alias = "fleet")]
+    Cluster(cluster::Args),
     /// Decide again on the readings of an audit log, with its policy or another
     Replay(replay::Args),
 }
@@ -83,7 +84,7 @@ impl Args {
             Command::Exec(args) => args.run(),
             Command::Guardian(args) => args.run(),
             Command::Simulate(args) => args.run(),
-            Command::Fleet(args) => args.run(),
+            Command::Cluster(args) => args.run(),
             Command::Replay(args) => args.run(),
         }
     }

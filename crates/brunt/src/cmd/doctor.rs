@@ -110,7 +110,8 @@ fn ring() -> Vec<Finding> {
     findings
 }
 
-fn text(findings: &[Finding]) -> String {
+/// A line for each, with what follows from it.
+pub(super) fn text(findings: &[Finding]) -> String {
     let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
     let mut text = String::new();
     for finding in findings {

@@ -4,10 +4,10 @@ mod planned;
 
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use super::{check_slice, load, out_directory, registered, share, stdout};
+use super::{check_slice, current_binary, load, out_directory, registered, share, stdout};
 use brunt_inputs::address;
 use brunt_lab::slices::Generator;
-use brunt_lab::slo_search::{self, LoadSource, Range, Request, State};
+use brunt_lab::slo_search::{self, CommandedLoads, LoadSource, Range, Request, State};
 use brunt_results::{Error, ExitCode, Rate, Slo, Span};
 use brunt_view::live::clock;
 use brunt_view::status_line::StatusLine;
@@ -28,7 +28,8 @@ Doubles the rate until the SLO is violated twice, then alternates rates between 
 random order, a slice of load each, on connections that stay open. So a slow spell of the machine hits all rates alike. The \
 slices of a rate together say whether the SLO holds there; the search ends when the highest rate that holds and the lowest \
 that breaks are within --precision and measured for --confirm each. The flags after the URL are those of brunt load; with \
---plan, a target of the plan is started. Other testers than brunt make whole runs, each on a target started anew.
+--plan, a target of the plan is started. Other testers than brunt make whole runs, each on a target started anew; so do agents \
+of a fleet (--on after the URL).
 
 Examples:
   brunt find --slo 'p99<6ms,errors<0.1%' tcp://127.0.0.1:7100 -c 100 --cores 0
@@ -127,8 +128,13 @@ impl Args {
             (Some(plan), _) => LoadSource::Planned(Box::new(planned::target(self, plan, &out, generator)?)),
             (None, url) => {
                 let (url, words) = (url.clone().unwrap_or_default(), self.words());
-                let server = load::metered(&words)?;
-                LoadSource::Url { url: address::shown(&url), words, server, generator }
+                match load::is_on_agents(&words)? {
+                    true => self.on_agents(&url)?,
+                    false => {
+                        let server = load::metered(&words)?;
+                        LoadSource::Url { url: address::shown(&url), words, server, generator }
+                    }
+                }
             }
         };
         if let LoadSource::Planned(planned) = &source
@@ -172,6 +178,13 @@ impl Args {
         }
         let is_precise = found.end.gap().is_none_or(|gap| gap <= COARSE * self.precision);
         Ok(if is_precise && found.end.confirmed().is_some() { ExitCode::Good } else { ExitCode::Untrusted })
+    }
+
+    /// Agents of a fleet make whole loads.
+    fn on_agents(&self, url: &str) -> Result<LoadSource, Error> {
+        let words = ["load".to_owned(), url.to_owned()].into_iter().chain(self.load.iter().cloned());
+        let (url, program) = (address::shown(url), current_binary()?);
+        Ok(LoadSource::Command(Box::new(CommandedLoads { url, program, words: words.collect() })))
     }
 
     /// Arguments of `brunt load`.

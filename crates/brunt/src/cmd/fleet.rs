@@ -3,11 +3,17 @@
 mod access;
 pub(super) mod agent;
 mod allowed;
+mod children;
+mod collect;
+mod doctor;
 mod generator;
+mod launch;
 mod ls;
 mod nats_server;
+mod ps;
 mod settings;
 mod shipped;
+pub(super) mod ssh;
 mod stop;
 mod up;
 
@@ -28,6 +34,14 @@ enum Command {
     Up(up::Args),
     /// List the agents that are there
     Ls(ls::Args),
+    /// List the loads that agents make
+    Ps(ps::Args),
+    /// Report a load from what its agents have kept
+    Collect(collect::Args),
+    /// Check the server, and each agent with its machine and its clock
+    Doctor(doctor::Args),
+    /// Print what starts agents on a cluster
+    Launch(launch::Args),
     /// End a load, or all of them, on all machines
     Stop(stop::Args),
 }
@@ -37,6 +51,10 @@ impl Args {
         match &self.command {
             Command::Up(args) => args.run(),
             Command::Ls(args) => args.run(),
+            Command::Ps(args) => args.run(),
+            Command::Launch(args) => args.run(),
+            Command::Collect(args) => args.run(),
+            Command::Doctor(args) => args.run(),
             Command::Stop(args) => args.run(),
         }
     }

@@ -42,12 +42,14 @@ mod words;
 
 pub(super) use costed::{Costed, flag_of_cost, targets as costed};
 pub(super) use flags::Described;
+#[cfg(feature = "fleet")]
+pub(super) use on::collected;
 pub(super) use participants::{MeteredServer, one_server, placed};
 #[cfg(feature = "fleet")]
 pub(super) use resolve::resolved_here;
 pub(super) use resolve::{MOST_RATE, resolved};
 pub(super) use server::ServerFlags;
-pub(super) use words::{check, measure, metered};
+pub(super) use words::{check, is_on_agents, measure, metered};
 
 use super::{bounds, ci};
 use brunt_results::verdict::Kind;

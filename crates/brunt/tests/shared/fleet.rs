@@ -93,9 +93,10 @@ impl Fleet {
         let is_it = |pid: &u32| {
             let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let words: Vec<&[u8]> = words.split(|byte| *byte == 0).collect();
-            words.contains(&&b"agent"[..])
-                && words.contains(&id.as_bytes())
-                && words.contains(&self.access().as_bytes())
+            let home = self.home.display().to_string();
+            let env = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let is_of_this = env.windows(home.len()).any(|part| part == home.as_bytes());
+            is_of_this && words.contains(&&b"agent"[..]) && words.contains(&id.as_bytes())
         };
         let all = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         all.into_iter().find(is_it).unwrap_or_else(|| panic!("no agent {id}"))
@@ -111,10 +112,6 @@ impl Fleet {
         };
         let all = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         all.into_iter().find(is_it).expect("a nats-server")
-    }
-
-    fn access(&self) -> String {
-        self.home.join("agent.fleet").display().to_string()
     }
 
     pub fn home(&self) -> &Home {

@@ -23,6 +23,10 @@ const TASK_NS: i64 = SECOND_NS;
 const TASK_LIMIT_NS: i64 = 10 * SECOND_NS;
 /// From the decision to start until the start, at least.
 const NOTICE_NS: i64 = 2 * SECOND_NS;
+/// A round trip that is longer is that of a lost message.
+const LONG_WAY_NS: i64 = 2 * SECOND_NS;
+/// Times that are told until all agents have acknowledged them in time.
+const ARM_TRIES: u32 = 3;
 /// Before the start: the deadline of a commit, and when the start is cancelled if an acknowledgement is missing.
 const COMMIT_BY_NS: i64 = 300 * MILLISECOND_NS;
 const CANCEL_BY_NS: i64 = 200 * MILLISECOND_NS;
@@ -169,7 +173,7 @@ impl Coordinator {
         match self.peers.iter().find(|peer| !peer.is_ready) {
             None => {
                 if self.is_clock_known(now) {
-                    self.begin_arm(now);
+                    self.begin_arm(0, now);
                 }
             }
             Some(peer) if now >= until => {
@@ -192,12 +196,14 @@ impl Coordinator {
         silent.is_some()
     }
 
-    fn begin_arm(&mut self, now: i64) {
-        let start = now.saturating_add(NOTICE_NS.max(20 * self.round_trip()));
+    /// Each of the `tries` has twice the time of the one before.
+    fn begin_arm(&mut self, tries: u32, now: i64) {
+        let notice = NOTICE_NS.max(20 * self.round_trip()).max(4 * self.longest_round_trip().min(LONG_WAY_NS));
+        let start = now.saturating_add(notice << tries);
         let open = start.saturating_add(self.config.warmup_ns);
         let close = open.saturating_add(self.config.window_ns);
         self.times = Some(Times { start, close });
-        self.stage = Stage::Arm;
+        self.stage = Stage::Arm { tries };
         for at in 0..self.peers.len() {
             let Some(clock) = self.peers[at].clock.estimate() else { continue };
             self.peers[at].armed_clock = Some(clock);
@@ -206,13 +212,16 @@ impl Coordinator {
         }
     }
 
-    pub(super) fn arm(&mut self, now: i64) {
+    pub(super) fn arm(&mut self, tries: u32, now: i64) {
         let Some(Times { start, .. }) = self.times else { return };
         if self.has_stopped(now) {
             return;
         }
         let missing = self.unacknowledged();
-        if now >= start - COMMIT_BY_NS {
+        if now >= start - COMMIT_BY_NS && tries + 1 < ARM_TRIES {
+            // Agents that have acknowledged these times take others as long as none is committed.
+            self.begin_arm(tries + 1, now);
+        } else if now >= start - COMMIT_BY_NS {
             self.give_up(Verdict::NotCommitted { agents: missing }, now);
         } else if missing.is_empty() {
             self.stage = Stage::Commit;
@@ -241,6 +250,11 @@ impl Coordinator {
     /// Longest of the least round trips.
     fn round_trip(&self) -> i64 {
         self.peers.iter().filter_map(|peer| peer.clock.round_trip()).max().unwrap_or(0)
+    }
+
+    /// Longest of all round trips until now: a machine that is busy answers late now and then.
+    fn longest_round_trip(&self) -> i64 {
+        self.peers.iter().map(|peer| peer.longest_round_trip).max().unwrap_or(0)
     }
 
     fn arm_every(&self) -> i64 {

@@ -80,8 +80,8 @@ enum Stage {
     Task { until: i64 },
     /// Connections are opened.
     Connect { until: i64 },
-    /// The times are told.
-    Arm,
+    /// The times are told, after so many that were not acknowledged in time.
+    Arm { tries: u32 },
     /// The start is confirmed.
     Commit,
     /// The start is cancelled, though an agent may have heard the commit.
@@ -271,7 +271,7 @@ impl Coordinator {
                 Stage::Sync { until } => self.sync(until, now),
                 Stage::Task { until } => self.task(until, now),
                 Stage::Connect { until } => self.connect(until, now),
-                Stage::Arm => self.arm(now),
+                Stage::Arm { tries } => self.arm(tries, now),
                 Stage::Commit => self.commit(now),
                 Stage::Cancel { until } => self.cancelled(until, now),
                 Stage::Run => self.run(now),

@@ -32,6 +32,8 @@ pub struct AgentOutcome {
     pub id: String,
     /// Its incarnation, if it has ever answered.
     pub incarnation: Option<u64>,
+    /// Its clock minus the coordinator's when the load was armed, in nanoseconds.
+    pub offset_ns: Option<i64>,
     /// Largest error of the offset of its clock when the load was armed, or now, in nanoseconds.
     pub bound_ns: Option<i64>,
     /// By how much its clock runs too fast, beside the coordinator's; `None` until that is known well enough.

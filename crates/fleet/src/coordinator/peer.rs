@@ -25,6 +25,8 @@ pub(super) struct Peer {
     pub(super) pending: Option<Pending>,
     /// Numbers and times of questions about the clock.
     beats: VecDeque<(u64, i64)>,
+    /// Of questions about the clock, until now.
+    pub(super) longest_round_trip: i64,
     pub(super) renew_at: i64,
     /// When the last answer came.
     pub(super) heard: i64,
@@ -98,6 +100,7 @@ impl Peer {
             armed_clock: None,
             pending: None,
             beats: VecDeque::new(),
+            longest_round_trip: 0,
             renew_at: now,
             heard: now,
             is_reserved: false,
@@ -146,6 +149,7 @@ impl Peer {
     pub(super) fn exchange(&mut self, seq: u64, times: Option<&Times>, returned: i64) {
         let Some(place) = self.beats.iter().position(|(asked, _)| *asked == seq) else { return };
         let Some((_, sent)) = self.beats.remove(place) else { return };
+        self.longest_round_trip = self.longest_round_trip.max(returned.saturating_sub(sent));
         if let Some(Times { received_ns, answered_ns }) = times {
             self.clock.add(&Exchange { sent, received: *received_ns, answered: *answered_ns, returned });
         }
@@ -194,6 +198,7 @@ impl Peer {
         AgentOutcome {
             id: self.id(),
             incarnation: self.incarnation,
+            offset_ns: self.armed_clock.map(|clock| clock.offset_ns),
             bound_ns: self.armed_clock.map(|clock| clock.bound_ns).or(self.clock.estimate().map(bound)),
             drift_ppm: self.clock.drift().filter(|drift| drift.bound_ppm <= KNOWN_PPM).map(|drift| drift.ppm),
             started,

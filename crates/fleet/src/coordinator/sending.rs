@@ -44,7 +44,7 @@ impl Coordinator {
             | Stage::Sync { .. }
             | Stage::Task { .. }
             | Stage::Connect { .. }
-            | Stage::Arm
+            | Stage::Arm { .. }
             | Stage::Commit
             | Stage::Run
             | Stage::Drain { .. }

@@ -1,6 +1,6 @@
 //! What an agent says of itself when it is asked.
 
-use crate::words::{State, Version};
+use crate::words::{State, Times, Version};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +31,10 @@ pub struct About {
     pub state: State,
     /// The run that has it.
     pub busy: Option<Busy>,
+    /// What is wrong with its machine, a line each.
+    pub warnings: Vec<String>,
+    /// When it was asked and when it answers, on its clock.
+    pub times: Times,
 }
 
 /// A run that has an agent.

@@ -73,9 +73,17 @@ impl Access {
         let text = fs::read_to_string(path).map_err(|why| {
             error(format!("{why}: 'brunt fleet up' writes such a file, to be copied to each machine of the fleet"))
         })?;
-        let access: Self = serde_json::from_str(&text)
-            .map_err(|why| error(format!("it is no file of 'brunt fleet up' ({why}): copy it again")))?;
-        access.key.public().map_err(error)?;
+        Self::of_text(&text).map_err(error)
+    }
+
+    /// Reads the text of such a file.
+    ///
+    /// # Errors
+    /// It is none; one line, without the text.
+    pub fn of_text(text: &str) -> Result<Self, String> {
+        let access: Self = serde_json::from_str(text)
+            .map_err(|why| format!("it is no file of 'brunt fleet up' ({why}): copy it again"))?;
+        access.key.public()?;
         Ok(access)
     }
 

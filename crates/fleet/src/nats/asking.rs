@@ -5,6 +5,7 @@ use super::access::Access;
 use super::bus::{Bus, text};
 use super::clock::now;
 use super::{FleetError, signed, subject};
+use crate::sync::{Clock, Estimate, Exchange};
 use crate::words::{Version, decode};
 use futures_lite::StreamExt as _;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,37 @@ pub(super) struct Stop {
     pub at_unix_s: u64,
 }
 
+/// Questions whose best answer tells the clock of an agent.
+const SURVEYS: usize = 5;
+
+/// A fleet as it is now.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// Version of the NATS server.
+    pub server: String,
+    /// The agents, each with what is known of its clock beside that of this machine.
+    pub agents: Vec<(About, Option<Estimate>)>,
+}
+
+/// Asks all agents several times.
+///
+/// # Errors
+/// The NATS server cannot be reached.
+pub fn survey(access: &Access) -> Result<Survey, FleetError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let bus = Bus::connect(access, "brunt").await?;
+        let mut found: BTreeMap<(String, u64), (About, Clock)> = BTreeMap::new();
+        for _ in 0..SURVEYS {
+            for (about, exchange) in ask(&bus).await? {
+                let key = (about.id.clone(), about.incarnation);
+                found.entry(key).or_insert((about, Clock::default())).1.add(&exchange);
+            }
+        }
+        let agents = found.into_values().map(|(about, clock)| (about, clock.estimate()));
+        Ok(Survey { server: bus.server(), agents: agents.collect() })
+    })
+}
+
 /// The agents that are there, in the order of their ids; of each incarnation one.
 ///
 /// # Errors
@@ -42,9 +74,14 @@ pub fn agents(access: &Access) -> Result<Vec<About>, FleetError> {
 }
 
 pub(super) async fn find(bus: &Bus) -> Result<Vec<About>, FleetError> {
+    Ok(ask(bus).await?.into_iter().map(|(about, _)| about).collect())
+}
+
+async fn ask(bus: &Bus) -> Result<Vec<(About, Exchange)>, FleetError> {
     let asker = now() as u64 ^ u64::from(std::process::id()) << 40;
     let mut answers = bus.listen(subject::about(asker)).await?;
     let who = signed::open(&Who { version: Version, asker }).map_err(FleetError::Ended)?;
+    let sent = now();
     bus.send(subject::who(), who).await;
     let began = tokio::time::Instant::now();
     let mut found = BTreeMap::new();
@@ -53,8 +90,11 @@ pub(super) async fn find(bus: &Bus) -> Result<Vec<About>, FleetError> {
         let patience = if found.is_empty() { left } else { left.min(SILENCE) };
         match timeout(patience, answers.next()).await {
             Ok(Some(message)) => {
+                let returned = now();
                 if let Ok(about) = decode::<About>(text(&message)) {
-                    found.insert((about.id.clone(), about.incarnation), about);
+                    let (received, answered) = (about.times.received_ns, about.times.answered_ns);
+                    let exchange = Exchange { sent, received, answered, returned };
+                    found.insert((about.id.clone(), about.incarnation), (about, exchange));
                 }
             }
             _ => return Ok(found.into_values().collect()),

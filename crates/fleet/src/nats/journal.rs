@@ -1,15 +1,19 @@
 //! The journal of an agent: what it has measured in one run, on its own disk.
 //!
-//! A directory `RUN-EPOCH-INCARNATION` has a file for each second, the table as it is sent. It is the truth of what the agent did: the
-//! coordinator asks for what it lacks from here, and a run whose coordinator is gone can be read from here.
+//! A directory `RUN-EPOCH-INCARNATION` has a file for each second, the table as it is sent, `task.json` with the load, and `end.json` once
+//! it has ended. It is the truth of what the agent did: the coordinator asks for what it lacks from here, and a run whose coordinator
+//! is gone is collected from here.
 
-use crate::words::Table;
+use crate::words::{End, Table, Task};
 use fnv::FnvHasher;
 use std::fs;
 use std::hash::Hasher as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+const TASK: &str = "task.json";
+const END: &str = "end.json";
 
 /// One run on this agent.
 pub struct Journal {
@@ -28,6 +32,22 @@ impl Journal {
         fs::create_dir_all(directory.parent().unwrap_or(&directory))?;
         fs::create_dir(&directory)?;
         Ok(Self { directory, seconds: 0, hash: FnvHasher::default() })
+    }
+
+    /// Writes what the load is.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn describe(&self, task: &Task) -> io::Result<()> {
+        fs::write(self.directory.join(TASK), serde_json::to_vec(task)?)
+    }
+
+    /// Writes how it has ended.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(&self, end: &End) -> io::Result<()> {
+        fs::write(self.directory.join(END), serde_json::to_vec(end)?)
     }
 
     /// Adds the next second.
@@ -62,6 +82,42 @@ impl Journal {
 
     fn path(&self, second: u64) -> PathBuf {
         self.directory.join(second.to_string())
+    }
+}
+
+/// The journal of a run as it was kept, of the last incarnation that has seconds of it.
+#[derive(Debug)]
+pub(super) struct Kept {
+    directory: PathBuf,
+    pub epoch: u64,
+    pub incarnation: u64,
+    pub task: Task,
+    pub seconds: u64,
+    /// How it has ended; `None` if the agent was killed before.
+    pub end: Option<End>,
+}
+
+impl Kept {
+    pub fn find(directory: &Path, run: &str) -> Option<Self> {
+        let all = fs::read_dir(directory).ok()?.flatten();
+        let kept = all.filter_map(|entry| Self::read(entry.path(), run));
+        let kept = kept.filter(|kept| kept.seconds > 0);
+        kept.max_by_key(|kept| fs::metadata(kept.directory.join(TASK)).and_then(|file| file.modified()).ok())
+    }
+
+    fn read(directory: PathBuf, run: &str) -> Option<Self> {
+        let rest = directory.file_name()?.to_str()?.strip_prefix(run)?.strip_prefix('-')?;
+        let (epoch, incarnation) = rest.split_once('-')?;
+        let (epoch, incarnation) = (epoch.parse().ok()?, u64::from_str_radix(incarnation, 16).ok()?);
+        let task = serde_json::from_slice(&fs::read(directory.join(TASK)).ok()?).ok()?;
+        let end = fs::read(directory.join(END)).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let is_there = |second: &u64| directory.join(second.to_string()).is_file();
+        let seconds = (0..).take_while(is_there).count() as u64;
+        Some(Self { directory, epoch, incarnation, task, seconds, end })
+    }
+
+    pub fn second(&self, second: u64) -> io::Result<Vec<u8>> {
+        fs::read(self.directory.join(second.to_string()))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Load threads run on their own: nothing here is waited for by a request, and a lease ends a load though this thread stands still.
 
+mod collected;
 mod slot;
 
 use super::about::{About, Busy, Who};
@@ -12,7 +13,7 @@ use super::clock::{now, until};
 use super::{FleetError, signed, subject};
 use crate::SECOND_NS;
 use crate::agent::{Agent, Effect, Happening, Output};
-use crate::words::{Envelope, Order, State, Table, Task, encode};
+use crate::words::{Envelope, Order, State, Table, Task, Times, encode};
 use futures_lite::StreamExt as _;
 use slot::Slot;
 use std::collections::BTreeMap;
@@ -130,6 +131,7 @@ pub async fn serve(
     let mut orders = bus.listen(subject::orders(id)).await?;
     let mut whos = bus.listen(subject::who()).await?;
     let mut stops = bus.listen(subject::stop()).await?;
+    let mut collects = bus.listen(subject::collect()).await?;
     if let Some(other) = asking::find(&bus).await?.into_iter().find(|other| other.id == *id) {
         return Err(FleetError::Twice { id: id.clone(), host: other.host });
     }
@@ -153,6 +155,7 @@ pub async fn serve(
             Some((load, told)) = told.recv() => serving.told(load, told).await,
             Some(message) = whos.next() => serving.answer_who(text(&message)),
             Some(message) = stops.next() => serving.stop(text(&message)),
+            Some(message) = collects.next() => serving.collected(text(&message)).await,
             () = until(due) => serving.due().await,
             () = &mut end => break,
         }
@@ -195,6 +198,10 @@ impl Serving<'_> {
             Told::Ended => Happening::Drained { digest: slot.end() },
         };
         let outputs = self.core.happened(load, happening, now());
+        if let (Some(slot), Some(end)) = (self.slots.get(&load).filter(|slot| slot.has_ended()), self.core.status().end)
+        {
+            slot.finish(&end);
+        }
         self.apply(outputs).await;
     }
 
@@ -221,13 +228,16 @@ impl Serving<'_> {
     fn answer_who(&self, text: &str) {
         let Ok((Who { asker, .. }, _)) = signed::read::<Who>(self.access, text) else { return };
         let busy = self.core.owner_and_run().map(|(owner, run)| Busy { owner, run });
-        let about = About { state: self.core.state(), busy, ..self.settings.about.clone() };
-        let Ok(text) = encode(&about) else { return };
+        let received_ns = now();
+        let mut about = About { state: self.core.state(), busy, ..self.settings.about.clone() };
         let pause = Duration::from_millis(RandomState::new().hash_one(asker) % SPREAD_MS);
         let bus = self.bus.clone();
         tokio::spawn(async move {
             tokio::time::sleep(pause).await;
-            bus.send(subject::about(asker), text).await;
+            about.times = Times { received_ns, answered_ns: now() };
+            if let Ok(text) = encode(&about) {
+                bus.send(subject::about(asker), text).await;
+            }
         });
     }
 
@@ -259,7 +269,7 @@ impl Serving<'_> {
         if let Effect::Prepare { run, epoch, task } = &effect {
             // Only the newest can be asked for.
             self.slots.retain(|_, slot| !slot.has_ended());
-            let (slot, created) = Slot::new(&self.settings.journals, run, *epoch, self.core.incarnation());
+            let (slot, created) = Slot::new(&self.settings.journals, run, *epoch, self.core.incarnation(), task);
             self.slots.insert(load, slot);
             let tell = Tell { load, sender: self.sender.clone() };
             match created {

@@ -1,6 +1,6 @@
 //! Subjects of messages. Each begins with the version, so that programs of different versions do not hear each other.
 //!
-//! An agent listens on [`orders`], [`who`] and [`stop`], and publishes below `run.*` and `about`.
+//! An agent listens on [`orders`], [`who`], [`stop`] and [`collect`], and publishes below `run.*` and `about`.
 
 use crate::words::VERSION;
 
@@ -17,6 +17,16 @@ pub fn about(asker: u64) -> String {
 /// Where an operator ends loads, whoever coordinates them.
 pub fn stop() -> String {
     format!("{VERSION}.stop")
+}
+
+/// Where an operator asks for journals.
+pub fn collect() -> String {
+    format!("{VERSION}.collect")
+}
+
+/// What an agent has of a run, to be followed by its seconds.
+pub fn journals(run: &str, agent: &str) -> String {
+    format!("{VERSION}.run.{run}.journal.{agent}")
 }
 
 /// Orders to an agent.

@@ -1,8 +1,8 @@
-//! Whole runs of a tester at alternating rates, each on a target that is started anew.
+//! Whole runs at alternating rates: of a tester, each on a target that is started anew, or of several machines.
 
 use super::bounds::{Bound, RUNS, Sample, run};
 use super::search::{Effort, Search};
-use super::source::{PlannedLoad, PlannedTarget};
+use super::source::{WholeLoad, WholeLoads};
 use super::step::{Step, all_failed, of_run};
 use super::{Context, Sampler};
 use crate::schedule::shuffle;
@@ -20,7 +20,7 @@ const BETWEEN: usize = 2;
 
 pub(super) struct Runs<'a> {
     context: Context<'a>,
-    planned: &'a PlannedTarget,
+    loads: &'a dyn WholeLoads,
     steps_dir: PathBuf,
     random: Xoshiro256PlusPlus,
     steps: Vec<Step>,
@@ -36,9 +36,9 @@ pub(super) fn bounds_of() -> Vec<Bound> {
 }
 
 impl<'a> Runs<'a> {
-    pub(super) fn new(context: Context<'a>, planned: &'a PlannedTarget, steps_dir: &Path) -> Self {
+    pub(super) fn new(context: Context<'a>, loads: &'a dyn WholeLoads, steps_dir: &Path) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(context.request.seed);
-        Self { context, planned, steps_dir: steps_dir.to_owned(), random, steps: Vec::new(), rounds: 0 }
+        Self { context, loads, steps_dir: steps_dir.to_owned(), random, steps: Vec::new(), rounds: 0 }
     }
 
     fn load(&mut self, rate: f64, seed: u64) -> Result<Option<Step>, Error> {
@@ -46,9 +46,9 @@ impl<'a> Runs<'a> {
         let number = self.steps.len() + 1;
         let dir = self.steps_dir.join(format!("{number:02}-rate={}", Rate(rate)));
         let name = format!("the load of {} requests/s", Rate(rate));
-        let load = PlannedLoad { number, rate, window: self.window(rate), seed, dir: &dir };
+        let load = WholeLoad { number, rate, window: self.window(rate), seed, dir: &dir };
         let failed = |error: Error| Error::Failed(format!("{name}: {error}"));
-        let result = self.planned.load(&load, self.context.registry, self.context.stop).map_err(failed)?;
+        let result = self.loads.load(&load, self.context.registry, self.context.stop).map_err(failed)?;
         let Some(mut result) = result.filter(|result| !result.interrupted) else { return Ok(None) };
         if let Some(how) = all_failed(&result) {
             let place = dir.display();

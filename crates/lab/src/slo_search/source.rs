@@ -1,6 +1,7 @@
 //! What a search loads: a running server, or a target of a plan, by slices of brunt's own generator or by whole runs, for which the
 //! target is started anew as for a trial of `brunt run`.
 
+use super::command::CommandedLoads;
 use crate::plan::settings::Amount;
 use crate::plan::{Target, tester::Capabilities};
 use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
@@ -30,6 +31,8 @@ pub enum LoadSource {
         generator: Rc<dyn Generator>,
     },
     Planned(Box<PlannedTarget>),
+    /// A running server, by whole runs of a command.
+    Command(Box<CommandedLoads>),
 }
 
 impl LoadSource {
@@ -37,14 +40,17 @@ impl LoadSource {
     pub(super) fn name(&self) -> String {
         match self {
             Self::Url { url, .. } => url.clone(),
+            Self::Command(command) => command.url.clone(),
             Self::Planned(planned) => format!("{}, {}", planned.run.plan.name, planned.cell.id()),
         }
     }
 
-    /// Whether whole runs make the loads: of another tester, or of brunt with more connections than one process may have.
+    /// Whether whole runs make the loads: of another tester, of several machines, or of brunt with more connections than one process
+    /// may have.
     pub fn is_by_runs(&self) -> bool {
         match self {
             Self::Url { .. } => false,
+            Self::Command(_) => true,
             Self::Planned(planned) => {
                 self.tester().is_some() || planned.cell.connections() + SPARE_FILES > environment::open_files().1
             }
@@ -54,7 +60,7 @@ impl LoadSource {
     /// The external tester, if one makes the loads.
     pub(super) fn tester(&self) -> Option<&'static Capabilities> {
         match self {
-            Self::Url { .. } => None,
+            Self::Url { .. } | Self::Command(_) => None,
             Self::Planned(planned) => planned.cell.settings.external_tester(),
         }
     }
@@ -111,11 +117,12 @@ impl PlannedTarget {
             Some(built) => built.map(|()| true).map_err(Error::Failed),
         }
     }
+}
 
-    /// Runs one load; `None` if it was interrupted.
-    pub(super) fn load(
+impl WholeLoads for PlannedTarget {
+    fn load(
         &self,
-        load: &PlannedLoad,
+        load: &WholeLoad,
         ledger: &Arc<ProcessRegistry>,
         stop: &AtomicBool,
     ) -> Result<Option<RunResult>, Error> {
@@ -133,8 +140,19 @@ impl PlannedTarget {
     }
 }
 
-/// One load of a [`PlannedTarget`].
-pub(super) struct PlannedLoad<'a> {
+/// Makes whole loads.
+pub(super) trait WholeLoads {
+    /// Runs one load; `None` if it was interrupted.
+    fn load(
+        &self,
+        load: &WholeLoad,
+        ledger: &Arc<ProcessRegistry>,
+        stop: &AtomicBool,
+    ) -> Result<Option<RunResult>, Error>;
+}
+
+/// One of them.
+pub(super) struct WholeLoad<'a> {
     /// Counted from 1.
     pub(super) number: usize,
     pub(super) rate: f64,

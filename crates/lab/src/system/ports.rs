@@ -25,50 +25,68 @@ const CEILING: u16 = 32_768;
 /// Ports of a block.
 const BLOCK: u16 = 100;
 
+/// Blocks after which a process gives its ports again: others need some, too.
+const MOST_BLOCKS: usize = 10;
+
 /// The blocks of this process.
 static OWN: Mutex<Own> = Mutex::new(Own { blocks: Vec::new(), given: 0 });
 
 struct Own {
     blocks: Vec<Block>,
-    /// Ports given so far.
+    /// Ports given so far; those given again are counted again.
     given: usize,
 }
 
-/// Ports from `first` on; claimed if another process had not done so before.
+/// Ports from `first` on; claimed, for as long as this process lives, if another one had not done so before.
 struct Block {
     first: u16,
-    _claim: Option<UnixDatagram>,
+    claim: Option<UnixDatagram>,
 }
 
-/// The next port without a listener on 127.0.0.1. None is given twice by this process before all of its blocks have been: not to two
-/// runs at the same time either.
+/// The next port without a listener on 127.0.0.1. None is given twice by this process before it has given [`MOST_BLOCKS`] blocks, or all
+/// that there are: not to two runs at the same time either, whose targets may not listen yet.
 ///
 /// # Errors
 /// All ports are taken.
 pub fn free() -> io::Result<u16> {
     let range = range();
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut taken = 0;
     loop {
-        for _ in 0..own.blocks.len() * usize::from(BLOCK) {
-            let port = own.next();
-            if is_free(port) {
-                return Ok(port);
-            }
+        if own.is_used_up() && own.blocks.len() < MOST_BLOCKS {
+            let (claimed, is_first) = (claim(&range, &own.blocks), own.blocks.is_empty());
+            // A block of another process is the last resort.
+            own.blocks.extend(claimed.filter(|block| is_first || block.claim.is_some()));
         }
-        let Some(block) = claim(&range, &own.blocks) else {
-            let why = format!("no port from {} to {} is free", range.start, range.end);
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
-        };
-        own.given = own.blocks.len() * usize::from(BLOCK);
-        own.blocks.push(block);
+        if taken >= own.ports() {
+            let Some(block) = claim(&range, &own.blocks) else {
+                let why = format!("no port from {} to {} is free", range.start, range.end);
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, why));
+            };
+            own.given = own.ports();
+            own.blocks.push(block);
+        }
+        let port = own.next();
+        if is_free(port) {
+            return Ok(port);
+        }
+        taken += 1;
     }
 }
 
 impl Own {
+    fn ports(&self) -> usize {
+        self.blocks.len() * usize::from(BLOCK)
+    }
+
+    /// Whether each port has been given.
+    fn is_used_up(&self) -> bool {
+        self.given >= self.ports()
+    }
+
     /// Round and round.
     fn next(&mut self) -> u16 {
-        let ports = self.blocks.len() * usize::from(BLOCK);
-        let place = self.given % ports;
+        let place = self.given % self.ports();
         self.given += 1;
         self.blocks[place / usize::from(BLOCK)].first + (place % usize::from(BLOCK)) as u16
     }
@@ -81,8 +99,8 @@ fn claim(range: &Range<u16>, own: &[Block]) -> Option<Block> {
     let from = RandomState::new().hash_one(number) as usize % number;
     let firsts = (0..number).map(|step| range.start + ((from + step) % number) as u16 * BLOCK);
     let firsts: Vec<u16> = firsts.filter(|first| own.iter().all(|block| block.first != *first)).collect();
-    let claimed = firsts.iter().find_map(|first| Some(Block { first: *first, _claim: Some(claim_of(*first)?) }));
-    claimed.or_else(|| firsts.first().map(|first| Block { first: *first, _claim: None }))
+    let claimed = firsts.iter().find_map(|first| Some(Block { first: *first, claim: Some(claim_of(*first)?) }));
+    claimed.or_else(|| firsts.first().map(|first| Block { first: *first, claim: None }))
 }
 
 fn claim_of(first: u16) -> Option<UnixDatagram> {
@@ -131,13 +149,19 @@ mod tests {
     }
 
     #[test]
+    fn no_port_is_given_twice_while_there_are_blocks() {
+        let ports: BTreeSet<u16> = (0..3 * BLOCK).map(|_| free().unwrap()).collect();
+        assert_eq!(ports.len(), usize::from(3 * BLOCK));
+    }
+
+    #[test]
     fn a_claimed_block_is_claimed_by_no_other() {
         let range = range();
         let (mut blocks, mut seen) = (Vec::new(), BTreeSet::new());
         for _ in 0..3 {
             let block = claim(&range, &blocks).unwrap();
             assert!(range.contains(&block.first) && range.contains(&(block.first + BLOCK - 1)), "{}", block.first);
-            assert!(block._claim.is_some() && claim_of(block.first).is_none(), "{}", block.first);
+            assert!(block.claim.is_some() && claim_of(block.first).is_none(), "{}", block.first);
             assert!(seen.insert(block.first), "{seen:?}");
             blocks.push(block);
         }

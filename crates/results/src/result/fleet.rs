@@ -57,6 +57,9 @@ pub struct AgentSeen {
     pub lag_p99_us: Option<f64>,
     /// CPU time of its busiest load thread, in percent of a core; absent where it could not be read.
     pub thread_cpu_percent: Option<f64>,
+    /// Its CLOCK_MONOTONIC minus the coordinator's, in microseconds.
+    #[serde(default)]
+    pub clock_offset_us: Option<f64>,
     /// Largest error of what is known of its clock when the start was agreed on, in microseconds.
     pub clock_error_us: Option<f64>,
     /// By how much its clock runs faster than the coordinator's, in millionths; absent in a short run.

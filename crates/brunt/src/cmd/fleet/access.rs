@@ -3,7 +3,7 @@
 use brunt_fleet::nats::{Access, FleetError};
 use brunt_results::{Error, state_dir};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Names the file; a key is in no argument.
 const ENV_VAR: &str = "BRUNT_FLEET";
@@ -24,6 +24,11 @@ impl FleetFlag {
         self.file.is_some()
     }
 
+    /// Whether it is standard input.
+    pub(super) fn is_stdin(&self) -> bool {
+        self.file.as_deref() == Some(Path::new("-"))
+    }
+
     /// The access of an operator.
     pub fn of_operator(&self) -> Result<Access, Error> {
         self.read(OF_OPERATOR)
@@ -39,6 +44,13 @@ impl FleetFlag {
         let path = named.map_or_else(|| directory().map(|directory| directory.join(default)), Ok)?;
         Access::read(&path).map_err(failed)
     }
+}
+
+/// The first line of standard input.
+pub(super) fn from_stdin() -> Result<Access, Error> {
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    Access::of_text(&line).map_err(|why| Error::Usage(format!("--fleet -: {why}")))
 }
 
 /// Where `brunt fleet up` and agents keep their files.

@@ -1,21 +1,28 @@
 //! `brunt agent`: makes loads on this machine as the operators of its fleet ask, as far as its owner allows.
 
-use super::access::{FleetFlag, directory, failed};
+use super::access::{FleetFlag, directory, failed, from_stdin};
+use super::allowed::Targets;
 use super::generator::Generator;
 use super::settings::AgentSettings;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use brunt_fleet::nats::{self, About, Settings, clean, is_id};
-use brunt_fleet::words::{State, Version};
+use brunt_fleet::words::{State, Times, Version};
+use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Error, ExitCode};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// Journals of runs are kept for so long.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// For how long the machine is watched at the start.
+const WATCH: Duration = Duration::from_millis(100);
+/// An answer to who is there stays short.
+const MOST_WARNINGS: usize = 16;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -36,6 +43,9 @@ pub struct Args {
     /// What the owner of this machine allows, as TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// What may be loaded, beside what --config allows; may be repeated
+    #[arg(long, value_name = "NETWORK[:PORTS]")]
+    allow: Vec<Targets>,
     /// End after one load
     #[arg(long)]
     once: bool,
@@ -50,15 +60,29 @@ fn id(text: &str) -> Result<String, String> {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let access = self.fleet.of_agent()?;
-        let AgentSettings { id, labels, allowed } = AgentSettings::read(self.config.as_deref())?;
+        let access = if self.fleet.is_stdin() { from_stdin()? } else { self.fleet.of_agent()? };
+        let AgentSettings { id, labels, mut allowed } = AgentSettings::read(self.config.as_deref())?;
+        allowed.targets.extend(self.allow.iter().cloned());
         let about = about(self.id.clone().or(id), labels, allowed.words());
         let journals = directory()?.join("journals");
         clean(&journals, KEPT);
         let settings = Settings { about, journals, once: self.once };
         let (ended, end) = tokio::sync::oneshot::channel();
         let all = [SIGINT, SIGTERM, SIGHUP];
-        signals::on_first(&all, Repeated::Kill, move || _ = ended.send(()))?;
+        let ended = Arc::new(Mutex::new(Some(ended)));
+        let of_stdin = Arc::clone(&ended);
+        let send = |ended: &Mutex<Option<tokio::sync::oneshot::Sender<()>>>| {
+            let ended = ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+            ended.into_iter().for_each(|ended| _ = ended.send(()));
+        };
+        signals::on_first(&all, Repeated::Kill, move || send(&ended))?;
+        if self.fleet.is_stdin() {
+            // Whoever has started the agent holds it open.
+            thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+                let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+                send(&of_stdin);
+            })?;
+        }
         let say = |line: &str| _ = writeln!(io::stderr(), "{line}");
         say(&format!("may load {}", allowed.words()));
         let generator = Generator { allowed: Arc::new(allowed) };
@@ -67,6 +91,17 @@ impl Args {
         runtime.block_on(nats::serve(&access, &settings, &generator, end, &say)).map_err(failed)?;
         Ok(ExitCode::Good)
     }
+}
+
+/// What is wrong with this machine for a generator.
+fn warnings() -> Vec<String> {
+    let findings = doctor::examine(&Facts::read(WATCH), None);
+    let wrong =
+        findings.into_iter().filter(|finding| matches!(finding.state, doctor::State::Warn | doctor::State::Bad));
+    wrong
+        .map(|finding| format!("{}: {}; {}", finding.subject, finding.evidence, finding.consequence))
+        .take(MOST_WARNINGS)
+        .collect()
 }
 
 /// What this agent is, without its state.
@@ -88,5 +123,7 @@ fn about(id: Option<String>, labels: BTreeMap<String, String>, allows: String) -
         allows,
         state: State::Idle,
         busy: None,
+        warnings: warnings(),
+        times: Times { received_ns: 0, answered_ns: 0 },
     }
 }

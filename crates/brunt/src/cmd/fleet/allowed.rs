@@ -112,7 +112,7 @@ impl Targets {
             (Self::Network { network, bits, ports }, Address::Tcp(address)) => {
                 is_in(address, network, *bits) && ports.iter().any(|range| range.contains(&address.port()))
             }
-            (Self::Path(path), other) => other.to_string() == *path || other.to_string() == format!("unix://{path}"),
+            (Self::Path(_), Address::Unix(_)) => address.to_string() == self.to_string(),
             _ => false,
         }
     }

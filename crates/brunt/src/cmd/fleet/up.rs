@@ -1,24 +1,23 @@
 //! `brunt fleet up`: a NATS server with keys of its own, until Ctrl-C, and agents of this machine if asked for.
 
-use super::access::{OF_AGENT, OF_OPERATOR, directory};
+use super::access::{OF_AGENT, OF_OPERATOR, directory, failed};
+use super::children::Held;
 use super::nats_server::{self, Files};
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use crate::cmd::{current_binary, stdout};
 use brunt_fleet::nats::{self, Access};
-use brunt_lab::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
-use brunt_lab::system::process_registry::ProcessRegistry;
 use brunt_results::{Error, ExitCode};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The server listens within a fraction of a second, and agents join it.
-const READY: Duration = Duration::from_secs(10);
+const READY: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
@@ -64,31 +63,26 @@ impl Args {
             )));
         }
         let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
-        // What a killed one has left is ended.
-        let (registry, _) = ProcessRegistry::open(&dir.join("processes.json"))?;
-        let registry = Arc::new(registry);
         let files = Files { directory: &dir, listen: self.listen };
         let (of_operator, of_agent) = (dir.join(OF_OPERATOR), dir.join(OF_AGENT));
         let access = files.write(&of_operator, &of_agent)?;
-        let words = vec!["--config".to_owned(), files.configuration().display().to_string()];
-        let mut server = start(program, words, &files.log(), &registry)?;
-        let agents_of = |access: &Access| nats::agents(access).ok();
-        wait(&stop, &mut [("nats-server", &mut server, files.log())], || agents_of(&access).is_some())?;
+        let for_agents = Access::read(&of_agent).map_err(failed)?;
+        let mut server = Held::server(&program, &files.configuration(), &files.log())?;
+        let there = || nats::agents(&access).ok().map(|agents| agents.len());
+        wait(&stop, std::slice::from_mut(&mut server), || there().is_some())?;
         let mut agents = Vec::new();
         for number in 1..=self.local {
             let name = format!("local-{number}");
-            let words =
-                ["agent", "--fleet", &of_agent.display().to_string(), "--id", &name].map(str::to_owned).to_vec();
-            let log = dir.join(format!("{name}.log"));
-            agents.push((name, start(current_binary()?, words, &log, &registry)?, log));
+            let mut command = Command::new(current_binary()?);
+            command.args(["agent", "--fleet", "-", "--id", &name]);
+            agents.push(Held::agent(&name, command, &for_agents, Some(&dir.join(format!("{name}.log"))))?);
         }
-        let mut all: Vec<_> = agents.iter_mut().map(|(name, group, log)| (name.as_str(), group, log.clone())).collect();
-        wait(&stop, &mut all, || agents_of(&access).is_some_and(|agents| agents.len() >= usize::from(self.local)))?;
+        wait(&stop, &mut agents, || there().is_some_and(|there| there >= usize::from(self.local)))?;
         stdout::print(&self.joined(&of_operator, &of_agent))?;
         while !stop.load(Ordering::SeqCst) {
-            is_there("nats-server", &mut server, &files.log())?;
+            server.is_there()?;
             // The fleet goes on without an agent that has ended.
-            all.retain_mut(|(name, group, log)| match is_there(name, group, log) {
+            agents.retain_mut(|agent| match agent.is_there() {
                 Ok(()) => true,
                 Err(error) => {
                     let _ = writeln!(io::stderr(), "{error}");
@@ -97,6 +91,7 @@ impl Args {
             });
             thread::sleep(LOOK);
         }
+        agents.iter_mut().for_each(Held::tell);
         Ok(ExitCode::Good)
     }
 
@@ -118,38 +113,20 @@ fn nats_server_runs(listen: SocketAddr) -> bool {
     std::net::TcpStream::connect_timeout(&listen, Duration::from_secs(1)).is_ok()
 }
 
-fn start(
-    program: PathBuf,
-    words: Vec<String>,
-    log: &Path,
-    registry: &Arc<ProcessRegistry>,
-) -> Result<ProcessGroup, Error> {
-    let log = File::create(log).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", log.display())))?;
-    let launch = Launch::new(program, words, log.try_clone()?, log);
-    Ok(ProcessGroup::start(launch, registry)?)
-}
-
-type Program<'a> = (&'a str, &'a mut ProcessGroup, PathBuf);
-
 /// Waits until something is so, while these programs run.
-fn wait(stop: &AtomicBool, programs: &mut [Program<'_>], mut is_so: impl FnMut() -> bool) -> Result<(), Error> {
+fn wait(stop: &AtomicBool, programs: &mut [Held], mut is_so: impl FnMut() -> bool) -> Result<(), Error> {
     let began = Instant::now();
     while !is_so() {
-        programs.iter_mut().try_for_each(|(name, group, log)| is_there(name, group, log))?;
+        programs.iter_mut().try_for_each(Held::is_there)?;
         if stop.load(Ordering::SeqCst) {
             return Err(Error::Failed("interrupted before the fleet was up".to_owned()));
         }
         if began.elapsed() > READY {
-            let logs: Vec<String> = programs.iter().map(|(.., log)| log.display().to_string()).collect();
+            let logs: Vec<String> =
+                programs.iter().flat_map(|one| &one.log).map(|log| log.display().to_string()).collect();
             return Err(Error::Failed(format!("the fleet is not up after {READY:?}: see {}", logs.join(", "))));
         }
         thread::sleep(LOOK);
     }
     Ok(())
-}
-
-fn is_there(name: &str, group: &mut ProcessGroup, log: &Path) -> Result<(), Error> {
-    let Some(status) = group.ended() else { return Ok(()) };
-    let last = last_lines(log, 1).concat();
-    Err(Error::Failed(format!("{name} has ended ({}): {last}; see {}", describe_exit(status), log.display())))
 }

@@ -3,13 +3,17 @@
 //! Connections, rates, stages and requests of the description are those of all agents together; `-t`, `--cores` and `--source` are those of
 //! each.
 
+mod collected;
 mod feeds;
 mod machines;
 mod refused;
 mod told;
 
+pub(in crate::cmd) use collected::report as collected;
+
 use super::observer::LoadObserver;
 use super::{Args, usage};
+use crate::cmd::fleet::ssh::{self, Host, Launched};
 use crate::cmd::fleet::{FleetFlag, Shipped, failed};
 use brunt_fleet::coordinator::{Config, Member, Outcome};
 use brunt_fleet::nats::{self, About, Access};
@@ -28,9 +32,10 @@ const CONNECT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct OnFlags {
-    /// Let agents of a fleet make the load: so many, or those of these names, or those with a label, as 4, web-1,web-2 or role=load;
+    /// Let agents of a fleet make the load: so many, those of these names, those with a label, or some that are started over ssh for it,
+    /// as 4, web-1,web-2, role=load or ssh://web-1,ssh://me@web-2;
     /// -c, -R and -d are those of all together, -t, --cores and --source those of each
-    #[arg(long, value_name = "N|NAMES|LABEL=VALUE", help_heading = "Fleet")]
+    #[arg(long, value_name = "N|NAMES|LABEL=VALUE|ssh://HOSTS", help_heading = "Fleet", conflicts_with_all = ["once", "compare"])]
     on: Option<String>,
     #[command(flatten)]
     fleet: FleetFlag,
@@ -42,11 +47,17 @@ pub(super) struct Chosen {
     agents: Vec<About>,
     /// Load threads of each.
     threads: usize,
+    /// What was started for this load.
+    _launched: Option<Launched>,
     /// The load as it was typed.
     typed: LoadSpec,
 }
 
 impl OnFlags {
+    pub fn is_given(&self) -> bool {
+        self.on.is_some()
+    }
+
     /// The agents that were asked for; `None` without `--on`.
     ///
     /// # Errors
@@ -55,12 +66,21 @@ impl OnFlags {
         let Some(on) = &self.on else {
             return if self.fleet.is_given() { usage("--fleet says where agents are: add --on") } else { Ok(None) };
         };
-        let access = self.fleet.of_operator()?;
-        let found = nats::agents(&access).map_err(failed)?;
-        let agents = chosen(on, found)?;
+        let (access, agents, launched) = if on.starts_with("ssh://") {
+            let hosts = on
+                .split(',')
+                .map(|host| host.trim().parse::<Host>().map_err(|why| Error::Usage(format!("--on: {why}"))));
+            let mut launched = ssh::launch(&hosts.collect::<Result<Vec<_>, _>>()?)?;
+            let agents = chosen(&launched.ids.join(","), launched.agents()?)?;
+            (launched.access.clone(), agents, Some(launched))
+        } else {
+            let access = self.fleet.of_operator()?;
+            let found = nats::agents(&access).map_err(failed)?;
+            (access, chosen(on, found)?, None)
+        };
         let threads =
             spec.threads.map_or_else(|| spec.cores.as_ref().map_or(1, Cores::count), |count| count.0 as usize);
-        Ok(Some(Chosen { access, agents, threads, typed: spec.clone() }))
+        Ok(Some(Chosen { access, agents, threads, _launched: launched, typed: spec.clone() }))
     }
 }
 

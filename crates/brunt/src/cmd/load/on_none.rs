@@ -19,6 +19,10 @@ pub(super) enum Chosen {}
 pub(super) enum Made {}
 
 impl OnFlags {
+    pub fn is_given(&self) -> bool {
+        false
+    }
+
     pub fn choose(&self, _: &LoadSpec) -> Result<Option<Chosen>, Error> {
         Ok(None)
     }

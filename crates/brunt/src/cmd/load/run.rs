@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Adds to `env` what is known after the load: `absent` has the reasons of the meters.
-fn complete(env: &mut Env, report: &Report, absent: BTreeMap<String, String>) {
+pub(super) fn complete(env: &mut Env, report: &Report, absent: BTreeMap<String, String>) {
     let result = &report.result;
     env.backend = Some(match &report.fallback {
         Some(why) => format!("{} ({why})", report.backend),

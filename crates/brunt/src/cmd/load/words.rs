@@ -1,6 +1,6 @@
 //! Loads described by the arguments of `brunt load`, for other commands.
 
-use super::{Args, Measured, listeners, options, output};
+use super::{Args, Measured, listeners, options, output, usage};
 use crate::cmd::parsed;
 use brunt_results::Error;
 use clap::Parser;
@@ -15,6 +15,9 @@ pub(super) struct Line {
 
 fn read(words: &[String]) -> Result<(Line, brunt_load::Options), Error> {
     let line: Line = parsed(words)?;
+    if line.args.on.is_given() {
+        return usage("--on: agents of a fleet make whole loads, not slices of one: leave it out");
+    }
     let options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
     Ok((line, options))
 }
@@ -34,6 +37,12 @@ pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
         Some(pid) => Some(pid),
         None => listeners::of(&options.target).ok().and_then(|pids| pids.first().copied()),
     })
+}
+
+/// Whether agents of a fleet are to make the load of these arguments.
+pub(in crate::cmd) fn is_on_agents(words: &[String]) -> Result<bool, Error> {
+    let line: Line = parsed(words)?;
+    Ok(line.args.on.is_given())
 }
 
 /// Runs the load described by `brunt load` arguments; writes no files.

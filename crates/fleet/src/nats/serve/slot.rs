@@ -3,7 +3,7 @@
 use super::Load;
 use crate::agent::Effect;
 use crate::nats::journal::Journal;
-use crate::words::{Origin, PART_BYTES, Part, Table, split};
+use crate::words::{End, Origin, PART_BYTES, Part, Table, Task, split};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,8 +22,9 @@ pub(super) struct Slot {
 
 impl Slot {
     /// One that is being prepared, and whether its journal could be made.
-    pub fn new(journals: &Path, run: &str, epoch: u64, incarnation: u64) -> (Self, Result<(), String>) {
-        let journal = Journal::create(journals, run, epoch, incarnation);
+    pub fn new(journals: &Path, run: &str, epoch: u64, incarnation: u64, task: &Task) -> (Self, Result<(), String>) {
+        let journal = Journal::create(journals, run, epoch, incarnation)
+            .and_then(|journal| journal.describe(task).map(|()| journal));
         let (journal, created) = match journal {
             Ok(journal) => (Some(journal), Ok(())),
             Err(error) => (None, Err(format!("no journal in {}: {error}", journals.display()))),
@@ -49,6 +50,12 @@ impl Slot {
     pub fn end(&mut self) -> String {
         (self.has_ended, self.control) = (true, None);
         self.journal.as_ref().map_or_else(String::new, Journal::digest)
+    }
+
+    /// The agent reports how it has ended.
+    pub fn finish(&self, end: &End) {
+        // Without it a collected run counts as one that was cut off.
+        let _ = self.journal.as_ref().map(|journal| journal.finish(end));
     }
 
     pub fn effect(&mut self, effect: &Effect) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Jobs of a fleet: those that wait, those that run on each machine, and what has become of the others.
+//! Jobs of a cluster: those that wait, those that run on each machine, and what has become of the others.
 
 use super::scheduler::{Placement, Report};
 use crate::simulator::chance::Chance;

@@ -1,10 +1,10 @@
-//! `brunt colocate fleet`: many simulated machines and a scheduler.
+//! `brunt colocate cluster`: many simulated machines and a scheduler.
 
 use super::scenario::Setting;
 use crate::cmd::{share, stdout};
 use brunt_colocate::policy::choice::Choice;
 use brunt_colocate::simulator::Scenario;
-use brunt_colocate::simulator::fleet::{Fleet, Outcome, Placement, simulate};
+use brunt_colocate::simulator::cluster::{Cluster, Outcome, Placement, simulate};
 use brunt_lab::format;
 use brunt_results::{Error, ExitCode, Span};
 
@@ -15,8 +15,8 @@ random; every 10 s a scheduler places those that wait by what the machines repor
 for a minute is placed anew, from its beginning.
 
 Examples:
-  brunt colocate fleet
-  brunt colocate fleet --policy graded,koordinator,none --placement spare --jobs 80%
+  brunt colocate cluster
+  brunt colocate cluster --policy graded,koordinator,none --placement spare --jobs 80%
 
 Exit status: 0 simulated, 2 wrong usage.")]
 pub struct Args {
@@ -57,7 +57,7 @@ impl Args {
             for placement in &self.placement {
                 let machine = Scenario { policy: *policy, ..scenario };
                 let (machines, placement, offered) = (self.machines as usize, *placement, self.jobs);
-                outcomes.push(simulate(&Fleet { machine, machines, placement, offered, job_seconds }));
+                outcomes.push(simulate(&Cluster { machine, machines, placement, offered, job_seconds }));
             }
         }
         stdout::print_as(self.json, &outcomes, |outcomes| text(outcomes))?;

@@ -22,7 +22,7 @@ const ROUND: u64 = 10;
 const HOUR: u64 = 3600;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Fleet {
+pub struct Cluster {
     /// Of each machine, but for its seed.
     pub machine: Scenario,
     pub machines: usize,
@@ -56,7 +56,7 @@ pub struct Outcome {
     pub worst_bad: f64,
 }
 
-/// One machine of the fleet.
+/// One machine of the cluster.
 #[derive(Debug)]
 struct Member {
     node: Node,
@@ -66,29 +66,29 @@ struct Member {
 }
 
 /// Simulates whole rounds.
-pub fn simulate(fleet: &Fleet) -> Outcome {
-    let mut chance = Chance::new(fleet.machine.seed ^ 0xf1ee7);
-    let cores = fleet.machine.machine.cores;
+pub fn simulate(cluster: &Cluster) -> Outcome {
+    let mut chance = Chance::new(cluster.machine.seed ^ 0xf1ee7);
+    let cores = cluster.machine.machine.cores;
     let member = |number: usize| {
-        let seed = fleet.machine.seed.wrapping_add(1 + number as u64);
-        let ahead = (24 * HOUR) as f64 * number as f64 / fleet.machines as f64;
-        Member { node: Node::new(&Scenario { seed, ..fleet.machine }, ahead), seconds: Vec::new(), bad: 0, load: 0.0 }
+        let seed = cluster.machine.seed.wrapping_add(1 + number as u64);
+        let ahead = (24 * HOUR) as f64 * number as f64 / cluster.machines as f64;
+        Member { node: Node::new(&Scenario { seed, ..cluster.machine }, ahead), seconds: Vec::new(), bad: 0, load: 0.0 }
     };
-    let mut members: Vec<Member> = (0..fleet.machines).map(member).collect();
-    let mut jobs = Jobs::new(fleet.machines, cores as usize);
-    let capacity = cores * fleet.machines as f64 / (cores * fleet.machine.job.memory_bandwidth).max(1.0);
-    let arrivals = fleet.offered * capacity * ROUND as f64 / fleet.job_seconds;
+    let mut members: Vec<Member> = (0..cluster.machines).map(member).collect();
+    let mut jobs = Jobs::new(cluster.machines, cores as usize);
+    let capacity = cores * cluster.machines as f64 / (cores * cluster.machine.job.memory_bandwidth).max(1.0);
+    let arrivals = cluster.offered * capacity * ROUND as f64 / cluster.job_seconds;
     let (mut hours, mut done): (Vec<(f64, f64)>, f64) = (Vec::new(), 0.0);
-    for round in 0..fleet.machine.seconds / ROUND {
+    for round in 0..cluster.machine.seconds / ROUND {
         let now = round * ROUND;
         for _ in 0..chance.poisson(arrivals) {
-            jobs.arrive(now, chance.exponential(fleet.job_seconds));
+            jobs.arrive(now, chance.exponential(cluster.job_seconds));
         }
         let reports: Vec<Report> = members.iter().map(|member| Report::of(&member.seconds, cores)).collect();
         jobs.evict();
-        jobs.place(&reports, fleet.placement, &mut chance);
-        let wanted: Vec<f64> = (0..fleet.machines).map(|machine| jobs.running(machine) as f64).collect();
-        advance(&mut members, now, &wanted, fleet);
+        jobs.place(&reports, cluster.placement, &mut chance);
+        let wanted: Vec<f64> = (0..cluster.machines).map(|machine| jobs.running(machine) as f64).collect();
+        advance(&mut members, now, &wanted, cluster);
         for (number, member) in members.iter().enumerate() {
             jobs.work(number, member.seconds.iter().map(|second| second.be_work).sum(), ROUND as f64, now + ROUND);
         }
@@ -99,22 +99,22 @@ pub fn simulate(fleet: &Fleet) -> Outcome {
             hours.push((0.0, 0.0));
         }
         if let Some(hour) = hours.last_mut() {
-            let time = (ROUND as usize * fleet.machines) as f64;
+            let time = (ROUND as usize * cluster.machines) as f64;
             *hour = (hour.0 + load / time + work / (capacity * ROUND as f64), hour.1 + 1.0);
         }
     }
-    outcome(fleet, &members, &jobs, &hours, capacity)
+    outcome(cluster, &members, &jobs, &hours, capacity)
 }
 
 /// Simulates a round of every machine, on all cores.
-fn advance(members: &mut [Member], begin: u64, wanted: &[f64], fleet: &Fleet) {
+fn advance(members: &mut [Member], begin: u64, wanted: &[f64], cluster: &Cluster) {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let share = members.len().div_ceil(threads).max(1);
     let one = |member: &mut Member, wanted: f64| {
         member.seconds.clear();
         for second in begin..begin + ROUND {
             let done = member.node.second(second, wanted, &mut |_| {});
-            member.bad += u64::from(done.is_bad(fleet.machine.objective));
+            member.bad += u64::from(done.is_bad(cluster.machine.objective));
             member.load += done.load;
             member.seconds.push(done);
         }
@@ -126,14 +126,14 @@ fn advance(members: &mut [Member], begin: u64, wanted: &[f64], fleet: &Fleet) {
     });
 }
 
-fn outcome(fleet: &Fleet, members: &[Member], jobs: &Jobs, hours: &[(f64, f64)], capacity: f64) -> Outcome {
-    let time = (fleet.machine.seconds / ROUND * ROUND).max(1) as f64;
-    let load = members.iter().map(|member| member.load).sum::<f64>() / time / fleet.machines.max(1) as f64;
+fn outcome(cluster: &Cluster, members: &[Member], jobs: &Jobs, hours: &[(f64, f64)], capacity: f64) -> Outcome {
+    let time = (cluster.machine.seconds / ROUND * ROUND).max(1) as f64;
+    let load = members.iter().map(|member| member.load).sum::<f64>() / time / cluster.machines.max(1) as f64;
     let be_rate = jobs.useful() / (capacity * time);
     let bad = |member: &Member| member.bad as f64 / time;
     Outcome {
-        policy: fleet.machine.policy.to_string(),
-        placement: fleet.placement.to_string(),
+        policy: cluster.machine.policy.to_string(),
+        placement: cluster.placement.to_string(),
         emu: load + be_rate,
         lowest_emu: hours.iter().map(|(sum, rounds)| sum / rounds).fold(f64::INFINITY, f64::min),
         be_rate,

@@ -1,0 +1,204 @@
+//! `--on ssh://HOST`: a fleet for one load, whose agents are started over ssh and reach it back through the same connection.
+//!
+//! Invariant: the key of an agent goes through the standard input of ssh, never through an argument.
+
+use super::access::{OF_AGENT, OF_OPERATOR, failed};
+use super::children::Held;
+use super::nats_server::{self, Files};
+use brunt_fleet::nats::{self, About, Access};
+use brunt_lab::system::{ports, process_group::last_lines};
+use brunt_results::Error;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The command, with flags; `ssh` unless told otherwise.
+const COMMAND_VAR: &str = "BRUNT_SSH";
+/// Until all agents are there.
+const READY: Duration = Duration::from_secs(30);
+/// Until the server listens.
+const LISTENS: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A machine that is reached by ssh.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cmd) struct Host {
+    /// As ssh takes it: `web-1` or `me@web-1`.
+    host: String,
+    port: Option<u16>,
+    /// The brunt program there.
+    program: String,
+}
+
+impl FromStr for Host {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("'{text}' is no machine: write ssh://HOST, ssh://USER@HOST:PORT or ssh://HOST/PATH/TO/brunt");
+        let rest = text.strip_prefix("ssh://").ok_or_else(wrong)?;
+        let (place, program) = match rest.find('/') {
+            Some(slash) => (&rest[..slash], &rest[slash..]),
+            None => (rest, "brunt"),
+        };
+        let (host, port) = match place.rsplit_once(':') {
+            Some((host, port)) if !host.ends_with(':') => (host, Some(port.parse().map_err(|_| wrong())?)),
+            _ => (place, None),
+        };
+        // The words of a remote command are read by a shell; a host that begins with - would be a flag.
+        let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@/+".contains(c));
+        if host.is_empty() || host.starts_with('-') || !is_plain(host) || !is_plain(program) {
+            return Err(wrong());
+        }
+        Ok(Self { host: host.to_owned(), port, program: program.to_owned() })
+    }
+}
+
+/// A fleet that ends with the value.
+pub(in crate::cmd) struct Launched {
+    pub access: Access,
+    /// Ids of its agents, in the order of the machines.
+    pub ids: Vec<String>,
+    agents: Vec<Agent>,
+    _server: Held,
+    _home: TempDir,
+}
+
+/// An ssh that runs an agent.
+struct Agent {
+    ssh: Held,
+    /// What it says.
+    lines: Receiver<String>,
+    last: String,
+}
+
+/// Starts an agent on each of these machines.
+///
+/// # Errors
+/// One cannot be started, or does not reach this machine.
+pub(in crate::cmd) fn launch(hosts: &[Host]) -> Result<Launched, Error> {
+    let program = nats_server::program(None)?;
+    let home = tempfile::Builder::new().prefix("brunt-fleet-").tempdir()?;
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()?));
+    let files = Files { directory: home.path(), listen };
+    let of_agent = home.path().join(OF_AGENT);
+    let access = files.write(&home.path().join(OF_OPERATOR), &of_agent)?;
+    let mut server = Held::server(&program, &files.configuration(), &files.log())?;
+    let began = Instant::now();
+    while nats::agents(&access).is_err() {
+        server.is_there()?;
+        if began.elapsed() > LISTENS {
+            let said = last_lines(&files.log(), 1).concat();
+            return Err(Error::Failed(format!("nats-server does not listen on {listen}: {said}")));
+        }
+        thread::sleep(LOOK);
+    }
+    let ids: Vec<String> = hosts.iter().enumerate().map(|(number, host)| host.id(number + 1)).collect();
+    let for_agents = Access::read(&of_agent).map_err(failed)?;
+    let start = |(host, id): (&Host, &String)| host.start(id, listen.port(), &for_agents);
+    let agents = hosts.iter().zip(&ids).map(start).collect::<Result<_, _>>()?;
+    Ok(Launched { access, ids, agents, _server: server, _home: home })
+}
+
+impl Host {
+    /// Id of its agent, by its place.
+    fn id(&self, number: usize) -> String {
+        let host = self.host.rsplit('@').next().unwrap_or_default();
+        let name: String = host.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+        format!("{name}-{number}")
+    }
+
+    fn start(&self, id: &str, port: u16, access: &Access) -> Result<Agent, Error> {
+        let words = std::env::var(COMMAND_VAR).unwrap_or_else(|_| "ssh".to_owned());
+        let mut words = words.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or("ssh"));
+        command.args(words).args(["-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
+        command.args(["-o", "ServerAliveInterval=2", "-R", &format!("127.0.0.1:{port}:127.0.0.1:{port}")]);
+        command.args(self.port.iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));
+        // Who may start programs there may load anything from there.
+        let all = "--allow 0.0.0.0/0 --allow [::]/0";
+        command.arg(&self.host).arg(format!("{} agent --fleet - --id {id} {all}", self.program));
+        let cannot = |why| {
+            Error::Failed(format!("cannot start ssh for {}: {why}: install it, or name it in {COMMAND_VAR}", self.host))
+        };
+        let mut ssh = Held::agent(&self.host, command, access, None).map_err(cannot)?;
+        let (sender, lines) = channel();
+        if let Some(stderr) = ssh.stderr() {
+            thread::spawn(move || {
+                BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+            });
+        }
+        Ok(Agent { ssh, lines, last: String::new() })
+    }
+}
+
+impl Launched {
+    /// The agents, once all are there.
+    pub fn agents(&mut self) -> Result<Vec<About>, Error> {
+        let began = Instant::now();
+        loop {
+            let found = nats::agents(&self.access).map_err(failed)?;
+            if found.len() == self.ids.len() {
+                return Ok(found);
+            }
+            for agent in &mut self.agents {
+                agent.last = agent.lines.try_iter().last().unwrap_or(std::mem::take(&mut agent.last));
+                if let Some(how) = agent.ssh.ended() {
+                    // Its last words may come after it.
+                    let said = agent.lines.iter().last().unwrap_or(std::mem::take(&mut agent.last));
+                    return Err(Error::Failed(format!("no agent on {} ({how}): {said}", agent.ssh.name)));
+                }
+            }
+            if began.elapsed() > READY {
+                let missing =
+                    self.agents.iter().zip(&self.ids).find(|(_, id)| found.iter().all(|agent| agent.id != **id));
+                let (host, last) =
+                    missing.map_or(("", ""), |(agent, _)| (agent.ssh.name.as_str(), agent.last.as_str()));
+                return Err(Error::Failed(format!("the agent on {host} is not there after {READY:?}: {last}")));
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        // All at once, and not one after another.
+        self.agents.iter_mut().for_each(|agent| agent.ssh.tell());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_are_read_and_what_a_shell_would_read_otherwise_is_refused() {
+        let host = |host: &str, port, program: &str| Host { host: host.to_owned(), port, program: program.to_owned() };
+        for (text, expected) in [
+            ("ssh://web-1", host("web-1", None, "brunt")),
+            ("ssh://me@10.0.0.7:2222", host("me@10.0.0.7", Some(2222), "brunt")),
+            ("ssh://web/opt/brunt-1.2/brunt", host("web", None, "/opt/brunt-1.2/brunt")),
+        ] {
+            assert_eq!(text.parse(), Ok(expected));
+        }
+        for text in [
+            "web",
+            "ssh://",
+            "ssh://-oProxyCommand=x",
+            "ssh://a b",
+            "ssh://a;b",
+            "ssh://a/$(b)",
+            "ssh://a:x",
+            "ssh://a'",
+        ] {
+            assert!(text.parse::<Host>().is_err_and(|why| why.contains("ssh://HOST")), "{text}");
+        }
+        assert_eq!(host("me@10.0.0.7", None, "").id(2), "10-0-0-7-2");
+    }
+}
