@@ -15,6 +15,7 @@ mod sliced;
 mod source;
 mod step;
 mod text;
+mod whole;
 
 pub use command::CommandedLoads;
 pub use curve::curve;

@@ -277,7 +277,7 @@ def costs(count):
         used, of_server = (cpu_s(load.pid) - before) / 3, (cpu_s(fleet.server_pid()) - server) / 3
         load.communicate()
         run = fleet.result()["fleet"]["run"]
-        sizes = [file.stat().st_size for file in (fleet.home / "state/fleet/journals").glob(f"{run}-*/[0-9]*")]
+        sizes = [file.stat().st_size for file in (fleet.home / "state/fleet/journals").glob(f"*/{run}-*/[0-9]*")]
         rows.append((" ".join(flags) or "closed loop", f"{statistics.mean(sizes) / 1e3:.1f} kB", f"{max(sizes) / 1e3:.1f} kB",
                      f"{used / len(AGENTS) * 100:.2f} % of a core", f"{of_server / len(AGENTS) * 100:.2f} % of a core",
                      f"{time.monotonic() - began - 10:.1f} s"))

@@ -1,6 +1,6 @@
 //! Whole loads by a command that takes the words of `brunt load`, such as those of several machines.
 
-use super::source::{WholeLoad, WholeLoads};
+use super::whole::{WholeLoad, WholeLoads};
 use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
 use brunt_results::{Error, Rate, RunResult, Span, directory::Directory};

@@ -2,8 +2,8 @@
 
 use super::bounds::{Bound, RUNS, Sample, run};
 use super::search::{Effort, Search};
-use super::source::{WholeLoad, WholeLoads};
 use super::step::{Step, all_failed, of_run};
+use super::whole::{WholeLoad, WholeLoads};
 use super::{Context, Sampler};
 use crate::schedule::shuffle;
 use brunt_results::{Error, Rate};

@@ -2,6 +2,7 @@
 //! target is started anew as for a trial of `brunt run`.
 
 use super::command::CommandedLoads;
+use super::whole::{WholeLoad, WholeLoads};
 use crate::plan::settings::Amount;
 use crate::plan::{Target, tester::Capabilities};
 use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
@@ -14,7 +15,6 @@ use brunt_results::{Error, RunResult, Span};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, atomic::AtomicBool};
-use std::time::Duration;
 
 /// Open files of a process that are not connections: a generous guess.
 const SPARE_FILES: u64 = 200;
@@ -138,25 +138,4 @@ impl WholeLoads for PlannedTarget {
             Some(TrialStatus::Interrupted) | None => Ok(None),
         }
     }
-}
-
-/// Makes whole loads.
-pub(super) trait WholeLoads {
-    /// Runs one load; `None` if it was interrupted.
-    fn load(
-        &self,
-        load: &WholeLoad,
-        ledger: &Arc<ProcessRegistry>,
-        stop: &AtomicBool,
-    ) -> Result<Option<RunResult>, Error>;
-}
-
-/// One of them.
-pub(super) struct WholeLoad<'a> {
-    /// Counted from 1.
-    pub(super) number: usize,
-    pub(super) rate: f64,
-    pub(super) window: Duration,
-    pub(super) seed: u64,
-    pub(super) dir: &'a Path,
 }

@@ -64,7 +64,8 @@ impl Args {
         let AgentSettings { id, labels, mut allowed } = AgentSettings::read(self.config.as_deref())?;
         allowed.targets.extend(self.allow.iter().cloned());
         let about = about(self.id.clone().or(id), labels, allowed.words());
-        let journals = directory()?.join("journals");
+        // Several agents of a machine have journals of their own.
+        let journals = directory()?.join("journals").join(&about.id);
         clean(&journals, KEPT);
         let settings = Settings { about, journals, once: self.once };
         let (ended, end) = tokio::sync::oneshot::channel();

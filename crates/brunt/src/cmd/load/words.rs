@@ -15,23 +15,28 @@ pub(super) struct Line {
 
 fn read(words: &[String]) -> Result<(Line, brunt_load::Options), Error> {
     let line: Line = parsed(words)?;
-    if line.args.on.is_given() {
-        return usage("--on: agents of a fleet make whole loads, not slices of one: leave it out");
-    }
     let options = options::options(&line.args, brunt_meter::environment::cpus_allowed().as_deref())?;
     Ok((line, options))
 }
 
+/// The same of a load that is made in slices, on this machine.
+fn read_sliced(words: &[String]) -> Result<(Line, brunt_load::Options), Error> {
+    match is_on_agents(words)? {
+        true => usage("--on: agents of a fleet make whole loads, not slices of one: leave it out"),
+        false => read(words),
+    }
+}
+
 /// The options of a load described by `brunt load` arguments.
 pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
-    let (line, mut options) = read(words)?;
+    let (line, mut options) = read_sliced(words)?;
     line.args.script.install(&line.args, &mut options)?;
     Ok(options)
 }
 
 /// The process that `brunt load` with these arguments would meter, if there is one.
 pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
-    let (line, options) = read(words)?;
+    let (line, options) = read_sliced(words)?;
     Ok(match line.args.server.pid {
         _ if line.args.server.no_meter => None,
         Some(pid) => Some(pid),
