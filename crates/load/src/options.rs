@@ -227,6 +227,18 @@ impl Options {
         threads.map(|thread| self.share(thread).own()).sum()
     }
 
+    /// How many of [`Self::requests`] are those of these load threads, if they cannot draw of the same number as the others: a fixed
+    /// share by their connections, or with a rate what their schedules have. All threads together have all requests.
+    pub fn requests_of(&self, threads: Range<usize>) -> Option<u64> {
+        let requests = self.requests?;
+        let of = |thread: usize| {
+            let share = self.share(thread);
+            let schedule = self.schedule(self.rate, self.seed, share);
+            schedule.and_then(|schedule| schedule.part_of_end()).unwrap_or_else(|| share.part_of(requests))
+        };
+        Some(threads.map(of).sum())
+    }
+
     /// The part of load thread `thread`.
     pub(crate) fn share(&self, thread: usize) -> Share {
         let threads = self.threads.len();

@@ -85,11 +85,22 @@ impl Schedule {
     #[must_use]
     pub fn end_after(mut self, requests: u64, from_ns: u64) -> Self {
         self.end = match self.process {
-            Process::Constant(_) => End::Number(self.profile.first_from(from_ns) + requests as f64),
+            Process::Constant(_) => {
+                let first = self.profile.first_from(from_ns);
+                let end = first + requests as f64;
+                // The same on all threads, so that their parts add up.
+                let last = (first as u64).saturating_add(requests);
+                End::Number { end, own: self.share.numbers_below(last) - self.share.numbers_below(first as u64) }
+            }
             Process::Poisson { .. } => End::Left { requests: self.share.part_of(requests), from_ns },
         };
         self.skip_to_end();
         self
+    }
+
+    /// This thread's part of the requests of [`Self::end_after`], as long as none is taken; `None` of a schedule without an end.
+    pub fn part_of_end(&self) -> Option<u64> {
+        self.end.own()
     }
 
     /// Requests are sent at multiples of so many nanoseconds after the load began.

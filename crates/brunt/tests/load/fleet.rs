@@ -1,6 +1,7 @@
 //! Loads that several agents make, on a real nats-server.
 
 use crate::shared::fleet::{Fleet, is_here};
+use crate::shared::recorder::Recorder;
 use crate::shared::target::{Target, json};
 use brunt_testkit::{Running, Signal, assert_code, home, program, signal, text, until};
 use serde_json::Value;
@@ -39,6 +40,43 @@ fn agents_make_one_load_and_one_result() {
     assert!(page.contains("2 agents, began within") && page.contains("local-2: "), "{page}");
     assert!(stderr(&output).contains("on 2 agents, closed loop"), "{}", text(&output));
     assert!(fleet.end().success());
+}
+
+#[test]
+fn a_number_of_requests_is_split_and_the_server_gets_exactly_as_many() {
+    if !is_here() {
+        return;
+    }
+    let (fleet, server) = (Fleet::up(2), Recorder::start());
+    for (flags, count) in [
+        ("-n 7 -c 4", 7),
+        ("-n 50 -R 500 -c 2", 50),
+        // The share of one agent is 0.
+        ("-n 1 -c 2 -d 600", 1),
+        ("-n 5 -c 2 -R 100 --arrival poisson", 5),
+        // Longer than a second.
+        ("-n 600 -c 3 -R 500", 600),
+    ] {
+        let words = format!("load {} --on 2 {flags} --json - --quiet --allow-untrusted", server.url());
+        let output = fleet.run(&words);
+        assert_code(&output, &[0]);
+        assert_eq!(server.take().len(), count, "{flags}: {}", text(&output));
+        let result = json(&output);
+        let (requests, made) = (&result["requests"], &result["fleet"]);
+        assert_eq!(requests["completed"].as_u64(), Some(count as u64), "{flags}: {requests}");
+        assert_eq!(requests["unanswered"].as_u64(), Some(0), "{flags}: {requests}");
+        assert_eq!(result["load"]["requests"].as_u64(), Some(count as u64), "{flags}");
+        let agents = made["agents"].as_array().unwrap();
+        let sum: u64 = agents.iter().map(|agent| agent["completed"].as_u64().unwrap()).sum();
+        assert_eq!((sum, agents.len()), (count as u64, 2), "{flags}: {made}");
+        assert!(agents.iter().all(|agent| agent["lost"].is_null()) && made["missing"] == Value::Array(Vec::new()));
+        // As on one machine: the window lasts until the request behind the last would be due, and no longer than its replies take.
+        let measured = result["load"]["measured_s"].as_f64().unwrap();
+        let rate = requests["rate"].as_f64().unwrap();
+        assert!((rate * measured / count as f64 - 1.0).abs() < 1e-6, "{flags}: {rate} {measured}");
+        assert!(!flags.contains("-R 500") || measured >= 0.1 - 1e-6, "{flags}: {measured}");
+        fleet.until_idle();
+    }
 }
 
 #[test]

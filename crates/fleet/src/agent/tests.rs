@@ -95,6 +95,24 @@ fn a_run_goes_from_state_to_state() {
 }
 
 #[test]
+fn a_load_that_ends_by_itself_is_reported_without_a_reason_and_no_close_gives_it_one() {
+    let mut agent = agent(5);
+    agent.tick(2 * SECOND_NS);
+    agent.happened(1, Happening::Second { second: 0 }, 2 * SECOND_NS + 5);
+    let at = 2 * SECOND_NS + 6;
+    let outputs = agent.happened(1, Happening::Drained { digest: "d".to_owned() }, at);
+    assert!(matches!(&outputs[..], [Output::Notice(notice)] if matches!(notice.event, Event::End(_))), "{outputs:?}");
+    // Renewed until the others have ended, or closed with them.
+    for choice in [5, 6] {
+        let outputs = agent.order(&envelope(1, 9, at, order(choice, at)), at, at);
+        // The second is sent again, since the renewal lacks it.
+        assert!(effects(&outputs).iter().all(|effect| matches!(effect, Effect::Send { .. })), "{outputs:?}");
+    }
+    let end = agent.status().end.unwrap();
+    assert_eq!((agent.state(), end.seconds, end.why), (State::Reporting, 1, None));
+}
+
+#[test]
 fn without_a_commit_nothing_starts_and_without_orders_nothing_stays() {
     let mut armed = agent(4);
     assert_eq!(effects(&armed.tick(2 * SECOND_NS)), [&Effect::Abandon]);

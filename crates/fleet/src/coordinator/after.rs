@@ -39,17 +39,17 @@ impl Coordinator {
     }
 
     pub(super) fn collect(&mut self, until: i64, now: i64) {
-        let seconds = self.seconds();
+        let lacks = |of: &Self, peer: &Peer| peer.seconds.next() < of.expected(peer);
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
-            let next = peer.seconds.next();
-            if next < seconds && is_silent(peer, self.listening, now) {
+            let second = peer.seconds.next();
+            if lacks(self, peer) && is_silent(peer, self.listening, now) {
                 self.lose(at, Lost::Silent, now);
-            } else if next < seconds && now >= until {
-                self.lose(at, Lost::Late { second: next }, now);
+            } else if lacks(self, peer) && now >= until {
+                self.lose(at, Lost::Late { second }, now);
             }
         }
-        if self.peers.iter().all(|peer| peer.is_lost() || peer.seconds.next() >= seconds) {
+        if self.peers.iter().all(|peer| peer.is_lost() || !lacks(self, peer)) {
             self.begin_release(now);
         }
     }
@@ -100,9 +100,11 @@ impl Coordinator {
 
     fn outcome(&self, now: i64) -> Outcome {
         let seconds = self.seconds();
-        let missing =
-            self.peers.iter().flat_map(|peer| peer.seconds.missing(seconds).map(|second| (peer.id(), second)));
-        let missing: Vec<(String, u64)> = missing.collect();
+        let of = |peer: &Peer| {
+            let id = peer.id();
+            peer.seconds.missing(self.expected(peer)).map(move |second| (id.clone(), second)).collect::<Vec<_>>()
+        };
+        let missing: Vec<(String, u64)> = self.peers.iter().flat_map(of).collect();
         let lost: Vec<String> = self.peers.iter().filter(|peer| peer.is_lost()).map(|peer| peer.id()).collect();
         let verdict = match &self.verdict {
             Some(verdict) => verdict.clone(),
@@ -114,13 +116,13 @@ impl Coordinator {
         Outcome {
             verdict,
             start_ns: self.times.map(|times| times.start),
-            close_ns: self.times.map(|times| times.close),
+            close_ns: self.close(),
             whole_seconds: self.whole_seconds(),
             seconds,
             missing,
             marked_from: self.marked_from,
             spread_ns: spread_ns.filter(|_| sends.count() > 1),
-            agents: self.peers.iter().map(|peer| peer.outcome(now)).collect(),
+            agents: self.peers.iter().map(|peer| peer.outcome(self.expected(peer), now)).collect(),
         }
     }
 }

@@ -20,8 +20,11 @@ pub struct Config {
     pub load: Value,
     /// From the first request until the window opens, in nanoseconds.
     pub warmup_ns: i64,
-    /// Length of the window, in nanoseconds.
+    /// Length of the window, in nanoseconds; the longest, if `ends_by_count`.
     pub window_ns: i64,
+    /// Whether the load of an agent ends by itself, once its share of a number of requests is done. It may be over at any time then, and
+    /// the run is once all are.
+    pub ends_by_count: bool,
     /// For how long requests may be unanswered after the end of the window, in nanoseconds.
     pub drain_ns: i64,
     /// For how long agents may open connections, in nanoseconds.

@@ -1,4 +1,4 @@
-//! While load is made: which seconds are whole, and which agents are lost.
+//! While load is made: which agents are lost, and when it is over.
 
 use super::outcome::{Lost, Verdict};
 use super::peer::Peer;
@@ -22,22 +22,15 @@ pub(super) fn is_silent(peer: &Peer, listening: i64, now: i64) -> bool {
     !peer.is_lost() && now >= peer.heard.max(listening).saturating_add(LOST_NS)
 }
 
-/// The end of the first second that is missing; `None` if all have arrived.
-pub(super) fn late_since(peer: &Peer, start: i64, close: i64) -> Option<i64> {
-    let end = |second: u64| start.saturating_add((second as i64).saturating_mul(SECOND_NS));
-    let next = peer.seconds.next();
-    (end(next) < close).then(|| end(next + 1).min(close))
-}
-
 impl Coordinator {
     pub(super) fn run(&mut self, now: i64) {
-        let Some(Times { start, close }) = self.times else { return };
+        let Some(Times { close, .. }) = self.times else { return };
         for at in 0..self.peers.len() {
             let peer = &self.peers[at];
             let since = |since: i64| since.max(self.listening).saturating_add(LOST_NS);
             let lost = if is_silent(peer, self.listening, now) {
                 Some(Lost::Silent)
-            } else if late_since(peer, start, close).is_some_and(|end| now >= since(end)) {
+            } else if self.late_since(peer).is_some_and(|end| now >= since(end)) {
                 Some(Lost::Late { second: peer.seconds.next() })
             } else {
                 self.ended_early(peer)
@@ -49,15 +42,15 @@ impl Coordinator {
                 return;
             }
         }
-        if now >= close {
+        if now >= close || self.have_all_ended() {
             self.stage = Stage::Drain { until: self.drain_until(close) };
         }
     }
 
     /// Whether the load of an agent ended before the run, or never began. The latter would be a lower load than was asked for.
     pub(super) fn ended_early(&self, peer: &Peer) -> Option<Lost> {
-        let seconds = self.seconds();
-        let is_early = |end: &crate::words::End| end.seconds < seconds || end.why == Some(Why::LeaseOver {});
+        let expected = self.expected(peer);
+        let is_early = |end: &crate::words::End| end.seconds < expected || end.why == Some(Why::LeaseOver {});
         match (&peer.end, &peer.stopped) {
             (Some(end), _) if is_early(end) => Some(Lost::Ended(end.why.clone())),
             (Some(_), _) if peer.first_send.is_none() => Some(Lost::NeverSent),
@@ -66,16 +59,11 @@ impl Coordinator {
         }
     }
 
-    /// Seconds from 0 on that are there from all agents but the lost ones.
-    pub(super) fn whole(&self) -> u64 {
-        let living = self.peers.iter().filter(|peer| !peer.is_lost());
-        living.map(|peer| peer.seconds.next()).min().unwrap_or(0).min(self.seconds())
-    }
-
-    /// An agent is lost: the others go on if that is tolerated, and end else. Once agents are released none is lost: what one
+    /// An agent is lost, unless all of it is there: the others go on if that is tolerated, and end else. Once agents are released none is lost: what one
     /// that is free says to an old question means nothing.
     pub(super) fn lose(&mut self, at: usize, why: Lost, now: i64) {
-        if self.peers[at].is_lost() || matches!(self.stage, Stage::Release { .. } | Stage::Over) {
+        let is_released = matches!(self.stage, Stage::Release { .. } | Stage::Over);
+        if self.peers[at].is_lost() || is_released || self.is_complete(&self.peers[at]) {
             return;
         }
         let whole = self.whole_seconds();

@@ -9,13 +9,15 @@
 //! - A commit is sent only after all agents have acknowledged the times; a run goes on only after all have acknowledged the
 //!   commit.
 //! - A lost agent gets no renewal any more, and what comes from it is not counted.
-//! - The verdict is [`Verdict::Ok`] only if each second of each agent has arrived.
+//! - The verdict is [`Verdict::Ok`] only if each second of each agent has arrived, up to the close, or up to the end of its load where
+//!   that [ends by a count](Config::ends_by_count).
 //! - There is one outcome, after a bounded time.
 
 mod after;
 mod before;
 mod config;
 mod during;
+mod expected;
 mod outcome;
 mod peer;
 mod replies;
@@ -183,9 +185,8 @@ impl Coordinator {
     /// once: then its table must be added.
     pub fn second(&mut self, agent: &str, incarnation: u64, second: u64, now: i64) -> (bool, Vec<Output>) {
         self.notice_pause(now);
-        let expected = self.seconds();
         let counts = match self.heard(agent, incarnation, now) {
-            Some(at) => self.is_running() && second < expected && self.peers[at].count(second),
+            Some(at) => self.is_running() && second < self.expected(&self.peers[at]) && self.peers[at].count(second),
             None => false,
         };
         (counts, self.step(now))
@@ -216,7 +217,7 @@ impl Coordinator {
 
     /// The start of the load, once all agents have confirmed it, and the end of the window as it is decided now.
     pub fn times(&self) -> Option<(i64, i64)> {
-        self.times.filter(|_| self.is_running()).map(|Times { start, close }| (start, close))
+        self.times.filter(|_| self.is_running()).map(|times| times.start).zip(self.close())
     }
 
     /// Ids of the agents that are lost, each with the reason.
@@ -226,9 +227,10 @@ impl Coordinator {
 
     /// Agents of which a second is missing more than 2 s after its end.
     pub fn late(&self, now: i64) -> Vec<&str> {
-        let Some(Times { start, close }) = self.times.filter(|_| self.stage == Stage::Run) else { return Vec::new() };
-        let is_late =
-            |peer: &&Peer| during::late_since(peer, start, close).is_some_and(|since| now >= since + during::LATE_NS);
+        if self.stage != Stage::Run {
+            return Vec::new();
+        }
+        let is_late = |peer: &&Peer| self.late_since(peer).is_some_and(|since| now >= since + during::LATE_NS);
         let living = self.peers.iter().filter(|peer| !peer.is_lost());
         living.filter(is_late).map(|peer| peer.member.id.as_str()).collect()
     }
@@ -292,12 +294,6 @@ impl Coordinator {
     /// Whether load is or was made under this coordinator.
     fn is_running(&self) -> bool {
         matches!(self.stage, Stage::Run | Stage::Drain { .. } | Stage::Collect { .. })
-    }
-
-    /// Seconds from the start to the close.
-    fn seconds(&self) -> u64 {
-        let length = self.times.map_or(0, |Times { start, close, .. }| close.saturating_sub(start).max(0));
-        (length as u64).div_ceil(SECOND_NS as u64)
     }
 
     /// A number below `end`, by Marsaglia's xorshift.

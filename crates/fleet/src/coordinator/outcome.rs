@@ -9,11 +9,11 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// First request, as armed; `None` if the agents were never armed.
     pub start_ns: Option<i64>,
-    /// End of the window, as it was in the end.
+    /// End of the window, as it was in the end; to a second, if all loads have ended by a count.
     pub close_ns: Option<i64>,
-    /// Seconds from 0 on that are there from all agents that were not lost.
+    /// Seconds from 0 on that are there from all agents that were not lost, as far as each has them.
     pub whole_seconds: u64,
-    /// Seconds that the run had from start to close.
+    /// Seconds that the run had from start to close, or to the end of the load that ended last by a count.
     pub seconds: u64,
     /// Seconds that are missing: id of the agent, and number of the second.
     pub missing: Vec<(String, u64)>,
@@ -44,6 +44,8 @@ pub struct AgentOutcome {
     pub first_send_ns: Option<i64>,
     /// Seconds that have arrived.
     pub seconds: u64,
+    /// Seconds that it was to have: those of the run, or fewer if its load has ended by a count.
+    pub expected: u64,
     /// When and why it was lost.
     pub lost: Option<(i64, Lost)>,
 }

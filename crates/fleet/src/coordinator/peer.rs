@@ -188,7 +188,8 @@ impl Peer {
         Some(self.armed_clock.or(self.clock.estimate())?.coordinator(self.first_send?))
     }
 
-    pub(super) fn outcome(&self, now: i64) -> AgentOutcome {
+    /// What is told of it. `expected`: seconds that it was to have.
+    pub(super) fn outcome(&self, expected: u64, now: i64) -> AgentOutcome {
         let bound = |clock: Estimate| clock.bound_at_coordinator(now);
         let started = match (self.first_send.is_some(), self.is_committed && !self.is_cancelled) {
             (true, _) => Started::Yes,
@@ -204,6 +205,7 @@ impl Peer {
             started,
             first_send_ns: self.first_send(),
             seconds: self.seconds.count(),
+            expected,
             lost: self.lost.clone(),
         }
     }

@@ -1,7 +1,7 @@
 //! What histories do not tell apart: that a start is cancelled for all, and that an outcome says why in one line.
 
 use super::*;
-use crate::words::{Answer, Order, State, Status, Times as Answered, Version};
+use crate::words::{Answer, End, Order, State, Status, Times as Answered, Version, Why};
 
 const AGENTS: [&str; 2] = ["a", "b"];
 
@@ -16,6 +16,7 @@ fn config() -> Config {
         load: serde_json::Value::Null,
         warmup_ns: 0,
         window_ns: 3 * SECOND_NS,
+        ends_by_count: false,
         drain_ns: SECOND_NS,
         connect_ns: Config::CONNECT_NS,
         skew_ns: Some(Config::SKEW_NS),
@@ -39,15 +40,16 @@ fn answer(order: &Order, now: i64) -> Answer {
 
 /// Runs until the outcome, a step each 10 ms. An agent answers an order at once if `hears` says so. Returns the orders, too.
 fn run(hears: impl Fn(&str, &Order) -> bool) -> (Outcome, Vec<(String, Order)>) {
-    run_with(hears, |_, _| Vec::new())
+    run_with(config(), hears, |_, _| Vec::new())
 }
 
 /// As [`run`]; before each step something happens besides.
 fn run_with(
+    config: Config,
     hears: impl Fn(&str, &Order) -> bool,
     mut besides: impl FnMut(&mut Coordinator, i64) -> Vec<Output>,
 ) -> (Outcome, Vec<(String, Order)>) {
-    let (mut coordinator, mut orders, mut now) = (Coordinator::new(config(), 0), Vec::new(), 0);
+    let (mut coordinator, mut orders, mut now) = (Coordinator::new(config, 0), Vec::new(), 0);
     AGENTS.iter().for_each(|agent| drop(coordinator.found(agent, 1, 0)));
     loop {
         let mut outputs = besides(&mut coordinator, now);
@@ -111,6 +113,7 @@ fn times_that_one_agent_does_not_acknowledge_are_committed_by_none() {
 fn a_second_counts_once_and_not_from_a_lost_agent() {
     let mut step = 0;
     let (outcome, orders) = run_with(
+        config(),
         |_, _| true,
         |coordinator, now| {
             if !coordinator.is_running() || now < coordinator.times.unwrap().start + SECOND_NS {
@@ -141,6 +144,70 @@ fn a_second_counts_once_and_not_from_a_lost_agent() {
     let close = orders.iter().position(|(_, order)| matches!(order, Order::Close { .. })).unwrap();
     assert_eq!(to("b", &orders[close..], |order| matches!(order, Order::Renew { .. })), 0);
     assert!(to("a", &orders[close..], |order| matches!(order, Order::Renew { .. })) > 0);
+}
+
+/// A run of loads that end by a count, with a time limit of a day. At the given milliseconds after the start happens what the list says, one
+/// after the other: the agent, its incarnation, and an end with its reason or, without one, the next second.
+fn counted(happens: &[(i64, &str, u64, Option<End>)]) -> Outcome {
+    let config = Config { ends_by_count: true, window_ns: 24 * 3600 * SECOND_NS, ..config() };
+    let (mut left, mut next) = (happens, std::collections::BTreeMap::new());
+    let (outcome, _) = run_with(
+        config,
+        |_, _| true,
+        |coordinator, now| {
+            let Some(((at, agent, incarnation, end), rest)) = left.split_first() else { return Vec::new() };
+            let start = coordinator.times.filter(|_| coordinator.is_running()).map(|times| times.start);
+            if start.is_none_or(|start| now < start + at * MILLISECOND_NS) {
+                return Vec::new();
+            }
+            left = rest;
+            match end {
+                None => {
+                    let second = next.entry(*agent).or_insert(0);
+                    *second += 1;
+                    coordinator.second(agent, *incarnation, *second - 1, now).1
+                }
+                Some(end) => {
+                    let (agent, incarnation, event) = ((*agent).to_owned(), *incarnation, Event::End(end.clone()));
+                    let run = "r".to_owned();
+                    coordinator.notice(&Notice { version: Version, run, epoch: 1, agent, incarnation, event }, now)
+                }
+            }
+        },
+    );
+    assert!(left.is_empty(), "{outcome:?}");
+    outcome
+}
+
+fn end(seconds: u64, why: Option<Why>) -> Option<End> {
+    Some(End { seconds, first_send_ns: Some(0), why, digest: String::new() })
+}
+
+#[test]
+fn loads_that_end_by_a_count_end_the_run_and_each_has_its_own_seconds() {
+    let a = [(500, "a", 1, end(1, None)), (510, "a", 1, None)];
+    let b = [(1000, "b", 1, None), (2000, "b", 1, None), (2300, "b", 1, None), (2310, "b", 1, end(3, None))];
+    let outcome = counted(&[&a[..], &b].concat());
+    let of = |outcome: &Outcome| outcome.agents.iter().map(|of| (of.seconds, of.expected)).collect::<Vec<_>>();
+    assert_eq!((&outcome.verdict, of(&outcome)), (&Verdict::Ok, vec![(1, 1), (3, 3)]));
+    assert_eq!((outcome.whole_seconds, outcome.seconds, outcome.missing.len()), (3, 3, 0));
+    assert_eq!(outcome.close_ns.unwrap() - outcome.start_ns.unwrap(), 3 * SECOND_NS);
+    // All of an agent is there: that it starts again changes nothing.
+    let outcome = counted(&[&a[..], &[(600, "a", 2, None)], &b].concat());
+    assert_eq!((&outcome.verdict, of(&outcome)), (&Verdict::Ok, vec![(1, 1), (3, 3)]));
+}
+
+#[test]
+fn a_load_that_something_else_ends_is_lost_also_with_a_count() {
+    for (why, seconds, incarnation) in [
+        (Some(Why::LeaseOver {}), 1, 1),
+        (Some(Why::NotDrained {}), 1, 1),
+        // Its only second did not arrive before it started again.
+        (None, 1, 2),
+    ] {
+        let outcome = counted(&[(1100, "a", incarnation, end(seconds, why))]);
+        assert!(matches!(&outcome.verdict, Verdict::AgentLost { agent, .. } if agent == "a"), "{outcome:?}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::center::{Cells, Center};
 use crate::clock::Clock;
-use crate::host::Host;
-use brunt_fleet::coordinator::{Outcome, Started, Verdict};
+use crate::host::{By, Host, Key};
+use brunt_fleet::coordinator::{AgentOutcome, Outcome, Started, Verdict};
 use brunt_fleet::merge::{Merged, Sum};
 use brunt_fleet::words::{Answer, Arm, Order};
 use std::collections::BTreeMap;
@@ -88,9 +88,12 @@ impl Truth {
 }
 
 /// I4 and I6, when a coordinator tells the outcome.
-pub fn outcome(outcome: &Outcome, center: &Center, hosts: &[Host]) {
+pub fn outcome(outcome: &Outcome, center: &Center, hosts: &[Host], is_counted: bool) {
+    let last = outcome.agents.iter().map(|agent| agent.expected).max();
+    assert!(last.is_none_or(|last| last == outcome.seconds), "{outcome:?}");
+    let expected = |id: &str| outcome.agents.iter().find(|agent| agent.id == id).map_or(0, |agent| agent.expected);
     let claims = |agent: &str, second: u64| {
-        second < outcome.whole_seconds
+        second < outcome.whole_seconds.min(expected(agent))
             && !outcome.missing.iter().any(|(id, missing)| (id.as_str(), *missing) == (agent, second))
     };
     let mut journals = Sum::<Cells>::default();
@@ -106,7 +109,7 @@ pub fn outcome(outcome: &Outcome, center: &Center, hosts: &[Host]) {
         let there = (0..outcome.whole_seconds).filter(|second| claims(&agent.id, *second)).filter(known).count();
         assert_eq!(there, claimed, "I4: agent {} has not all seconds that are claimed: {outcome:?}", agent.id);
         if outcome.verdict == Verdict::Ok {
-            assert!((0..outcome.seconds).all(|second| known(&second)), "I6: agent {}: {outcome:?}", agent.id);
+            is_all(outcome, agent, host, &center.run, center.epoch, is_counted);
             assert!(agent.lost.is_none() && agent.started == Started::Yes, "I6: {outcome:?}");
         }
     }
@@ -123,6 +126,19 @@ pub fn outcome(outcome: &Outcome, center: &Center, hosts: &[Host]) {
     }
     let is_named = |(agent, _): &(String, u64)| outcome.agents.iter().any(|known| known.id == *agent);
     assert!(outcome.missing.iter().all(is_named) && outcome.whole_seconds <= outcome.seconds);
+}
+
+/// I6: all that an agent has measured has arrived, until the close or the end of its requests.
+fn is_all(outcome: &Outcome, agent: &AgentOutcome, host: &Host, run: &str, epoch: u64, is_counted: bool) {
+    let incarnation = agent.incarnation.unwrap_or_default();
+    let is_own = |key: &&Key| (key.0.as_str(), key.1, key.2) == (run, epoch, incarnation);
+    let measured: Vec<u64> = host.journal.keys().filter(is_own).map(|key| key.3).collect();
+    assert!(measured.iter().copied().eq(0..agent.expected), "I6: agent {} has {measured:?}: {outcome:?}", agent.id);
+    assert_eq!(agent.seconds, agent.expected, "I6: agent {}: {outcome:?}", agent.id);
+    let by = host.ends.get(&(run.to_owned(), epoch, incarnation));
+    let is_finished = by == Some(&By::Count) && is_counted && agent.expected <= outcome.seconds;
+    let is_closed = by == Some(&By::Close) && agent.expected == outcome.seconds;
+    assert!(is_finished || is_closed, "I6: agent {}, ended by {by:?}: {outcome:?}", agent.id);
 }
 
 /// The second half of I3, at the end of a history: the outcome tells which agents started. Returns whether some did and others did not.

@@ -2,9 +2,9 @@
 
 use crate::clock::Clock;
 use crate::world::HostEvent;
-use brunt_fleet::SECOND_NS;
 use brunt_fleet::agent::{Agent, Effect, Happening};
 use brunt_fleet::words::Table;
+use brunt_fleet::{MILLISECOND_NS, SECOND_NS};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Run, epoch, incarnation and second.
@@ -21,6 +21,8 @@ pub struct Host {
     pub waiting: Vec<HostEvent>,
     pub load: Option<Load>,
     pub journal: BTreeMap<Key, Table>,
+    /// What ended the load of a run, epoch and incarnation.
+    pub ends: BTreeMap<(String, u64, u64), By>,
     pub steps: u64,
     /// Coordinator and number of the orders that this incarnation has answered.
     pub answered: BTreeSet<(usize, u64)>,
@@ -28,6 +30,17 @@ pub struct Host {
     pub due: u64,
     pub load_due: u64,
 }
+
+/// What ends a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Close,
+    Count,
+    Lease,
+}
+
+/// The time that a load goes on at least after its threads have stood still, if its requests are not done.
+const LEFT_NS: i64 = MILLISECOND_NS;
 
 /// Load threads. They read the clock themselves, and test `close` and `lease` each time.
 #[derive(Debug)]
@@ -38,11 +51,15 @@ pub struct Load {
     pub drain_ns: i64,
     begun: Option<(i64, i64)>,
     lease: Option<i64>,
+    /// When all of its requests are done, if it ends by a count.
+    done: Option<i64>,
     produced: u64,
     first: Option<i64>,
     /// Sends before this time of the clock have been accounted for.
     accounted: i64,
     has_ended: bool,
+    /// True time at which the last of what it told arrives: all of it comes in order.
+    pub told_at: i64,
     /// Whether the end was told.
     pub is_drained: bool,
     is_abandoned: bool,
@@ -59,6 +76,7 @@ impl Host {
             waiting: Vec::new(),
             load: None,
             journal: BTreeMap::new(),
+            ends: BTreeMap::new(),
             steps: 0,
             answered: BTreeSet::new(),
             due: 0,
@@ -80,10 +98,12 @@ impl Load {
             drain_ns,
             begun: None,
             lease: None,
+            done: None,
             produced: 0,
             first: None,
             accounted: now,
             has_ended: false,
+            told_at: 0,
             is_drained: false,
             is_abandoned: false,
         }
@@ -106,8 +126,24 @@ impl Load {
         }
     }
 
+    /// Its requests are done so long after the start.
+    pub fn ends_after(&mut self, ns: i64) {
+        self.done = self.begun.map(|(start, _)| start + ns);
+    }
+
     fn end(&self) -> Option<i64> {
-        Some(self.begun?.1.min(self.lease?))
+        Some(self.begun?.1.min(self.lease?).min(self.done.unwrap_or(i64::MAX)))
+    }
+
+    /// What ends it, or did.
+    pub fn ended_by(&self) -> Option<By> {
+        let end = self.end()?;
+        let is_at = |time: Option<i64>| time == Some(end);
+        Some(match (is_at(self.begun.map(|(_, close)| close)), is_at(self.done)) {
+            (true, _) => By::Close,
+            (_, true) => By::Count,
+            _ => By::Lease,
+        })
     }
 
     /// The time in which requests were sent since the last call, as [from, to) of the clock; the threads ran all the while.
@@ -124,6 +160,10 @@ impl Load {
     /// The threads have not run since the last call.
     pub fn pass_over(&mut self, now: i64) {
         self.accounted = now;
+        if !self.has_ended {
+            // Without threads no request is done.
+            self.done = self.done.map(|done| done.max(now + LEFT_NS));
+        }
         self.has_ended |= self.end().is_some_and(|end| now >= end);
     }
 

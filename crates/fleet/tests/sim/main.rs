@@ -51,6 +51,7 @@ fn histories() {
             "not-drained",
             "late",
             "refused",
+            "finished",
         ];
         let never: Vec<&str> = expected.into_iter().filter(|kind| !told.contains_key(kind)).collect();
         assert!(never.is_empty(), "no history has {never:?}");

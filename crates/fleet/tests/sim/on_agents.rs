@@ -72,7 +72,10 @@ impl World {
         let Some(load) = &mut host.load else { return };
         let (number, drain_ns) = (load.number, load.drain_ns);
         let (told, drains) = load.tell(now);
-        let mut at = self.now;
+        if drains && let Some(by) = load.ended_by() {
+            host.ends.insert((load.run.clone(), load.epoch, incarnation), by);
+        }
+        let mut at = self.now.max(load.told_at);
         for happening in told {
             at += self.random.below(1_000_000) as i64;
             self.at(at, Event::Host(agent, HostEvent::Local { incarnation, load: number, happening }));
@@ -82,6 +85,7 @@ impl World {
             let happening = Happening::Drained { digest: "0".to_owned() };
             self.at(at, Event::Host(agent, HostEvent::Local { incarnation, load: number, happening }));
         }
+        self.hosts[agent].load.iter_mut().for_each(|load| load.told_at = at);
         self.wake(agent);
     }
 
@@ -161,7 +165,15 @@ impl World {
             }
             Effect::Begin { .. } | Effect::Lease { .. } | Effect::CloseAt { .. } | Effect::Release => None,
         };
-        host.load.iter_mut().filter(|load| load.number == number).for_each(|load| load.set(effect));
+        let ends_after = self
+            .plan
+            .count_ns
+            .filter(|_| matches!(effect, Effect::Begin { .. }))
+            .map(|longest| MILLISECOND_NS + self.random.below(longest as u64) as i64);
+        host.load.iter_mut().filter(|load| load.number == number).for_each(|load| {
+            load.set(effect);
+            ends_after.into_iter().for_each(|after| load.ends_after(after));
+        });
         if let Some((happening, longest)) = later {
             let fails =
                 !matches!(happening, Happening::Drained { .. }) && self.random.below(1000) < self.plan.failing && !calm;

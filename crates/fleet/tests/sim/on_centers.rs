@@ -6,10 +6,13 @@ use crate::host::Host;
 use crate::network::Way;
 use crate::plan::{FAULTS_END, HEALED};
 use crate::world::{CenterEvent, Event, HostEvent, Message, World};
-use brunt_fleet::coordinator::{Config, Coordinator, Member, Outcome, Output, Verdict};
+use brunt_fleet::coordinator::{AgentOutcome, Config, Coordinator, Member, Outcome, Output, Verdict};
 use brunt_fleet::words::{Order, decode, encode};
 use brunt_fleet::{MILLISECOND_NS, SECOND_NS, shares};
 use std::rc::Rc;
+
+/// A run that nothing disturbs but a coordinator that stands still has its outcome so soon after its close.
+const LATEST_NS: i64 = 20 * SECOND_NS;
 
 impl World {
     pub fn new_center(&mut self, owner: &str, run: &str, epoch: u64, crash_after: Option<u64>) {
@@ -30,6 +33,7 @@ impl World {
             load: serde_json::json!({ "rate": 1000 }),
             warmup_ns: self.plan.warmup_ns,
             window_ns: self.plan.window_ns,
+            ends_by_count: self.plan.count_ns.is_some(),
             drain_ns: self.plan.drain_ns,
             connect_ns: Config::CONNECT_NS,
             skew_ns: self.plan.skew_ns,
@@ -131,7 +135,8 @@ impl World {
 
     fn on_outcome(&mut self, at: usize, outcome: Outcome) {
         (0..self.hosts.len()).for_each(|agent| self.account(agent));
-        checks::outcome(&outcome, &self.centers[at], &self.hosts);
+        let is_counted = self.plan.count_ns.is_some();
+        checks::outcome(&outcome, &self.centers[at], &self.hosts, is_counted);
         let center = &mut self.centers[at];
         assert!(center.outcome.is_none(), "two outcomes");
         assert!(outcome.verdict.line().lines().count() <= 1);
@@ -143,7 +148,17 @@ impl World {
             assert!(outcome.spread_ns.is_none_or(|spread| spread <= near), "{outcome:?}");
             let sent = self.truth.dealings.iter().filter(|((center, _), _)| *center == at);
             let last = sent.filter_map(|(_, dealing)| dealing.last_sent).max();
-            assert!(last.is_some_and(|last| last <= outcome.close_ns.unwrap() + near), "{last:?}: {outcome:?}");
+            let (last, close) = (last.unwrap(), outcome.close_ns.unwrap());
+            assert!(last <= close + near, "{last}: {outcome:?}");
+            // The last finisher ends the run, however far away its time limit is.
+            let limit = outcome.start_ns.unwrap() + self.plan.warmup_ns + self.plan.window_ns;
+            let is_ended_by_count = outcome.verdict == Verdict::Ok && close < limit;
+            assert!(!is_ended_by_count || close <= last + SECOND_NS + near, "{last}: {outcome:?}");
+            assert!(center.clock.at(self.now) < close + LATEST_NS, "{outcome:?}");
+        }
+        let is_early = |agent: &AgentOutcome| agent.expected < outcome.seconds;
+        if outcome.verdict == Verdict::Ok && outcome.agents.iter().any(is_early) {
+            self.kinds.push("finished");
         }
         (center.ended, center.outcome) = (Some(self.now), Some(outcome));
     }

@@ -59,7 +59,10 @@ pub struct Plan {
     pub faults: Vec<(i64, Fault)>,
     /// Faults whose times are counted from the first commit.
     pub commit_faults: Vec<(i64, Fault)>,
+    /// The longest window, if loads end by a count.
     pub window_ns: i64,
+    /// Loads end by a count, each at a time up to this after its start.
+    pub count_ns: Option<i64>,
     pub warmup_ns: i64,
     pub drain_ns: i64,
     pub tolerate: usize,
@@ -100,6 +103,10 @@ impl Plan {
             },
         };
         let window_ns = within(1_500, 9_000) as i64 * MILLISECOND_NS;
+        // The time limit is met by some, and is far away for others.
+        let is_counted = seed.is_multiple_of(3);
+        let limit = if is_counted { [1, 2, 20][within(0, 2) as usize] } else { 1 };
+        let (count_ns, window_ns) = (is_counted.then_some(window_ns * 5 / 4), window_ns * limit);
         let warmup_ns = within(0, 1) as i64 * within(0, 1_500) as i64 * MILLISECOND_NS;
         let drain_ns = within(0, 1_000) as i64 * MILLISECOND_NS;
         let tolerate = within(0, 3).saturating_sub(2) as usize;
@@ -118,7 +125,8 @@ impl Plan {
         }
         let mut commit_faults = Vec::new();
         if is_borne {
-            commit_faults.extend(Self::borne(count, (window_ns + warmup_ns) / MILLISECOND_NS, &mut within));
+            let length = (count_ns.unwrap_or(i64::MAX).min(window_ns) + warmup_ns) / MILLISECOND_NS;
+            commit_faults.extend(Self::borne(count, length, &mut within));
         }
         let number = if harsh { within(0, 4).saturating_sub(2) } else { 0 };
         for _ in 0..number {
@@ -141,6 +149,7 @@ impl Plan {
             faults,
             commit_faults,
             window_ns,
+            count_ns,
             warmup_ns,
             drain_ns,
             tolerate,

@@ -3,10 +3,12 @@
 //! Written rarely: the only thing that every request reads is the end of the window.
 
 use super::{clock::Clock, commands::Commands, first_failures::FirstFailures, hosts::Hosts};
-use crate::measure::{handshakes::Handshakes, links::Budget, outages::Outages};
+use crate::measure::links::{self, Budget};
+use crate::measure::{handshakes::Handshakes, outages::Outages};
 use crate::options::Options;
 use brunt_runtime::CancellationToken;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -193,7 +195,7 @@ pub struct Shared {
     /// End of the window, or of the lease if that is earlier; as `open`, `u64::MAX` until it is set.
     pub close: Arc<AtomicU64>,
     /// The former alone.
-    window_close: AtomicU64,
+    pub window_close: Arc<AtomicU64>,
     /// The latter alone: `u64::MAX` of a load without one.
     lease: AtomicU64,
     pub budget: Option<Arc<Budget>>,
@@ -224,7 +226,7 @@ impl Shared {
             began: AtomicU64::new(u64::MAX),
             open: Arc::new(AtomicU64::new(u64::MAX)),
             close: Arc::new(AtomicU64::new(u64::MAX)),
-            window_close: AtomicU64::new(u64::MAX),
+            window_close: Arc::new(AtomicU64::new(u64::MAX)),
             lease: AtomicU64::new(u64::MAX),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
             commands: None,
@@ -243,6 +245,12 @@ impl Shared {
         Self { budget: Some(Arc::new(Budget::of_one_write())), ..Self::new(options, clock) }
     }
 
+    /// The state of a part of a load: of a number of requests, these threads have a fixed share.
+    pub fn of_part(options: &Options, clock: Clock, threads: Range<usize>) -> Self {
+        let budget = options.requests_of(threads).map(|share| Arc::new(Budget::new(share)));
+        Self { budget, ..Self::new(options, clock) }
+    }
+
     /// The state of a session, whose load is made on command.
     pub fn of_session(options: &Options, clock: Clock) -> Self {
         Self { commands: Some(Commands::default()), ..Self::new(options, clock) }
@@ -259,7 +267,9 @@ impl Shared {
         self.open.store(open_ns, Relaxed);
         let paced_ns = self.options.paced().as_nanos() as u64;
         self.budget.iter().filter(|_| paced_ns > 0).for_each(|budget| budget.begin(open_ns + paced_ns));
-        self.close_at(close_ns);
+        // A part without a request has its end where the others may have theirs at the earliest.
+        let is_none = self.budget.as_ref().is_some_and(|budget| budget.is_none());
+        self.close_at(if is_none { close_ns.min(open_ns.saturating_add(paced_ns)) } else { close_ns });
         self.go.cancel();
     }
 
@@ -276,8 +286,7 @@ impl Shared {
 
     /// Ends the window at `ns`, unless it ends before.
     pub fn close_at(&self, ns: u64) {
-        self.window_close.fetch_min(ns, SeqCst);
-        self.close.fetch_min(ns, SeqCst);
+        links::close_at(&self.window_close, &self.close, ns);
     }
 
     /// Nothing is sent from `until_ns` on. A call that comes after the time that the one before has set is too late: threads may have
@@ -344,5 +353,31 @@ mod tests {
         assert!(!shared.lease_until(1));
         assert!(!shared.lease_until(hour) && close() == 1);
         assert!(!shared.lease_until(2 * hour) && close() == 1);
+    }
+
+    #[test]
+    fn the_end_of_a_number_of_requests_is_moved_by_no_lease_and_a_part_without_a_request_has_it_at_once() {
+        let address = Address::from(SocketAddr::from(([127, 0, 0, 1], 1)));
+        let target = Target::Echo { address, size: 1, reuse: None };
+        let closed = Options { connections: 3, threads: vec![None; 3], ..Options::new(String::new(), target) };
+        let closed = Options { requests: Some(2), ..closed };
+        // At 10/s the window is 200 ms, also for a thread that has none of its requests.
+        let open = Options { rate: Some(10.0), ..closed.clone() };
+        let hour = 3600 * 1_000_000_000;
+        for (options, threads, share, end) in [
+            (&closed, 0..1, 0, hour),
+            (&closed, 0..2, 1, 3 * hour),
+            (&closed, 1..3, 2, 3 * hour),
+            (&open, 2..3, 0, hour + 200_000_000),
+            (&open, 0..1, 1, 3 * hour),
+        ] {
+            let shared = Shared::of_part(options, Clock::start(), threads.clone());
+            let budget = shared.budget.as_ref().unwrap();
+            assert!(shared.lease_until(4 * hour));
+            shared.begin(hour, hour, 3 * hour);
+            assert_eq!((budget.draw(9), shared.close.load(Relaxed)), (share, end), "{threads:?} of {options:?}");
+            links::close_at(&shared.window_close, &shared.close, hour + 1);
+            assert!(shared.lease_until(5 * hour) && shared.close.load(Relaxed) == end.min(hour + 1));
+        }
     }
 }

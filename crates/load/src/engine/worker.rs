@@ -79,6 +79,7 @@ impl<P> Worker<P> {
         let links = Links {
             open: Arc::clone(&shared.open),
             close: Arc::clone(&shared.close),
+            window_close: Arc::clone(&shared.window_close),
             budget: shared.budget.clone(),
             meter: meter(shared.clock, Rc::clone(&spin_ns)),
         };

@@ -193,6 +193,9 @@ pub struct Collector {
     closed_loop: bool,
     /// Intervals that some threads have yet to report, by number.
     incomplete: BTreeMap<u32, Slice>,
+    /// Number of the last interval of each thread, that of its drain: it reports none of a later second. A part of a load may end
+    /// before the others.
+    ended: Vec<Option<u32>>,
     /// Clones of the threads' schedules, to count what was due in each second, sent or not.
     offered: Vec<Schedule>,
     drain: Option<Slice>,
@@ -208,6 +211,7 @@ impl Collector {
             start_ns,
             closed_loop: schedules.is_empty(),
             incomplete: BTreeMap::new(),
+            ended: vec![None; threads],
             offered: schedules,
             drain: None,
             hlog: Hlog::new(start),
@@ -221,6 +225,9 @@ impl Collector {
             Phase::Drain => self.drain.get_or_insert_default(),
             _ => self.incomplete.entry(interval.number).or_default(),
         };
+        if interval.phase == Phase::Drain {
+            self.ended[thread] = Some(interval.number);
+        }
         let window = interval.phase == Phase::Window;
         if matches!(interval.phase, Phase::Window | Phase::Drain) {
             let censored = interval.censored.as_ref().map_or(0, |waits| waits.saturated);
@@ -242,12 +249,13 @@ impl Collector {
         slice.cpu_percent += span.percent().0;
     }
 
-    /// The next second that every thread has reported, or, if no more reports will come (`last`), the next one, and its
+    /// The next second that every thread has reported that had not ended before, or, if no more reports will come (`last`), the next one, and its
     /// response times. The caller may add to it, and returns it with [`Self::keep`].
     pub fn next_second(&mut self, last: bool) -> Option<(Second, Histogram<u64>)> {
         loop {
             let entry = self.incomplete.first_entry()?;
-            if !last && entry.get().reports < self.totals.threads.len() {
+            let before = self.ended.iter().flatten().filter(|last| **last <= *entry.key()).count();
+            if !last && entry.get().reports + before < self.totals.threads.len() {
                 return None;
             }
             let slice = entry.remove();

@@ -4,7 +4,7 @@ use crate::measure::interval::Usage;
 use std::sync::Arc;
 use std::sync::atomic::{
     AtomicU64,
-    Ordering::{AcqRel, Relaxed},
+    Ordering::{AcqRel, Relaxed, SeqCst},
 };
 
 /// A number of requests of the window, over all threads: so many are sent, and the window ends when each has its end.
@@ -40,6 +40,11 @@ impl Budget {
         self.until.fetch_max(until_ns, Relaxed);
     }
 
+    /// Whether there is no request: then none will end.
+    pub fn is_none(&self) -> bool {
+        self.unended.load(Relaxed) == 0
+    }
+
     /// Takes up to `wanted` requests to send, fewer if fewer are left.
     pub fn draw(&self, wanted: u64) -> u64 {
         let draw = |left: u64| Some(left.saturating_sub(wanted));
@@ -66,7 +71,23 @@ pub struct Links {
     pub open: Arc<AtomicU64>,
     /// End of the window, in nanoseconds of the run's clock; set to an earlier time to end a run early.
     pub close: Arc<AtomicU64>,
+    /// The same without a lease, which may set `close` to a later time.
+    pub window_close: Arc<AtomicU64>,
     pub budget: Option<Arc<Budget>>,
     /// Reads this thread's CPU usage.
     pub meter: Box<dyn Fn() -> Usage>,
+}
+
+impl Links {
+    /// Ends the window at `ns`, unless it ends before. The order counts for [`Shared::lease_until`](crate::engine::shared::Shared).
+    #[cold]
+    pub fn close_at(&self, ns: u64) {
+        close_at(&self.window_close, &self.close, ns);
+    }
+}
+
+/// Ends a window at `ns`, unless it ends before: its own end first, and then that which threads look at.
+pub fn close_at(window_close: &AtomicU64, close: &AtomicU64, ns: u64) {
+    window_close.fetch_min(ns, SeqCst);
+    close.fetch_min(ns, SeqCst);
 }

@@ -11,7 +11,8 @@ use crate::engine::shared::Shared;
 use crate::observer::Observer;
 use crate::processes::{Receiver, Taken, drive};
 use crate::{check, error::LoadError, options::Options, report};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 /// Takes the seconds of one part, once the load has begun.
@@ -19,6 +20,25 @@ pub struct Feed {
     receiver: Receiver,
     shared: Arc<Shared>,
     measured: Measured,
+    /// Until the part has told its end; `None` of a load without a number of requests, whose end is known before.
+    last: Option<Arc<Last>>,
+}
+
+/// The end of the window of a load with a number of requests: that of the part that ends last.
+struct Last {
+    /// Parts that have not told theirs.
+    left: AtomicUsize,
+    /// The latest so far, on the run's clock.
+    close_ns: AtomicU64,
+}
+
+impl Last {
+    /// A part has ended its window at this time. Returns the end of all once all have told theirs.
+    fn tell(&self, close_ns: u64) -> Option<u64> {
+        self.close_ns.fetch_max(close_ns, AcqRel);
+        let is_last = self.left.fetch_sub(1, AcqRel) == 1;
+        is_last.then(|| self.close_ns.load(Acquire))
+    }
 }
 
 impl Feed {
@@ -27,8 +47,13 @@ impl Feed {
     /// # Errors
     /// The bytes are not those of a second; one line.
     pub fn take(&mut self, second: &[u8]) -> Result<(), String> {
-        let Second { start_ns, reports } = serde_json::from_slice(second).map_err(|error| error.to_string())?;
-        let by = self.shared.start.load(Relaxed) as i64 - start_ns as i64;
+        let second: Second = serde_json::from_slice(second).map_err(|error| error.to_string())?;
+        let by = self.shared.start.load(Relaxed) as i64 - second.start_ns as i64;
+        let last = self.last.take_if(|_| second.is_last());
+        let Second { close_ns, reports, .. } = second;
+        // Before the reports, which wake the coordinator.
+        let end = last.and_then(|last| last.tell(close_ns.saturating_add_signed(by)));
+        end.into_iter().for_each(|end| self.shared.close_at(end));
         for mut report in reports {
             shift(&mut report, by);
             self.measured.add(&report);
@@ -66,10 +91,13 @@ pub fn coordinate<O: Others>(
     let shared = Arc::new(Shared::new(options, Clock::since(0)));
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let (out, messages) = channel();
+    let (left, close_ns) = (AtomicUsize::new(machines.len()), AtomicU64::new(0));
+    let last = options.requests.map(|_| Arc::new(Last { left, close_ns }));
     let feeds = machines.iter().enumerate().map(|(number, (name, first))| Feed {
         receiver: Receiver::new(number, name.clone(), *first, &shared, &taken, out.clone()),
         shared: Arc::clone(&shared),
         measured: Measured::new(options.rate.is_some()),
+        last: last.clone(),
     });
     let others = others(feeds.collect(), shared.clock.zero_ns())?;
     drop(out);

@@ -51,7 +51,7 @@ impl Part {
     pub fn new(options: Options, threads: Range<usize>) -> Result<Self, LoadError> {
         let options = Options { group: Some(options.threads.len()), ..options };
         check::options(&options)?;
-        let shared = Arc::new(Shared::new(&options, Clock::start()));
+        let shared = Arc::new(Shared::of_part(&options, Clock::start(), threads.clone()));
         make_room_for(&shared, &threads)?;
         let zero_ns = shared.clock.zero_ns();
         Ok(Self { control: Control { shared, first: threads.start, zero_ns }, threads })
@@ -68,6 +68,8 @@ impl Part {
         let mut connecting =
             Connecting { ready: vec![false; threads.len()], opened: 0, settled: 0, error: None, is_over: false };
         let mut has_begun = false;
+        // Start of the load and end of its window. The latter is lost when the threads have ended.
+        let mut times = [0, u64::MAX];
         let ran = run_part(shared, threads.clone(), |report| {
             connecting.take(&report, threads.start, shared, &mut tell)?;
             let began = shared.began.load(Relaxed);
@@ -76,16 +78,20 @@ impl Part {
                 tell(Told::Began(zero_ns + began));
             }
             seconds.add(report);
-            let start = shared.start.load(Relaxed);
-            while let Some(second) = seconds.next(start, shared.close.load(Relaxed)) {
-                tell(told(start, second));
+            times = [&shared.start, &shared.close].map(|time| time.load(Relaxed));
+            while let Some(second) = seconds.next(times) {
+                tell(told(times, second));
+            }
+            if shared.budget.is_some() && seconds.have_drained() {
+                // Its own share is done, which nobody else knows.
+                shared.release.cancel();
             }
             Ok(())
         });
         match ran {
             Ok(taken) => {
                 seconds.add(Report::done(shared, taken));
-                tell(told(shared.start.load(Relaxed), seconds.rest()));
+                tell(told(times, seconds.rest()));
                 tell(Told::Ended);
             }
             Err(error) => tell(Told::Failed(error.to_string())),
@@ -93,8 +99,8 @@ impl Part {
     }
 }
 
-fn told(start_ns: u64, (number, reports): (u64, Vec<Report>)) -> Told {
-    let second = Second { start_ns, reports };
+fn told([start_ns, close_ns]: [u64; 2], (number, reports): (u64, Vec<Report>)) -> Told {
+    let second = Second { start_ns, close_ns, reports };
     Told::Second(number, serde_json::to_vec(&second).expect("reports have no maps with other keys than text"))
 }
 

@@ -4,8 +4,11 @@
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Never,
-    /// The requests of the run before this number.
-    Number(f64),
+    /// The requests of the run before this number, of which so many that count are of this thread.
+    Number {
+        end: f64,
+        own: u64,
+    },
     /// So many of this thread that are due at or after a time.
     Left {
         requests: u64,
@@ -27,14 +30,23 @@ impl End {
     pub fn is_before(&self, number: f64) -> bool {
         match self {
             Self::Never => false,
-            Self::Number(end) => number >= *end,
+            Self::Number { end, .. } => number >= *end,
             Self::Left { requests, .. } => *requests == 0,
         }
     }
 
     /// The end of the requests of the run up to this number.
     pub fn cut(&self, number: f64) -> f64 {
-        if let Self::Number(end) = self { number.min(*end) } else { number }
+        if let Self::Number { end, .. } = self { number.min(*end) } else { number }
+    }
+
+    /// Requests of this thread that count, if none is taken yet; `None` without an end.
+    pub fn own(&self) -> Option<u64> {
+        match self {
+            Self::Never => None,
+            Self::Number { own, .. } => Some(*own),
+            Self::Left { requests, .. } => Some(*requests),
+        }
     }
 
     /// Requests of this thread that are left, at most.

@@ -30,9 +30,16 @@ impl Share {
     }
 
     /// This thread's part of so many requests of the run, by its connections.
-    pub(super) fn part_of(&self, requests: u64) -> u64 {
+    pub fn part_of(&self, requests: u64) -> u64 {
         let below = |connections: usize| (u128::from(requests) * connections as u128 / self.connections as u128) as u64;
         below(self.before() + self.own()) - below(self.before())
+    }
+
+    /// How many of this thread's [`Numbers`] are below `end`.
+    pub(super) fn numbers_below(&self, end: u64) -> u64 {
+        let (cycles, rest) = (end / self.connections as u64, (end % self.connections as u64) as usize);
+        let of_rest = rest.saturating_sub(self.global(0)).div_ceil(self.group).min(self.own());
+        cycles * self.own() as u64 + of_rest as u64
     }
 
     /// Mean gap of this thread's requests, in requests of the run.

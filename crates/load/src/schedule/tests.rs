@@ -208,3 +208,32 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #[test]
+    fn a_thread_knows_its_part_of_a_number_of_requests(
+        requests in 0u64..3000,
+        (groups, group) in (1usize..4, 1usize..4),
+        extra in 0usize..20,
+        warmup_ns in 0u64..1_000_000_000,
+        seed: u64,
+    ) {
+        let (threads, connections) = (groups * group, groups * group + extra);
+        for arrival in [Arrival::Constant, Arrival::Poisson] {
+            let mut sum = 0;
+            for thread in 0..threads {
+                let share = Share { thread, threads, connections, group };
+                let schedule = Schedule::new(arrival, Profile::constant(1000.0), seed, share);
+                prop_assert_eq!(schedule.part_of_end(), None);
+                let mut schedule = schedule.end_after(requests, warmup_ns);
+                let part = schedule.part_of_end().unwrap();
+                schedule.skip_to(warmup_ns);
+                let before = schedule.taken;
+                schedule.skip_to(NEVER_NS as u64);
+                prop_assert_eq!(schedule.taken - before, part);
+                sum += part;
+            }
+            prop_assert_eq!(sum, requests);
+        }
+    }
+}

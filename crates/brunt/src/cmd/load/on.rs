@@ -12,14 +12,14 @@ mod told;
 pub(in crate::cmd) use collected::report as collected;
 
 use super::observer::LoadObserver;
-use super::{Args, usage};
+use super::{Args, requests, usage};
 use crate::cmd::fleet::ssh::{self, Host, Launched};
 use crate::cmd::fleet::{FleetFlag, Shipped, failed};
 use brunt_fleet::coordinator::{Config, Member, Outcome};
 use brunt_fleet::nats::{self, About, Access};
 use brunt_load::remote::{Measured, coordinate};
 use brunt_load::{LoadError, Options, Report};
-use brunt_results::{Cores, Count, Error, Rate};
+use brunt_results::{Cores, Count, Error, Rate, Span};
 use brunt_spec::LoadSpec;
 use feeds::Feeds;
 use machines::Machines;
@@ -27,14 +27,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// A number of requests without `-d` ends after this time at the latest, with the warm-up: what agents allow unless told otherwise.
+const LONGEST: Duration = Duration::from_secs(3600);
 /// For how long agents may open their connections beyond what a load on this machine may take.
 const CONNECT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, clap::Args)]
 pub(super) struct OnFlags {
     /// Let agents of a fleet make the load: so many, those of these names, those with a label, or some that are started over ssh for it,
-    /// as 4, web-1,web-2, role=load or ssh://web-1,ssh://me@web-2;
-    /// -c, -R and -d are those of all together, -t, --cores and --source those of each
+    /// as 4, web-1,web-2, role=load or ssh://web-1,ssh://me@web-2; -c, -n, -R and -d are those of all together, -t, --cores and --source
+    /// those of each
     #[arg(long, value_name = "N|NAMES|LABEL=VALUE|ssh://HOSTS", help_heading = "Fleet", conflicts_with_all = ["once", "compare"])]
     on: Option<String>,
     #[command(flatten)]
@@ -142,12 +144,16 @@ impl Chosen {
     pub fn whole(&self, args: &Args) -> Result<LoadSpec, Error> {
         refused::check(args)?;
         let threads = Some(Count((self.threads * self.agents.len()) as u64));
-        Ok(LoadSpec { threads, cores: None, source: None, ..args.spec.clone() })
+        let duration = longest(&args.spec)?.or(args.spec.duration);
+        Ok(LoadSpec { threads, duration, cores: None, source: None, ..args.spec.clone() })
     }
 
     /// The description that agents get; what follows from the number of threads is in it.
     fn shipped(&self, options: &Options) -> Shipped {
         let mut spec = LoadSpec { seed: Some(options.seed), ..self.typed.clone() };
+        if spec.duration.is_none() && spec.stages.is_empty() && options.requests.is_some() {
+            spec.duration = Some(Span(options.duration));
+        }
         if spec.connections.is_none() && options.connection_stages.is_empty() {
             let all = Count(options.connections as u64);
             (spec.connections, spec.connections_per_core) =
@@ -180,6 +186,7 @@ impl Chosen {
             load,
             warmup_ns: ns(options.warmup),
             window_ns: ns(options.duration),
+            ends_by_count: options.requests.is_some(),
             drain_ns: ns(options.timeout),
             connect_ns: ns(connect),
             skew_ns: Some(Config::SKEW_NS),
@@ -237,6 +244,14 @@ pub(super) struct Made {
     outcome: Outcome,
     /// In the order of the agents.
     measured: Vec<Measured>,
+}
+
+/// The time limit of a number of requests that has none.
+fn longest(spec: &LoadSpec) -> Result<Option<Span>, Error> {
+    let is_limited = spec.duration.is_some() || !spec.stages.is_empty();
+    let warmup = spec.warmup.map_or(Duration::ZERO, |warmup| warmup.0);
+    let limit = Some(LONGEST.saturating_sub(warmup)).filter(|limit| !limit.is_zero()).unwrap_or(LONGEST);
+    Ok(requests::count(spec)?.filter(|_| !is_limited).map(|_| Span(limit)))
 }
 
 /// Who runs the load: shown to others who want the same agents.

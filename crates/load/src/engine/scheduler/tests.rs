@@ -39,6 +39,7 @@ pub(super) fn test(connections: usize, depth: u32, period_ms: u64, timeout_ms: u
     let links = Links {
         open: Arc::default(),
         close: Arc::new(AtomicU64::new(CLOSE)),
+        window_close: Arc::default(),
         budget: None,
         meter: Box::new(Usage::default),
     };

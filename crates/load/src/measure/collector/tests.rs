@@ -141,3 +141,18 @@ fn seconds_of_threads_that_go_on_after_another_has_ended_are_kept() {
     let rest: Vec<f64> = std::iter::from_fn(|| collector.next_second(true)).map(|(second, _)| second.at_s).collect();
     assert_eq!(rest, [1.0, 2.0, 3.0]);
 }
+
+#[test]
+fn seconds_after_the_end_of_a_thread_are_complete_without_it() {
+    let mut collector = collector(Vec::new());
+    let mut take = |thread, number, phase, from, to| {
+        collector.take(thread, &mut interval(number, phase, from, to));
+        std::iter::from_fn(|| collector.next_second(false)).map(|(second, _)| second.at_s).collect::<Vec<_>>()
+    };
+    // One without a window, which has no share of a number of requests.
+    assert!(take(0, 0, Phase::Connect, 0, 0).is_empty());
+    assert!(take(0, 1, Phase::Drain, 0, 0).is_empty());
+    assert!(take(1, 0, Phase::Connect, 0, 0).is_empty());
+    assert_eq!(take(1, 1, Phase::Window, 0, 1), [1.0]);
+    assert_eq!(take(1, 2, Phase::Window, 1, 2), [2.0]);
+}

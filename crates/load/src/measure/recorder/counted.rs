@@ -3,7 +3,6 @@
 use super::Recorder;
 use crate::measure::interval::Phase;
 use crate::measure::links::Budget;
-use std::sync::atomic::Ordering::Relaxed;
 
 impl Recorder {
     /// Whether the window is of a number of requests.
@@ -32,7 +31,7 @@ impl Recorder {
         let is_counted = intended_ns >= self.open_ns;
         self.of_warmup = self.of_warmup.saturating_sub(u64::from(!is_counted));
         if is_counted && let Some(end_ns) = self.links.budget.as_ref().and_then(|budget| budget.spend(now_ns)) {
-            self.links.close.fetch_min(end_ns, Relaxed);
+            self.links.close_at(end_ns);
         }
         is_counted
     }

@@ -23,6 +23,7 @@ impl Run {
         let links = Links {
             open: Arc::default(),
             close: Arc::clone(&close),
+            window_close: Arc::new(AtomicU64::new(u64::MAX)),
             budget: budget.map(|limit| Arc::new(Budget::new(limit))),
             meter: Box::new(Usage::default),
         };

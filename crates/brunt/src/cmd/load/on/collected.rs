@@ -85,7 +85,9 @@ fn made(parts: &[Collected], options: &Options, seconds: u64, is_complete: bool)
         let start = (now() as u64).saturating_sub(zero_ns).saturating_sub(length.as_nanos() as u64).max(1);
         let mut told = Vec::new();
         for (feed, part) in feeds.into_iter().zip(parts) {
-            let taken = part.seconds.iter().take(seconds as usize).map(Shipped::second);
+            // A load of a number of requests ends on each agent at its own time.
+            let whole = if is_complete { part.seconds.len() } else { seconds as usize };
+            let taken = part.seconds.iter().take(whole).map(Shipped::second);
             let taken = taken.collect::<Result<Vec<_>, _>>().map_err(LoadError::Process)?;
             told.push((feed, taken));
         }

@@ -9,9 +9,7 @@ use brunt_spec::{CountOrFile, LoadSpec};
 pub(super) fn check(args: &Args) -> Result<(), Error> {
     let spec = &args.spec;
     let files = "files are not sent to agents";
-    let counted = spec.requests.is_some() || matches!(spec.requests_or_file, Some(CountOrFile::Count(_)));
     let all = [
-        ("-n", counted, "requests are counted on one machine; use -d"),
         ("--steady", spec.steady, "agents agree on all times before the load; use --warmup"),
         ("--script", args.script.is_given(), "a script is not a part of what agents get"),
         ("--calibrate", args.calibrate, "a calibration is that of one machine"),
