@@ -6,6 +6,7 @@ mod allowed;
 mod generator;
 mod ls;
 mod nats_server;
+pub(super) mod secrets;
 mod settings;
 mod shipped;
 mod stop;

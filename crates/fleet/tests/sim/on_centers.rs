@@ -31,6 +31,7 @@ impl World {
             warmup_ns: self.plan.warmup_ns,
             window_ns: self.plan.window_ns,
             drain_ns: self.plan.drain_ns,
+            prepare_ns: self.plan.prepare_ns,
             connect_ns: Config::CONNECT_NS,
             skew_ns: self.plan.skew_ns,
             tolerate: self.plan.tolerate,

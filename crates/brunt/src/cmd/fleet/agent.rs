@@ -24,6 +24,7 @@ An agent loads nothing but this machine unless its owner allows more, in the fil
   allow = [\"10.0.0.0/8:80,8000-8099\"]    # networks and ports
   rate = \"50k\"                           # and how much: also connections, duration [default: 1h]
   labels = { role = \"load\" }             # by which --on chooses
+  secrets = \"/etc/brunt/secrets\"           # files that --bearer, --basic-auth, --cert and the like name
   id = \"web-1\"
 
 Exit status: 0 ended by a signal or --once, 1 no connection to the fleet, 2 wrong usage.")]
@@ -51,17 +52,17 @@ fn id(text: &str) -> Result<String, String> {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let access = self.fleet.of_agent()?;
-        let AgentSettings { id, labels, allowed } = AgentSettings::read(self.config.as_deref())?;
+        let AgentSettings { id, labels, allowed, secrets } = AgentSettings::read(self.config.as_deref())?;
         let about = about(self.id.clone().or(id), labels, allowed.words());
-        let journals = directory()?.join("journals");
+        let (journals, files) = (directory()?.join("journals"), directory()?.join("files"));
         clean(&journals, KEPT);
-        let settings = Settings { about, journals, once: self.once };
+        let settings = Settings { about, journals, files, once: self.once };
         let (ended, end) = tokio::sync::oneshot::channel();
         let all = [SIGINT, SIGTERM, SIGHUP];
         signals::on_first(&all, Repeated::Kill, move || _ = ended.send(()))?;
         let say = |line: &str| _ = writeln!(io::stderr(), "{line}");
         say(&format!("may load {}", allowed.words()));
-        let generator = Generator { allowed: Arc::new(allowed) };
+        let generator = Generator { allowed: Arc::new(allowed), secrets };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let end = async { _ = end.await };
         runtime.block_on(nats::serve(&access, &settings, &generator, end, &say)).map_err(failed)?;
