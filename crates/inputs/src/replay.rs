@@ -10,7 +10,7 @@ mod stamp;
 
 use crate::requests::{Recorded, RequestFile};
 use crate::usage;
-use brunt_results::Error;
+use brunt_results::{Error, named};
 use request::Request;
 use stamp::Stamp;
 use std::collections::HashMap;
@@ -84,7 +84,9 @@ pub fn read(path: &Path, speed: f64) -> Result<Replay, Error> {
     let (mut logged, mut known) = (Vec::new(), HashMap::new());
     // Lines that are no requests, and the first of them.
     let (mut others, mut first_other) = (0u64, None);
-    for (number, text) in BufReader::new(File::open(path).map_err(failed)?).split(b'\n').enumerate() {
+    for (number, text) in
+        BufReader::new(named::place(path).and_then(File::open).map_err(failed)?).split(b'\n').enumerate()
+    {
         let (text, place) = (text.map_err(failed)?, number + 1);
         match line::parse(text.trim_ascii()) {
             _ if text.trim_ascii().is_empty() => (),

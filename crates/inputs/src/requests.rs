@@ -14,8 +14,8 @@ mod windows;
 
 use crate::address::{Protocol, Url};
 use crate::usage;
-use brunt_results::Error;
 use brunt_results::secrets::without_users;
+use brunt_results::{Error, named};
 use std::path::Path;
 use std::{fmt, fs};
 
@@ -131,8 +131,8 @@ pub fn read(path: &Path, over: Option<&Url>) -> Result<RequestFile, Error> {
             "the URL has the path '{target}', and --requests {name} has paths: give http://HOST:PORT/"
         ));
     }
-    let text =
-        fs::read(path).map_err(|error| Error::Usage(format!("cannot read the requests from {name}: {error}")))?;
+    let text = named::place(path).and_then(fs::read);
+    let text = text.map_err(|error| Error::Usage(format!("cannot read the requests from {name}: {error}")))?;
     let mut file = RequestFile { name, ..RequestFile::default() };
     let parsed = parse(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text), &mut file);
     parsed.map_err(|Wrong { place, why }| Error::Usage(format!("{}{why}", file.origin(place))))?;

@@ -22,6 +22,7 @@ pub mod hlog;
 pub mod judge;
 pub mod latency;
 pub mod lock;
+pub mod named;
 pub mod percentile;
 pub mod program;
 pub mod provisional;

@@ -11,6 +11,7 @@ mod launch;
 mod ls;
 mod nats_server;
 mod ps;
+pub(super) mod secrets;
 mod settings;
 mod shipped;
 pub(super) mod ssh;

@@ -10,6 +10,8 @@ mod deploy;
 mod endings;
 #[cfg(feature = "fleet")]
 mod fleet;
+#[cfg(feature = "fleet")]
+mod fleet_files;
 mod groups;
 mod http;
 mod live;

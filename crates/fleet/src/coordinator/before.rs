@@ -134,8 +134,8 @@ impl Coordinator {
     }
 
     fn begin_task(&mut self, now: i64) {
-        let until = now.saturating_add(TASK_LIMIT_NS);
-        self.stage = Stage::Task { until };
+        let accepted_by = now.saturating_add(TASK_LIMIT_NS);
+        self.stage = Stage::Task { until: accepted_by.saturating_add(self.config.prepare_ns) };
         for at in 0..self.peers.len() {
             let Some(clock) = self.peers[at].clock.estimate() else { continue };
             let member = &self.peers[at].member;
@@ -147,7 +147,7 @@ impl Coordinator {
                 drain_ns: self.config.drain_ns,
                 load: self.config.load.clone(),
             };
-            self.send(at, Order::Task(Box::new(task)), TASK_NS, until, now);
+            self.send(at, Order::Task(Box::new(task)), TASK_NS, accepted_by, now);
         }
     }
 
@@ -155,14 +155,16 @@ impl Coordinator {
         if self.has_stopped(now) {
             return;
         }
+        // What is not accepted by its deadline is not carried out; what is accepted may be prepared for longer.
+        let is_refused = |peer: &&Peer| peer.pending.as_ref().is_some_and(|pending| now >= pending.deadline);
         let waits = |peer: &&Peer| peer.pending.is_some() || !peer.is_prepared;
-        match self.peers.iter().find(waits) {
-            None => self.stage = Stage::Connect { until: now.saturating_add(self.config.connect_ns) },
-            Some(peer) if now >= until => {
-                let verdict = Verdict::NoAnswer { agent: peer.id(), to: "task" };
-                self.give_up(verdict, now);
-            }
-            Some(_) => (),
+        let silent =
+            self.peers.iter().find(is_refused).or_else(|| self.peers.iter().find(waits).filter(|_| now >= until));
+        if let Some(peer) = silent {
+            let verdict = Verdict::NoAnswer { agent: peer.id(), to: "task" };
+            self.give_up(verdict, now);
+        } else if !self.peers.iter().any(|peer| waits(&peer)) {
+            self.stage = Stage::Connect { until: now.saturating_add(self.config.connect_ns) };
         }
     }
 

@@ -27,6 +27,8 @@ pub struct Config {
     pub ends_by_count: bool,
     /// For how long requests may be unanswered after the end of the window, in nanoseconds.
     pub drain_ns: i64,
+    /// For how long agents may prepare the load beyond what a description takes, in nanoseconds: they fetch files.
+    pub prepare_ns: i64,
     /// For how long agents may open connections, in nanoseconds.
     pub connect_ns: i64,
     /// Largest bound of an offset with which a load is started, in nanoseconds; `None` allows any.

@@ -18,6 +18,8 @@ fn config() -> Config {
         window_ns: 3 * SECOND_NS,
         ends_by_count: false,
         drain_ns: SECOND_NS,
+        // Of no account for what is not accepted.
+        prepare_ns: 45 * SECOND_NS,
         connect_ns: Config::CONNECT_NS,
         skew_ns: Some(Config::SKEW_NS),
         tolerate: 0,
@@ -96,6 +98,14 @@ fn a_commit_that_one_agent_does_not_acknowledge_is_cancelled_for_all() {
         assert_eq!(to(agent, &orders, |order| matches!(order, Order::Release {})), 1);
     }
     assert!(outcome.agents.iter().all(|agent| agent.started == Started::Perhaps));
+}
+
+#[test]
+fn a_task_that_one_agent_does_not_accept_is_given_up_before_files_could_be_fetched() {
+    let (outcome, orders) = run(|agent, order| agent != "b" || !matches!(order, Order::Task(_)));
+    assert_eq!(outcome.verdict, Verdict::NoAnswer { agent: "b".to_owned(), to: "task" });
+    // Each second, for 10 s.
+    assert!((10..=11).contains(&to("b", &orders, |order| matches!(order, Order::Task(_)))));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! - Orders, answers, events and seconds are plain messages, which NATS delivers at most once. What is lost is asked for again by the
 //!   cores, and an agent keeps its seconds on disk, so that nothing needs a stream that NATS stores.
 //! - Nothing is sent while the connection is down: what would wait there would arrive late.
+//! - Files that a load names are asked for by the agents, piece by piece, and known by the digest that the signed order names.
 //! - Every order but a question about the clock is signed by the operator. An agent obeys no other: whoever takes over the NATS
 //!   server can stop a load, but start none.
 //!
@@ -12,9 +13,12 @@ mod about;
 mod access;
 mod asking;
 mod bus;
+mod cache;
 mod clock;
 mod collect;
+mod fetch;
 mod journal;
+mod offered;
 mod run;
 mod serve;
 mod signed;
@@ -27,7 +31,9 @@ pub use asking::{Survey, agents, stop, survey};
 pub use bus::OLDEST_SERVER;
 pub use clock::now;
 pub use collect::{Collected, collect};
+pub use fetch::Files;
 pub use journal::{Journal, clean};
+pub use offered::Offered;
 pub use run::{Begun, Run, Sink};
 pub use serve::{Load, Loads, Settings, Tell, Told, serve};
 

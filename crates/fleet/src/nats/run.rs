@@ -1,14 +1,17 @@
 //! The program of a coordinator: its core and its connection, on a thread of their own.
 
-use super::about::About;
+use super::about::{About, is_id};
 use super::access::Access;
 use super::asking::{Stop, find};
 use super::bus::{Bus, text};
 use super::clock::{now, until};
+use super::offered::Offered;
 use super::whole::Whole;
 use super::{FleetError, signed, subject};
 use crate::coordinator::{Config, Coordinator, Outcome, Output};
-use crate::words::{Assembled, Assembler, Event, Notice, Order, Part, Reply, Table, decode};
+use crate::words::{
+    Assembled, Assembler, Event, Notice, Order, Part, Piece, Reply, Table, Version, Wanted, decode, encode,
+};
 use async_nats::Subscriber;
 use futures_lite::StreamExt as _;
 use std::collections::BTreeMap;
@@ -82,7 +85,7 @@ pub enum Begun {
 }
 
 impl Run {
-    /// Begins a run, with agents of which some are known to be there.
+    /// Begins a run, with agents of which some are known to be there, and which may fetch the files of the load.
     ///
     /// # Errors
     /// The NATS server cannot be reached.
@@ -90,12 +93,14 @@ impl Run {
         access: &Access,
         config: Config,
         known: Vec<About>,
+        offered: Offered,
         sink: impl Sink + 'static,
     ) -> Result<Self, FleetError> {
         let shared = Arc::new(Shared::default());
         let (interrupts, interrupted) = unbounded_channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let running = runtime.block_on(Running::new(access.clone(), config, Arc::clone(&shared), Box::new(sink)))?;
+        let running =
+            runtime.block_on(Running::new(access.clone(), config, Arc::clone(&shared), Box::new(sink), offered))?;
         let of_thread = Arc::clone(&shared);
         let work = move || {
             let outcome = runtime.block_on(running.run(known, interrupted));
@@ -152,6 +157,7 @@ struct Running {
     whole: Whole,
     shared: Arc<Shared>,
     sink: Box<dyn Sink>,
+    offered: Offered,
     found: UnboundedSender<Vec<About>>,
     finds: UnboundedReceiver<Vec<About>>,
     outcome: Option<Outcome>,
@@ -162,18 +168,25 @@ struct Heard {
     replies: Subscriber,
     events: Subscriber,
     seconds: Subscriber,
+    wanted: Subscriber,
     stops: Subscriber,
 }
 
 impl Running {
-    async fn new(access: Access, config: Config, shared: Arc<Shared>, sink: Box<dyn Sink>) -> Result<Self, FleetError> {
+    async fn new(
+        access: Access,
+        config: Config,
+        shared: Arc<Shared>,
+        sink: Box<dyn Sink>,
+        offered: Offered,
+    ) -> Result<Self, FleetError> {
         let bus = Bus::connect(&access, "brunt").await?;
         let (run, epoch) = (config.run.clone(), config.epoch);
         let core = Coordinator::new(config, now());
         let assembler = Assembler::new(run.clone(), epoch, HELD);
         let (found, finds) = unbounded_channel();
         let whole = Whole::default();
-        Ok(Self { access, bus, run, core, assembler, whole, shared, sink, found, finds, outcome: None })
+        Ok(Self { access, bus, run, core, assembler, whole, shared, sink, offered, found, finds, outcome: None })
     }
 
     async fn run(
@@ -186,6 +199,7 @@ impl Running {
             replies: self.bus.listen(of(subject::replies)).await?,
             events: self.bus.listen(of(subject::events)).await?,
             seconds: self.bus.listen(of(subject::seconds)).await?,
+            wanted: self.bus.listen(of(subject::wanted)).await?,
             stops: self.bus.listen(subject::stop()).await?,
         };
         let outputs = self.found(&known);
@@ -202,6 +216,10 @@ impl Running {
                 }
                 Some(message) = heard.seconds.next() => {
                     decode::<Part>(text(&message)).map_or(Vec::new(), |part| self.part(part))
+                }
+                Some(message) = heard.wanted.next() => {
+                    self.give(text(&message)).await;
+                    Vec::new()
                 }
                 Some(message) = heard.stops.next() => self.stop(text(&message)),
                 Some(abouts) = self.finds.recv() => self.found(&abouts),
@@ -238,6 +256,21 @@ impl Running {
             self.whole.add(&agent, second, table);
         }
         outputs
+    }
+
+    /// Sends a piece of a file to the agent that wants it.
+    async fn give(&self, text: &str) {
+        let Ok(Wanted { run, agent, hash, offset, .. }) = decode::<Wanted>(text) else { return };
+        if run != self.run || !is_id(&agent) {
+            return;
+        }
+        let (data, error) = match self.offered.read(&hash, offset) {
+            Ok(data) => (data, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        if let Ok(text) = encode(&Piece { version: Version, run, hash, offset, data, error }) {
+            self.bus.send(subject::pieces(&agent), text).await;
+        }
     }
 
     fn stop(&mut self, text: &str) -> Vec<Output> {

@@ -10,6 +10,7 @@ use super::access::Access;
 use super::asking::{self, Stop};
 use super::bus::{Bus, text};
 use super::clock::{now, until};
+use super::fetch::Files;
 use super::{FleetError, signed, subject};
 use crate::SECOND_NS;
 use crate::agent::{Agent, Effect, Happening, Output};
@@ -39,15 +40,17 @@ pub struct Settings {
     pub about: About,
     /// Where the journals are.
     pub journals: PathBuf,
+    /// Where the files are kept that loads name.
+    pub files: PathBuf,
     /// Whether it ends after the first run.
     pub once: bool,
 }
 
 /// Prepares loads.
 pub trait Loads {
-    /// Prepares the load of a task, without blocking. It must tell [`Told::Prepared`] unless it fails, and [`Told::Ended`] at the end in
+    /// Prepares the load of a task, without blocking; `files` may be waited for on another thread. It must tell [`Told::Prepared`] unless it fails, and [`Told::Ended`] at the end in
     /// any case.
-    fn prepare(&self, task: &Task, tell: Tell);
+    fn prepare(&self, task: &Task, files: Files, tell: Tell);
 }
 
 /// A load that is prepared. Times are nanoseconds of this machine's CLOCK_MONOTONIC.
@@ -270,10 +273,12 @@ impl Serving<'_> {
             // Only the newest can be asked for.
             self.slots.retain(|_, slot| !slot.has_ended());
             let (slot, created) = Slot::new(&self.settings.journals, run, *epoch, self.core.incarnation(), task);
-            self.slots.insert(load, slot);
+            let kept = self.settings.files.clone();
+            let (files, fetching) = Files::start(&self.bus, run, self.core.id(), kept);
+            self.slots.insert(load, slot.fetching(fetching));
             let tell = Tell { load, sender: self.sender.clone() };
             match created {
-                Ok(()) => self.loads.prepare(task, tell),
+                Ok(()) => self.loads.prepare(task, files, tell),
                 Err(_) => tell.tell(Told::Ended),
             }
             return created;

@@ -1,6 +1,6 @@
 //! Subjects of messages. Each begins with the version, so that programs of different versions do not hear each other.
 //!
-//! An agent listens on [`orders`], [`who`], [`stop`] and [`collect`], and publishes below `run.*` and `about`.
+//! An agent listens on [`orders`], [`pieces`], [`who`], [`stop`] and [`collect`], and publishes below `run.*` and `about`.
 
 use crate::words::VERSION;
 
@@ -47,6 +47,16 @@ pub fn events(run: &str, agent: &str) -> String {
 /// Parts of the seconds that an agent has measured in a run.
 pub fn seconds(run: &str, agent: &str) -> String {
     format!("{VERSION}.run.{run}.second.{agent}")
+}
+
+/// Where an agent asks for pieces of the files of a run.
+pub fn wanted(run: &str, agent: &str) -> String {
+    format!("{VERSION}.run.{run}.file.{agent}")
+}
+
+/// Where it gets them.
+pub fn pieces(agent: &str) -> String {
+    format!("{VERSION}.agent.{agent}.file")
 }
 
 /// All agents.

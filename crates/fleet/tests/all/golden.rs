@@ -108,6 +108,19 @@ fn parts() -> Vec<Part> {
     split(&origin, &table.encode(), 40)
 }
 
+fn wanted() -> Vec<Wanted> {
+    let (run, agent, hash) = ("r1".to_owned(), "b".to_owned(), "0123456789abcdef".repeat(4));
+    vec![Wanted { version: Version, run, agent, hash, offset: 262_144 }]
+}
+
+fn pieces() -> Vec<Piece> {
+    let piece = |(data, error): (&[u8], Option<&str>)| {
+        let (run, hash) = ("r1".to_owned(), "0123456789abcdef".repeat(4));
+        Piece { version: Version, run, hash, offset: 262_144, data: data.to_vec(), error: error.map(str::to_owned) }
+    };
+    [(&b"GET /"[..], None), (&[], Some("cannot read calls.txt: Permission denied"))].map(piece).into()
+}
+
 /// Compares the text of all messages with a file, and reads it as the same messages, also if a later version has added fields.
 fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, messages: &[T]) {
     let lines: String = messages.iter().map(|message| encode(message).unwrap() + "\n").collect();
@@ -136,4 +149,6 @@ fn messages_are_as_in_the_golden_files() {
     check("answers.jsonl", &answers());
     check("events.jsonl", &events());
     check("parts.jsonl", &parts());
+    check("wanted.jsonl", &wanted());
+    check("pieces.jsonl", &pieces());
 }

@@ -136,6 +136,7 @@ impl World {
     fn effect(&mut self, agent: usize, number: u64, effect: &Effect) {
         self.account(agent);
         let (now, calm) = (self.now, self.plan.calm);
+        let fetch_ms = self.plan.prepare_ns / MILLISECOND_NS;
         let host = &mut self.hosts[agent];
         let (read, incarnation) = (host.clock.at(now), host.incarnation);
         let later = match effect {
@@ -144,7 +145,7 @@ impl World {
                 assert!(task.first < task.end && task.end <= task.threads);
                 self.kinds.extend((*epoch > 1).then_some("taken-over"));
                 host.load = Some(Load::new(number, run.clone(), *epoch, task.drain_ns, read));
-                Some((Happening::Prepared, 200))
+                Some((Happening::Prepared, 200.max(fetch_ms as u64)))
             }
             Effect::Connect => Some((Happening::Connected, 500)),
             Effect::Keep { second } => {

@@ -35,6 +35,7 @@ impl World {
             window_ns: self.plan.window_ns,
             ends_by_count: self.plan.count_ns.is_some(),
             drain_ns: self.plan.drain_ns,
+            prepare_ns: self.plan.prepare_ns,
             connect_ns: Config::CONNECT_NS,
             skew_ns: self.plan.skew_ns,
             tolerate: self.plan.tolerate,

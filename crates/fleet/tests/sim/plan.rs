@@ -65,6 +65,8 @@ pub struct Plan {
     pub count_ns: Option<i64>,
     pub warmup_ns: i64,
     pub drain_ns: i64,
+    /// For how long agents may prepare the load.
+    pub prepare_ns: i64,
     pub tolerate: usize,
     pub skew_ns: Option<i64>,
     /// Steps of the coordinator until it crashes, and for how long it is away; for good if it is `None`.
@@ -141,6 +143,8 @@ impl Plan {
         }
         let agents = (0..count).map(|_| Clock::random(random)).collect();
         let center = Clock::random(random);
+        // Files are fetched for longer than a task may be unanswered.
+        let prepare_ns = if seed % 15 == 0 { random.below(60_000 * MS) as i64 } else { 0 };
         Self {
             calm,
             agents,
@@ -152,6 +156,7 @@ impl Plan {
             count_ns,
             warmup_ns,
             drain_ns,
+            prepare_ns,
             tolerate,
             skew_ns,
             crash,

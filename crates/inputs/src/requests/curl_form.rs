@@ -1,6 +1,7 @@
 //! Values of curl's `-F`: `name=text`, `name=@file`, `name=<file`, each with `;type=`, `;filename=` behind it.
 
 use super::form::Part;
+use brunt_results::named;
 use std::fs;
 
 /// A part of --form.
@@ -50,7 +51,7 @@ pub(super) fn read(path: &[u8]) -> Result<Vec<u8>, String> {
         return Err("@- is the input of curl: write the data to a file".to_owned());
     }
     let path = String::from_utf8_lossy(path);
-    fs::read(&*path).map_err(|error| format!("'{path}' cannot be read: {error}"))
+    named::place(&*path).and_then(fs::read).map_err(|error| format!("'{path}' cannot be read: {error}"))
 }
 
 fn name_and_content(value: &str) -> Result<(&str, &str), String> {

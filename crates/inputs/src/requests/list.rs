@@ -1,6 +1,7 @@
 //! vegeta's targets as text: `METHOD URL`, then headers and `@FILE` of the body, each on a line; or URLs alone.
 
 use super::{Recorded, RequestFile, Wrong, shown, wrong};
+use brunt_results::named;
 use std::fs;
 
 pub(super) fn is_method(word: &[u8]) -> bool {
@@ -51,7 +52,8 @@ fn request(place: usize, line: &str) -> Result<Recorded, Wrong> {
 
 fn add(request: &mut Recorded, line: &str) -> Result<(), String> {
     if let Some(path) = line.strip_prefix('@') {
-        request.body = Some(fs::read(path).map_err(|error| format!("'{path}' cannot be read: {error}"))?);
+        let body = named::place(path).and_then(fs::read);
+        request.body = Some(body.map_err(|error| format!("'{path}' cannot be read: {error}"))?);
         return Ok(());
     }
     let Some((name, value)) = line.split_once(':') else {

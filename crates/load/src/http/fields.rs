@@ -1,5 +1,6 @@
 //! Placeholders of requests whose values differ from request to request: `{seq}`, `{uuid}`, `{rand:1..6}`, `{line:FILE}`.
 
+use brunt_results::named;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::io::Write;
@@ -103,7 +104,8 @@ impl Field {
 }
 
 fn read(path: &str, place: Place) -> Result<Lines, String> {
-    let length = fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?.len();
+    let path = named::place(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let length = fs::metadata(&path).map_err(|error| format!("cannot be read: {error}"))?.len();
     if length > LARGEST {
         return Err(format!("is {length} bytes long; at most {LARGEST} are allowed"));
     }

@@ -31,6 +31,7 @@ An agent loads nothing but this machine unless its owner allows more, in the fil
   allow = [\"10.0.0.0/8:80,8000-8099\"]    # networks and ports
   rate = \"50k\"                           # and how much: also connections, duration [default: 1h]
   labels = { role = \"load\" }             # by which --on chooses
+  secrets = \"/etc/brunt/secrets\"           # files that --bearer, --basic-auth, --cert and the like name
   id = \"web-1\"
 
 Exit status: 0 ended by a signal or --once, 1 no connection to the fleet, 2 wrong usage.")]
@@ -61,13 +62,14 @@ fn id(text: &str) -> Result<String, String> {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let access = if self.fleet.is_stdin() { from_stdin()? } else { self.fleet.of_agent()? };
-        let AgentSettings { id, labels, mut allowed } = AgentSettings::read(self.config.as_deref())?;
+        let AgentSettings { id, labels, mut allowed, secrets } = AgentSettings::read(self.config.as_deref())?;
         allowed.targets.extend(self.allow.iter().cloned());
         let about = about(self.id.clone().or(id), labels, allowed.words());
         // Several agents of a machine have journals of their own.
         let journals = directory()?.join("journals").join(&about.id);
+        let files = directory()?.join("files");
         clean(&journals, KEPT);
-        let settings = Settings { about, journals, once: self.once };
+        let settings = Settings { about, journals, files, once: self.once };
         let (ended, end) = tokio::sync::oneshot::channel();
         let all = [SIGINT, SIGTERM, SIGHUP];
         let ended = Arc::new(Mutex::new(Some(ended)));
@@ -86,7 +88,7 @@ impl Args {
         }
         let say = |line: &str| _ = writeln!(io::stderr(), "{line}");
         say(&format!("may load {}", allowed.words()));
-        let generator = Generator { allowed: Arc::new(allowed) };
+        let generator = Generator { allowed: Arc::new(allowed), secrets };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let end = async { _ = end.await };
         runtime.block_on(nats::serve(&access, &settings, &generator, end, &say)).map_err(failed)?;

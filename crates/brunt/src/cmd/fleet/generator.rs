@@ -1,26 +1,34 @@
 //! The load that an agent makes: its threads of a load that is described by the coordinator.
 
 use super::allowed::Allowed;
+use super::secrets;
 use super::shipped::Shipped;
 use crate::cmd::load;
-use brunt_fleet::nats::{Load, Loads, Tell, Told};
+use brunt_fleet::nats::{Files, Load, Loads, Tell, Told};
 use brunt_fleet::words::Task;
+use brunt_load::Options;
 use brunt_load::remote::{self, Control, Part};
+use brunt_results::named;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 /// Makes loads on this machine.
 pub(super) struct Generator {
     pub allowed: Arc<Allowed>,
+    /// Directory of the files of secrets.
+    pub secrets: Option<PathBuf>,
 }
 
 impl Loads for Generator {
-    fn prepare(&self, task: &Task, tell: Tell) {
-        let (task, allowed) = (task.clone(), Arc::clone(&self.allowed));
+    fn prepare(&self, task: &Task, files: Files, tell: Tell) {
+        let (task, allowed, secrets) = (task.clone(), Arc::clone(&self.allowed), self.secrets.clone());
         let of_thread = tell.clone();
-        // Names are looked up and files are read here.
+        // Names are looked up, and files are fetched and read here.
         let work = move || {
-            if let Err(why) = run(&task, &allowed, &of_thread) {
+            let described = describe(&task, secrets.as_deref(), &files);
+            drop(files);
+            if let Err(why) = described.and_then(|options| run(options, &task, &allowed, &of_thread)) {
                 of_thread.tell(Told::Failed(why));
             }
             of_thread.tell(Told::Ended);
@@ -32,10 +40,19 @@ impl Loads for Generator {
     }
 }
 
+/// The load of a task, from its description and copies of the files that this names.
+fn describe(task: &Task, secrets: Option<&Path>, files: &Files) -> Result<Options, String> {
+    let shipped = serde_json::from_value(task.load.clone()).map_err(|error| error.to_string())?;
+    let Shipped { spec, counts, files: named } = shipped;
+    let spec = secrets::own(spec, secrets)?;
+    let copies = files.fetch(&named)?;
+    let copies = named.into_iter().map(|file| file.path).zip(copies).collect();
+    let options = named::copied(copies, || load::resolved_here(&spec))?;
+    Ok(Options { counts, ..options })
+}
+
 /// Makes the load of a task; returns when it is over.
-fn run(task: &Task, allowed: &Allowed, tell: &Tell) -> Result<(), String> {
-    let Shipped { spec, counts } = serde_json::from_value(task.load.clone()).map_err(|error| error.to_string())?;
-    let mut options = load::resolved_here(&spec)?;
+fn run(mut options: Options, task: &Task, allowed: &Allowed, tell: &Tell) -> Result<(), String> {
     let (first, end) = (task.first, task.end);
     let own = std::mem::replace(&mut options.threads, vec![None; task.threads]);
     let is_possible = first < end && end <= task.threads && own.len() == end - first;
@@ -43,7 +60,6 @@ fn run(task: &Task, allowed: &Allowed, tell: &Tell) -> Result<(), String> {
         return Err(format!("threads {first} to {end} of {} are no part of this load", task.threads));
     }
     options.threads[first..end].copy_from_slice(&own);
-    options.counts = counts;
     allowed.check(&options, own.len() as f64 / task.threads as f64)?;
     let part = Part::new(options, first..end).map_err(|error| error.to_string())?;
     tell.tell(Told::Prepared(Box::new(Orders(part.control()))));

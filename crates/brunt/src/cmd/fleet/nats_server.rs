@@ -115,11 +115,13 @@ write_deadline: "2s"
 {tls}authorization {{
   users = [
     {{ nkey: {operator}, permissions: {{
-        publish: ["{VERSION}.who", "{VERSION}.stop", "{VERSION}.collect", "{VERSION}.agent.*.order"]
+        publish: ["{VERSION}.who", "{VERSION}.stop", "{VERSION}.collect", "{VERSION}.agent.*.order",
+          "{VERSION}.agent.*.file"]
         subscribe: ["{VERSION}.about.*", "{VERSION}.run.>", "{VERSION}.stop"] }} }}
     {{ nkey: {agent}, permissions: {{
         publish: ["{VERSION}.who", "{VERSION}.about.*", "{VERSION}.run.>"]
-        subscribe: ["{VERSION}.who", "{VERSION}.about.*", "{VERSION}.stop", "{VERSION}.collect", "{VERSION}.agent.*.order"] }} }}
+        subscribe: ["{VERSION}.who", "{VERSION}.about.*", "{VERSION}.stop", "{VERSION}.agent.*.order",
+          "{VERSION}.agent.*.file"] }} }}
   ]
 }}
 "#

@@ -7,6 +7,7 @@
 //! rate = "50k"                                    # requests a second of this agent
 //! connections = "10k"
 //! duration = "1h"                                 # [default: 1h]
+//! secrets = "/etc/brunt/secrets"                  # files that --bearer and the like name
 //! ```
 
 use super::allowed::{Allowed, Targets};
@@ -15,10 +16,10 @@ use brunt_fleet::nats::is_id;
 use brunt_results::Error;
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-const KEYS: [&str; 6] = ["id", "labels", "allow", "rate", "connections", "duration"];
+const KEYS: [&str; 7] = ["id", "labels", "allow", "rate", "connections", "duration", "secrets"];
 
 /// What the owner has said.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,8 @@ pub(super) struct AgentSettings {
     pub id: Option<String>,
     pub labels: BTreeMap<String, String>,
     pub allowed: Allowed,
+    /// Directory of the files of secrets; a relative one is below where the agent was started.
+    pub secrets: Option<PathBuf>,
 }
 
 impl AgentSettings {
@@ -42,7 +45,7 @@ impl AgentSettings {
         let document = text.document()?;
         let mut settings = Self::default();
         for entry @ (key, _, value) in entries(document.get_ref()) {
-            let Self { id, labels, allowed } = &mut settings;
+            let Self { id, labels, allowed, secrets } = &mut settings;
             match key {
                 "id" => {
                     let given = text.string(value, key)?;
@@ -56,6 +59,7 @@ impl AgentSettings {
                 }
                 "rate" => allowed.rate = Some(parsed(text, value, key)?),
                 "connections" => allowed.connections = Some(parsed(text, value, key)?),
+                "secrets" => *secrets = Some(text.string(value, key)?.into()),
                 "duration" => allowed.duration = parsed(text, value, key)?,
                 _ => return Err(text.unknown(&entry, "", &KEYS)),
             }
@@ -84,10 +88,13 @@ mod tests {
 
     #[test]
     fn the_file_says_what_an_agent_may_do_and_errors_name_the_place() {
-        let settings =
-            of("id = 'a'\nlabels = { role = 'load' }\nallow = '10.0.0.0/8'\nrate = '5k'\nduration = '2h'").unwrap();
+        let settings = of(
+            "id = 'a'\nlabels = { role = 'load' }\nallow = '10.0.0.0/8'\nrate = '5k'\nduration = '2h'\nsecrets = '/s'",
+        )
+        .unwrap();
         assert_eq!(settings.id.as_deref(), Some("a"));
         assert_eq!(settings.labels["role"], "load");
+        assert_eq!(settings.secrets.as_deref(), Some(Path::new("/s")));
         assert_eq!(settings.allowed.words(), "10.0.0.0/8; at most 5k/s, for at most 2h");
         assert_eq!(of("").unwrap().allowed.words(), "127.0.0.0/8 [::1]/128; for at most 1h");
         for (source, needle) in [

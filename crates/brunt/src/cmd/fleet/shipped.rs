@@ -1,6 +1,6 @@
 //! What coordinator and agents send each other of a load: its description, and seconds.
 
-use brunt_fleet::words::Table;
+use brunt_fleet::words::{File, Table};
 use brunt_load::Counting;
 use brunt_spec::LoadSpec;
 use flate2::Compression;
@@ -19,6 +19,9 @@ pub(in crate::cmd) struct Shipped {
     /// The whole load; threads and cores are those of each agent.
     pub spec: LoadSpec,
     pub counts: Option<Counting>,
+    /// Files that it names, which agents fetch; none of those of secrets.
+    #[serde(default)]
+    pub files: Vec<File>,
 }
 
 impl Shipped {

@@ -11,7 +11,7 @@ use brunt_load::Target;
 use brunt_load::http::{
     Expect, Filled, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Tunnel, Vary,
 };
-use brunt_results::{Count, Error, Size};
+use brunt_results::{Count, Error, Size, named};
 use brunt_spec::{Heading, LoadSpec, Setting};
 use std::{fs, ops::Deref, sync::Arc};
 
@@ -241,9 +241,10 @@ impl Flags<'_> {
 fn body(text: &str) -> Result<Vec<u8>, Error> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
     let failed = |error| Error::Failed(format!("cannot read the body from {path}: {error}"));
-    let length = fs::metadata(path).map_err(failed)?.len();
+    let place = named::place(path).map_err(failed)?;
+    let length = fs::metadata(&place).map_err(failed)?.len();
     if length > LARGEST_BODY {
         return usage(format!("--body @{path} is {} long; at most {} is allowed", Size(length), Size(LARGEST_BODY)));
     }
-    fs::read(path).map_err(failed)
+    fs::read(place).map_err(failed)
 }

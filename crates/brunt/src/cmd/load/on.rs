@@ -14,15 +14,18 @@ pub(in crate::cmd) use collected::report as collected;
 use super::observer::LoadObserver;
 use super::{Args, requests, usage};
 use crate::cmd::fleet::ssh::{self, Host, Launched};
-use crate::cmd::fleet::{FleetFlag, Shipped, failed};
+use crate::cmd::fleet::{FleetFlag, Shipped, failed, secrets};
 use brunt_fleet::coordinator::{Config, Member, Outcome};
-use brunt_fleet::nats::{self, About, Access};
+use brunt_fleet::nats::{self, About, Access, Offered};
+use brunt_fleet::words::File;
 use brunt_load::remote::{Measured, coordinate};
 use brunt_load::{LoadError, Options, Report};
 use brunt_results::{Cores, Count, Error, Rate, Span};
 use brunt_spec::LoadSpec;
 use feeds::Feeds;
 use machines::Machines;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,6 +34,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LONGEST: Duration = Duration::from_secs(3600);
 /// For how long agents may open their connections beyond what a load on this machine may take.
 const CONNECT: Duration = Duration::from_secs(30);
+/// Agents give up a file after 30 s without an answer, and say so before the coordinator does; a slow network sends 1 MB/s to all of them.
+const FETCH_NS: i64 = 35_000_000_000;
+/// Bytes of a description, whose text is escaped twice in a message of at most 1 MiB.
+const DESCRIPTION: usize = 384 << 10;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct OnFlags {
@@ -145,12 +152,14 @@ impl Chosen {
         refused::check(args)?;
         let threads = Some(Count((self.threads * self.agents.len()) as u64));
         let duration = longest(&args.spec)?.or(args.spec.duration);
-        Ok(LoadSpec { threads, duration, cores: None, source: None, ..args.spec.clone() })
+        let spec = LoadSpec { threads, duration, cores: None, source: None, ..args.spec.clone() };
+        // Agents have them; what is sent is the same without.
+        Ok(secrets::without(spec))
     }
 
     /// The description that agents get; what follows from the number of threads is in it.
-    fn shipped(&self, options: &Options) -> Shipped {
-        let mut spec = LoadSpec { seed: Some(options.seed), ..self.typed.clone() };
+    fn shipped(&self, options: &Options, files: Vec<File>) -> Result<Shipped, Error> {
+        let mut spec = LoadSpec { seed: Some(options.seed), ..secrets::names(self.typed.clone())? };
         if spec.duration.is_none() && spec.stages.is_empty() && options.requests.is_some() {
             spec.duration = Some(Span(options.duration));
         }
@@ -163,17 +172,30 @@ impl Chosen {
             let all = Rate(options.rate.unwrap_or_default());
             spec.rate = Some(brunt_results::stages::Range { from: all, to: all });
         }
-        Shipped { spec, counts: options.counts }
+        Ok(Shipped { spec, counts: options.counts, files })
     }
 
-    fn config(&self, options: &Options) -> Result<Config, Error> {
+    /// The run, whose agents fetch these files, of so many bytes without those that are there twice.
+    fn config(&self, options: &Options, files: Vec<File>, bytes: u64) -> Result<Config, Error> {
         let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         let member = |(number, agent): (usize, &About)| {
             let first = number * self.threads;
             Member { id: agent.id.clone(), first, end: first + self.threads }
         };
         let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let load = serde_json::to_value(self.shipped(options)).map_err(|error| Error::Failed(error.to_string()))?;
+        let fetch_ns = match files.is_empty() {
+            true => 0,
+            false => FETCH_NS.saturating_add(ns(Duration::from_micros(bytes.saturating_mul(self.agents.len() as u64)))),
+        };
+        let load =
+            serde_json::to_value(self.shipped(options, files)?).map_err(|error| Error::Failed(error.to_string()))?;
+        let length = load.to_string().len();
+        if length > DESCRIPTION {
+            return Err(Error::Failed(format!(
+                "--on: the description of the load has {length} bytes, and a message has room for {DESCRIPTION}: put \
+                 what is long into files, and many files into one"
+            )));
+        }
         // As a load on this machine waits for them.
         let slowest = options.connect_rate.unwrap_or(1000.0).max(1.0);
         let connect = options.timeout + Duration::from_secs_f64(options.connections as f64 / slowest) + CONNECT;
@@ -188,6 +210,7 @@ impl Chosen {
             window_ns: ns(options.duration),
             ends_by_count: options.requests.is_some(),
             drain_ns: ns(options.timeout),
+            prepare_ns: fetch_ns,
             connect_ns: ns(connect),
             skew_ns: Some(Config::SKEW_NS),
             tolerate: 0,
@@ -196,17 +219,19 @@ impl Chosen {
         })
     }
 
-    /// Makes the load of `options`, which are those of the whole load.
+    /// Makes the load of `options`, which are those of the whole load; they were read from these files.
     ///
     /// # Errors
     /// There is no result: an agent refused it, or the load did not begin.
     pub fn run(
         &self,
         options: &Options,
+        files: BTreeSet<PathBuf>,
         stop: &Arc<AtomicBool>,
         observer: &mut LoadObserver,
     ) -> Result<(Report, Made), Error> {
-        let config = self.config(options)?;
+        let (files, offered) = Offered::of(files).map_err(|why| Error::Failed(format!("--on: {why}")))?;
+        let config = self.config(options, files, offered.bytes())?;
         let run_id = config.run.clone();
         observer.begin_on_agents(&run_id);
         let machines: Vec<(String, usize)> =
@@ -217,7 +242,7 @@ impl Chosen {
         let others = |feeds: Vec<brunt_load::remote::Feed>, zero_ns: u64| {
             measured = feeds.iter().map(brunt_load::remote::Feed::measured).collect();
             let feeds = Feeds::new(ids.iter().cloned().zip(feeds));
-            let run = nats::Run::start(&access, config, agents, feeds)
+            let run = nats::Run::start(&access, config, agents, offered, feeds)
                 .map_err(|error| LoadError::Process(error.to_string()))?;
             let machines = Machines::new(run, zero_ns);
             kept = Some(machines.clone());

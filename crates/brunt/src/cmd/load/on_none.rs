@@ -7,6 +7,8 @@ use brunt_results::result::Fleet;
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{Error, RunResult};
 use brunt_spec::LoadSpec;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, atomic::AtomicBool};
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +39,13 @@ impl Chosen {
         match *self {}
     }
 
-    pub fn run(&self, _: &Options, _: &Arc<AtomicBool>, _: &mut LoadObserver) -> Result<(Report, Made), Error> {
+    pub fn run(
+        &self,
+        _: &Options,
+        _: BTreeSet<PathBuf>,
+        _: &Arc<AtomicBool>,
+        _: &mut LoadObserver,
+    ) -> Result<(Report, Made), Error> {
         match *self {}
     }
 

@@ -6,7 +6,7 @@ use super::{script, start, words};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
 use brunt_load::Report;
-use brunt_results::{Error, ExitCode, Percentile, Threshold, drift, env::Env};
+use brunt_results::{Error, ExitCode, Percentile, Threshold, drift, env::Env, named};
 use brunt_view::ui::Served;
 use brunt_view::{page, percentiles, short, summary};
 use std::collections::BTreeMap;
@@ -123,7 +123,8 @@ impl Args {
         let agents = self.on.choose(&self.spec)?;
         let whole = agents.as_ref().map(|agents| agents.whole(self)).transpose()?;
         let spec = whole.as_ref().unwrap_or(&self.spec);
-        let (mut options, mut notes) = options::options_of(self, spec, env.cpus_allowed.as_deref())?;
+        let (resolved, files) = named::noted(|| options::options_of(self, spec, env.cpus_allowed.as_deref()));
+        let (mut options, mut notes) = resolved?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         self.server.wait(&options, &stop, self.quiet)?;
         let script = self.script.install(self, &mut options)?;
@@ -156,7 +157,9 @@ impl Args {
         let mut observer =
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
         let ran = match (&agents, layout.len()) {
-            (Some(agents), _) => agents.run(&options, &stop, &mut observer).map(|(report, made)| (report, Some(made))),
+            (Some(agents), _) => {
+                agents.run(&options, files, &stop, &mut observer).map(|(report, made)| (report, Some(made)))
+            }
             (None, 1) => {
                 brunt_load::run(&options, &mut observer).map(|report| (report, None)).map_err(options::error_of)
             }

@@ -1,7 +1,7 @@
 //! Flags for https:// targets: trust and client certificates.
 
 use super::usage;
-use brunt_results::Error;
+use brunt_results::{Error, named};
 use brunt_spec::{Heading, LoadSpec, Setting};
 use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
 
@@ -20,7 +20,7 @@ pub(super) fn clients(spec: &LoadSpec, wanted: bool) -> Result<Option<ClientConf
     }
     let trust = match &spec.cacert {
         _ if spec.insecure => Trust::Insecure,
-        Some(file) => Trust::File(file.clone()),
+        Some(file) => Trust::File(named::place(file)?),
         None => Trust::System,
     };
     let identity = match (&spec.cert, &spec.key) {

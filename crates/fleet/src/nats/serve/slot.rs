@@ -6,6 +6,7 @@ use crate::nats::journal::Journal;
 use crate::words::{End, Origin, PART_BYTES, Part, Table, Task, split};
 use std::collections::BTreeMap;
 use std::path::Path;
+use tokio::task::AbortHandle;
 
 /// A load, from its preparation until the next one.
 pub(super) struct Slot {
@@ -13,6 +14,8 @@ pub(super) struct Slot {
     epoch: u64,
     journal: Option<Journal>,
     control: Option<Box<dyn Load>>,
+    /// Ends the fetching of its files.
+    fetching: Option<AbortHandle>,
     /// What is to be done once it is prepared.
     waiting: Vec<Effect>,
     /// Seconds that are not in the journal.
@@ -30,7 +33,13 @@ impl Slot {
             Err(error) => (None, Err(format!("no journal in {}: {error}", journals.display()))),
         };
         let (run, waiting, measured) = (run.to_owned(), Vec::new(), BTreeMap::new());
-        (Self { run, epoch, journal, control: None, waiting, measured, has_ended: false }, created)
+        let slot = Self { run, epoch, journal, control: None, fetching: None, waiting, measured, has_ended: false };
+        (slot, created)
+    }
+
+    /// The same, whose files are being fetched.
+    pub fn fetching(self, fetching: AbortHandle) -> Self {
+        Self { fetching: Some(fetching), ..self }
     }
 
     pub fn has_ended(&self) -> bool {
@@ -66,7 +75,12 @@ impl Slot {
         match &self.control {
             Some(control) => order(&**control, effect),
             None if self.has_ended => (),
-            None => self.waiting.push(effect.clone()),
+            None => {
+                // It is not to be prepared: nothing waits for files.
+                let ends = matches!(effect, Effect::Abandon | Effect::Release);
+                self.fetching.iter().filter(|_| ends).for_each(AbortHandle::abort);
+                self.waiting.push(effect.clone());
+            }
         }
         Ok(())
     }
