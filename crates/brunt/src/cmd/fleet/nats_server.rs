@@ -120,8 +120,8 @@ write_deadline: "2s"
         subscribe: ["{VERSION}.about.*", "{VERSION}.run.>", "{VERSION}.stop"] }} }}
     {{ nkey: {agent}, permissions: {{
         publish: ["{VERSION}.who", "{VERSION}.about.*", "{VERSION}.run.>"]
-        subscribe: ["{VERSION}.who", "{VERSION}.about.*", "{VERSION}.stop", "{VERSION}.agent.*.order",
-          "{VERSION}.agent.*.file"] }} }}
+        subscribe: ["{VERSION}.who", "{VERSION}.about.*", "{VERSION}.stop", "{VERSION}.collect",
+          "{VERSION}.agent.*.order", "{VERSION}.agent.*.file"] }} }}
   ]
 }}
 "#
