@@ -77,6 +77,7 @@ fn a_number_of_requests_is_split_and_the_server_gets_exactly_as_many() {
         assert!(!flags.contains("-R 500") || measured >= 0.1 - 1e-6, "{flags}: {measured}");
         fleet.until_idle();
     }
+    assert!(fleet.end().success());
 }
 
 #[test]
