@@ -144,7 +144,7 @@ impl Plan {
         let agents = (0..count).map(|_| Clock::random(random)).collect();
         let center = Clock::random(random);
         // Files are fetched for longer than a task may be unanswered.
-        let prepare_ns = if seed % 15 == 0 { random.below(60_000 * MS) as i64 } else { 0 };
+        let prepare_ns = if seed.is_multiple_of(15) { random.below(60_000 * MS) as i64 } else { 0 };
         Self {
             calm,
             agents,

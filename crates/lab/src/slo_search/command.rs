@@ -1,6 +1,7 @@
 //! Whole loads by a command that takes the words of `brunt load`, such as those of several machines.
 
 use super::whole::{WholeLoad, WholeLoads};
+use crate::clock;
 use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
 use crate::system::process_registry::ProcessRegistry;
 use brunt_results::{Error, Rate, RunResult, Span, directory::Directory};
@@ -9,7 +10,6 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 /// Between two looks whether it has ended.
@@ -60,7 +60,7 @@ impl WholeLoads for CommandedLoads {
                 // It ends what it has begun elsewhere.
                 let _ = Pid::from_raw(group.pid().cast_signed()).map(|pid| kill_process(pid, Signal::INT));
             }
-            thread::sleep(LOOK);
+            clock::sleep(LOOK);
         };
         match (status.success(), is_told) {
             (_, true) => Ok(None),
