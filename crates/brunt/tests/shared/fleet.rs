@@ -125,3 +125,13 @@ impl Fleet {
         self.up.end()
     }
 }
+
+/// As Ctrl-C does, also if the test fails: what it has started ends before the test does.
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        if !self.up.is_over() {
+            self.up.signal(brunt_testkit::Signal::INT);
+            until("the fleet is down", || self.up.is_over());
+        }
+    }
+}
