@@ -414,3 +414,15 @@ fn agents_are_started_over_ssh_for_one_load_and_end_with_it() {
     let output = load("ssh://-x", &ssh);
     assert_code(&output, &[2]);
 }
+
+#[test]
+fn a_server_that_is_killed_ends_the_fleet_and_what_it_has_started() {
+    if !is_here() {
+        return;
+    }
+    let fleet = Fleet::up(1);
+    let agent = fleet.pid_of("local-1");
+    signal(fleet.pid_of_server(), Signal::KILL);
+    assert_eq!(fleet.ended().code(), Some(1));
+    until("its agent has ended", || !brunt_testkit::is_running(agent));
+}

@@ -118,6 +118,12 @@ impl Fleet {
         &self.home
     }
 
+    /// Waits for its end.
+    #[track_caller]
+    pub fn ended(mut self) -> std::process::ExitStatus {
+        self.up.end()
+    }
+
     /// Ends it as Ctrl-C does.
     #[track_caller]
     pub fn end(mut self) -> std::process::ExitStatus {

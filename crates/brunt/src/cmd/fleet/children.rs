@@ -11,8 +11,10 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Runs the server until standard input ends.
-const SERVER: &str = r#"exec 3<&0; "$0" --config "$1" </dev/null & read -r _ <&3; kill $! 2>/dev/null; wait $!"#;
+/// Runs the server until it ends, or standard input does.
+const SERVER: &str = r#"exec 3<&0; "$0" --config "$1" </dev/null & server=$!
+{ read -r _ <&3; kill "$server"; } 2>/dev/null & watch=$!
+wait "$server"; status=$?; kill "$watch" 2>/dev/null; exit "$status""#;
 /// One that is told to end has this much time.
 const END: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
