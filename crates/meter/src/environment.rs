@@ -137,7 +137,10 @@ fn source_hashes() -> Result<BTreeMap<String, String>, &'static str> {
 
 /// 64-bit FNV-1a hash of what tells builds apart: the build id that the linker gave the running executable, or else its content,
 /// of which it may have a hundred megabytes.
-fn binary_hash() -> io::Result<String> {
+///
+/// # Errors
+/// The executable cannot be read.
+pub fn binary_hash() -> io::Result<String> {
     let mut file = File::open("/proc/self/exe")?;
     let mut hash = FnvHasher::default();
     if let Some(id) = build_id::read(&file)? {

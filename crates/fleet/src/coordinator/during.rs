@@ -59,8 +59,8 @@ impl Coordinator {
         }
     }
 
-    /// An agent is lost, unless all of it is there: the others go on if that is tolerated, and end else. Once agents are released none is lost: what one
-    /// that is free says to an old question means nothing.
+    /// An agent is lost, unless all of it is there: the others go on if that is tolerated, and end else. Once agents are released
+    /// none is lost: what one that is free says to an old question means nothing.
     pub(super) fn lose(&mut self, at: usize, why: Lost, now: i64) {
         let is_released = matches!(self.stage, Stage::Release { .. } | Stage::Over);
         if self.peers[at].is_lost() || is_released || self.is_complete(&self.peers[at]) {

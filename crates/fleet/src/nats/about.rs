@@ -46,7 +46,7 @@ pub struct Busy {
     pub run: String,
 }
 
-/// Who asks.
+/// A question for all agents.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Who {
     pub version: Version,

@@ -17,7 +17,7 @@ use std::path::Path;
 pub struct Access {
     /// URL of the NATS server.
     pub url: String,
-    /// Who the owner of this file is to the NATS server; an operator signs orders with it.
+    /// By it the NATS server knows the user; orders are signed with that of an operator.
     pub key: Key,
     /// Public keys of the operators, whose orders an agent obeys.
     pub operators: Vec<String>,
@@ -93,12 +93,20 @@ impl Access {
     /// It cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)? + "\n";
-        let temporary = path.with_extension("new");
-        let _ = fs::remove_file(&temporary);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        fs::rename(&temporary, path)
+        write_secret(path, &text)
     }
+}
+
+/// Writes a file for its owner alone, instead of one that is there.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_secret(path: &Path, text: &str) -> io::Result<()> {
+    let temporary = path.with_extension("new");
+    let _ = fs::remove_file(&temporary);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    fs::rename(&temporary, path)
 }
 
 #[cfg(test)]

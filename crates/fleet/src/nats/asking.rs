@@ -2,7 +2,7 @@
 
 use super::about::{About, Who};
 use super::access::Access;
-use super::bus::{Bus, text};
+use super::bus::{Bus, connected, text};
 use super::clock::now;
 use super::{FleetError, signed, subject};
 use crate::sync::{Clock, Estimate, Exchange};
@@ -48,11 +48,10 @@ pub struct Survey {
 /// # Errors
 /// The NATS server cannot be reached.
 pub fn survey(access: &Access) -> Result<Survey, FleetError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-        let bus = Bus::connect(access, "brunt").await?;
+    connected(access, async |bus| {
         let mut found: BTreeMap<(String, u64), (About, Clock)> = BTreeMap::new();
         for _ in 0..SURVEYS {
-            for (about, exchange) in ask(&bus).await? {
+            for (about, exchange) in ask(bus).await? {
                 let key = (about.id.clone(), about.incarnation);
                 found.entry(key).or_insert((about, Clock::default())).1.add(&exchange);
             }
@@ -67,10 +66,7 @@ pub fn survey(access: &Access) -> Result<Survey, FleetError> {
 /// # Errors
 /// The NATS server cannot be reached.
 pub fn agents(access: &Access) -> Result<Vec<About>, FleetError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-        let bus = Bus::connect(access, "brunt").await?;
-        find(&bus).await
-    })
+    connected(access, async |bus| find(bus).await)
 }
 
 pub(super) async fn find(bus: &Bus) -> Result<Vec<About>, FleetError> {
@@ -107,8 +103,7 @@ async fn ask(bus: &Bus) -> Result<Vec<(About, Exchange)>, FleetError> {
 /// # Errors
 /// The NATS server cannot be reached.
 pub fn stop(access: &Access, run: Option<&str>, at_unix_s: u64) -> Result<(), FleetError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-        let bus = Bus::connect(access, "brunt").await?;
+    connected(access, async |bus| {
         let stop = Stop { version: Version, run: run.map(str::to_owned), at_unix_s };
         let text = signed::sign(&access.key, &stop).map_err(FleetError::Ended)?;
         for _ in 0..STOPS {

@@ -88,12 +88,22 @@ impl Bus {
     }
 }
 
+/// Does something with a connection of an operator, and blocks until it is done.
+pub(super) fn connected<T>(
+    access: &Access,
+    work: impl AsyncFnOnce(&Bus) -> Result<T, FleetError>,
+) -> Result<T, FleetError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async { work(&Bus::connect(access, "brunt").await?).await })
+}
+
 /// The text of a message; what is no text is no message.
 pub(super) fn text(message: &async_nats::Message) -> &str {
     std::str::from_utf8(&message.payload).unwrap_or_default()
 }
 
-fn is_recent(version: &str) -> bool {
+/// Whether a version of the NATS server is [`OLDEST_SERVER`] or later.
+pub fn is_recent(version: &str) -> bool {
     let number = |part: &str| part.split('-').next().unwrap_or_default().parse::<u32>().ok();
     let numbers = |text: &str| text.split('.').map_while(number).take(2).collect::<Vec<_>>();
     numbers(version) >= numbers(OLDEST_SERVER)

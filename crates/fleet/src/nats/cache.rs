@@ -7,7 +7,7 @@
 use crate::words::File;
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, DirBuilder};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,13 +30,8 @@ impl Cache {
         file.check().ok()?;
         let path = self.directory.join(&file.hash);
         let mut open = fs::File::open(&path).ok()?;
-        let (mut hash, mut buffer) = (Sha256::new(), vec![0; 64 << 10]);
-        loop {
-            match open.read(&mut buffer).ok()? {
-                0 => break,
-                read => hash.update(&buffer[..read]),
-            }
-        }
+        let mut hash = Sha256::new();
+        io::copy(&mut open, &mut hash).ok()?;
         // It is used now; one that is not what it should be is fetched again.
         let _ = open.set_modified(SystemTime::now());
         (format!("{:x}", hash.finalize()) == file.hash).then_some(path)

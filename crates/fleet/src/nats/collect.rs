@@ -1,7 +1,7 @@
 //! Collects the journals of a run from the agents that made its load.
 
 use super::access::Access;
-use super::bus::{Bus, text};
+use super::bus::{Bus, connected, text};
 use super::{FleetError, signed, subject};
 use crate::words::{Assembled, Assembler, End, Part, Table, Task, Version, decode};
 use futures_lite::StreamExt as _;
@@ -58,9 +58,8 @@ pub struct Collected {
 /// # Errors
 /// The NATS server cannot be reached.
 pub fn collect(access: &Access, run: &str) -> Result<Vec<Collected>, FleetError> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-        let bus = Bus::connect(access, "brunt").await?;
-        let mut collecting = Collecting::new(&bus, access, run).await?;
+    connected(access, async |bus| {
+        let mut collecting = Collecting::new(bus, access, run).await?;
         let mut all = Vec::new();
         for journaled in collecting.journals().await?.into_values() {
             all.push(collecting.seconds(journaled).await?);

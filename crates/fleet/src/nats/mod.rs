@@ -26,9 +26,9 @@ mod subject;
 mod whole;
 
 pub use about::{About, Busy, is_id};
-pub use access::{Access, Key};
+pub use access::{Access, Key, write_secret};
 pub use asking::{Survey, agents, stop, survey};
-pub use bus::OLDEST_SERVER;
+pub use bus::{OLDEST_SERVER, is_recent};
 pub use clock::now;
 pub use collect::{Collected, collect};
 pub use fetch::Files;

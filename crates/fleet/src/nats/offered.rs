@@ -2,7 +2,7 @@
 //!
 //! Invariant: only files that the load names are read, and only while they are as they were when the load was described.
 
-use crate::words::{File, MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES, PIECE_BYTES};
+use crate::words::{File, MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -86,16 +86,8 @@ fn describe(path: &Path) -> Result<Known, String> {
         let bytes = metadata.len();
         return Err(format!("{name} has {bytes} bytes, and agents get at most {MAX_FILE_BYTES}: make it shorter"));
     }
-    let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; PIECE_BYTES]);
-    loop {
-        match open.read(&mut buffer).map_err(failed)? {
-            0 => break,
-            read => {
-                hash.update(&buffer[..read]);
-                bytes += read as u64;
-            }
-        }
-    }
+    let mut hash = Sha256::new();
+    let bytes = io::copy(&mut open, &mut hash).map_err(failed)?;
     if bytes != metadata.len() {
         return Err(format!("{name} has changed while it was read: start the load again"));
     }
@@ -106,6 +98,7 @@ fn describe(path: &Path) -> Result<Known, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::PIECE_BYTES;
 
     #[test]
     fn files_are_read_in_pieces_until_they_change() {

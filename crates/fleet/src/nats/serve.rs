@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Answers to who is there are spread over this time, so that those of many agents do not come at once.
+/// Answers to a question for all agents are spread over this time, so that they do not come at once.
 const SPREAD_MS: u64 = 100;
 /// A stop is obeyed that is no older than this, by the clocks of day of both machines.
 const STOP_AGE: Duration = Duration::from_secs(60);
@@ -115,7 +115,6 @@ struct Serving<'a> {
     halt: Option<(i64, Option<String>)>,
     /// What was said of the state last.
     said: (State, Option<String>),
-    unsigned: u64,
 }
 
 /// Serves until `end` is ready; with `once`, until the first run is over. `say` gets lines for the user.
@@ -142,7 +141,7 @@ pub async fn serve(
     let core = Agent::new(id.clone(), *incarnation);
     let said = (State::Idle, None);
     let slots = BTreeMap::new();
-    let mut serving = Serving { access, settings, loads, say, bus, core, slots, sender, halt: None, said, unsigned: 0 };
+    let mut serving = Serving { access, settings, loads, say, bus, core, slots, sender, halt: None, said };
     say(&format!("agent {id} is ready, in the fleet at {}", access.url));
     let mut has_run = false;
     let mut end = std::pin::pin!(end);
@@ -174,7 +173,6 @@ impl Serving<'_> {
         let arrived = now();
         let Ok((envelope, is_signed)) = signed::read::<Envelope>(self.access, text) else { return };
         if !is_signed && !matches!(envelope.order, Order::Sync {}) {
-            self.unsigned += 1;
             let run = &envelope.run;
             (self.say)(&format!("an order of run {run} is refused: no operator of this fleet has signed it"));
             return;
@@ -315,7 +313,7 @@ impl Serving<'_> {
             }
             ((now, run), _) => {
                 let run = run.as_deref().unwrap_or_default();
-                (self.say)(&format!("run {run}{owner}: {}", format!("{now:?}").to_lowercase()));
+                (self.say)(&format!("run {run}{owner}: {now}"));
             }
         }
         self.said = state;

@@ -1,4 +1,4 @@
-//! Messages of operators, signed with Ed25519: the text as it was signed, and who has done so.
+//! Messages of operators, signed with Ed25519: the text as it was signed, and the public key.
 
 use super::access::{Access, Key};
 use crate::words::{Version, decode, encode};

@@ -2,6 +2,7 @@
 
 use super::{End, Version, Why};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The answer to an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,7 +83,7 @@ impl Refusal {
             Self::Old {} => "a later order or a later coordinator was there before".to_owned(),
             Self::Late {} => "it came too late".to_owned(),
             Self::Unknown {} => "it has no such run".to_owned(),
-            Self::State(state) => format!("it is {}", format!("{state:?}").to_lowercase()),
+            Self::State(state) => format!("it is {state}"),
         }
     }
 }
@@ -109,6 +110,23 @@ pub enum State {
     Reporting,
     /// The run ended here before its time; sends nothing more.
     Stopped,
+}
+
+/// In words, for a line to a user.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Idle => "idle",
+            Self::Reserved => "reserved",
+            Self::Prepared => "prepared",
+            Self::Connected => "connected",
+            Self::Armed => "armed",
+            Self::Running => "running",
+            Self::Draining => "draining",
+            Self::Reporting => "reporting",
+            Self::Stopped => "stopped",
+        })
+    }
 }
 
 /// What is to be known of an agent in a run.

@@ -249,8 +249,8 @@ impl Collector {
         slice.cpu_percent += span.percent().0;
     }
 
-    /// The next second that every thread has reported that had not ended before, or, if no more reports will come (`last`), the next one, and its
-    /// response times. The caller may add to it, and returns it with [`Self::keep`].
+    /// The next second that every thread has reported that had not ended before, or, if no more reports will come (`last`), the next
+    /// one, and its response times. The caller may add to it, and returns it with [`Self::keep`].
     pub fn next_second(&mut self, last: bool) -> Option<(Second, Histogram<u64>)> {
         loop {
             let entry = self.incomplete.first_entry()?;

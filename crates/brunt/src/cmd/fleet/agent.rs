@@ -21,7 +21,7 @@ use std::time::Duration;
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// For how long the machine is watched at the start.
 const WATCH: Duration = Duration::from_millis(100);
-/// An answer to who is there stays short.
+/// Warnings in the answer to a question for all agents, at most.
 const MOST_WARNINGS: usize = 16;
 
 #[derive(Debug, clap::Args)]
@@ -80,7 +80,7 @@ impl Args {
         };
         signals::on_first(&all, Repeated::Kill, move || send(&ended))?;
         if self.fleet.is_stdin() {
-            // Whoever has started the agent holds it open.
+            // The process that has started the agent holds it open.
             thread::Builder::new().name("stdin".to_owned()).spawn(move || {
                 let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
                 send(&of_stdin);

@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -100,4 +101,30 @@ impl Drop for Held {
             thread::sleep(LOOK);
         }
     }
+}
+
+/// Waits until something is so, while these programs run.
+///
+/// # Errors
+/// One has ended, it takes too long, or `stop` is set.
+pub(super) fn wait(
+    stop: &AtomicBool,
+    programs: &mut [Held],
+    limit: Duration,
+    mut is_so: impl FnMut() -> bool,
+) -> Result<(), Error> {
+    let began = Instant::now();
+    while !is_so() {
+        programs.iter_mut().try_for_each(Held::is_there)?;
+        if stop.load(Ordering::SeqCst) {
+            return Err(Error::Failed("interrupted before the fleet was up".to_owned()));
+        }
+        if began.elapsed() > limit {
+            let said = |log: &PathBuf| format!("{}; see {}", last_lines(log, 1).concat(), log.display());
+            let said: Vec<String> = programs.iter().flat_map(|one| &one.log).map(said).collect();
+            return Err(Error::Failed(format!("the fleet is not up after {limit:?}: {}", said.join(", "))));
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
 }

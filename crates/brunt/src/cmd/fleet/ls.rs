@@ -5,7 +5,6 @@ use crate::cmd::stdout;
 use brunt_fleet::nats::{self, About};
 use brunt_lab::format::{plural, table as aligned};
 use brunt_results::{Error, ExitCode};
-use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 listed (even if empty), 1 no connection to the fleet, 2 wrong usage.")]
@@ -21,13 +20,7 @@ impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let access = self.fleet.of_operator()?;
         let agents = nats::agents(&access).map_err(failed)?;
-        let text = match self.json {
-            true => {
-                serde_json::to_string_pretty(&json!(agents)).map_err(|error| Error::Failed(error.to_string()))? + "\n"
-            }
-            false => table(&agents),
-        };
-        stdout::print(&text)?;
+        stdout::print_as(self.json, &agents, |agents| table(agents))?;
         Ok(ExitCode::Good)
     }
 }
@@ -39,12 +32,12 @@ fn table(agents: &[About]) -> String {
     if agents.is_empty() {
         return "no agents: start brunt agent on each machine\n".to_owned();
     }
-    let own = brunt_meter::environment::collect().binary_hash;
+    let own = brunt_meter::environment::binary_hash().ok();
     let row = |agent: &About| {
         let labels: Vec<String> = agent.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let doing = agent.busy.as_ref().map_or_else(
-            || format!("{:?}", agent.state).to_lowercase(),
-            |busy| format!("{} for {} ({})", format!("{:?}", agent.state).to_lowercase(), busy.owner, busy.run),
+            || agent.state.to_string(),
+            |busy| format!("{} for {} ({})", agent.state, busy.owner, busy.run),
         );
         let program = if agent.program == own { "same" } else { "other" };
         [&agent.id, &agent.host, &agent.cores.to_string(), program, &labels.join(" "), &doing, &agent.allows]

@@ -1,6 +1,6 @@
 //! The NATS server of a fleet: which program it is, and its configuration.
 
-use brunt_fleet::nats::{Access, Key, OLDEST_SERVER};
+use brunt_fleet::nats::{Access, Key, OLDEST_SERVER, is_recent, write_secret};
 use brunt_fleet::words::VERSION;
 use brunt_results::Error;
 use brunt_tls::Identity;
@@ -27,9 +27,7 @@ pub(super) fn program(named: Option<&Path>) -> Result<PathBuf, Error> {
     let output = output.map_err(|error| Error::Failed(format!("cannot start {shown}: {error}: {REMEDY}")))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let version = text.rsplit('v').next().unwrap_or_default();
-    let numbers =
-        |version: &str| version.split('.').map_while(|part| part.parse::<u32>().ok()).take(2).collect::<Vec<_>>();
-    match numbers(version) >= numbers(OLDEST_SERVER) {
+    match is_recent(version) {
         true => Ok(program),
         false => Err(Error::Failed(format!("{shown} is '{text}', and {OLDEST_SERVER} or later is needed: {REMEDY}"))),
     }
@@ -127,11 +125,4 @@ write_deadline: "2s"
 "#
         )
     }
-}
-
-fn write_secret(path: &Path, text: &str) -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let _ = fs::remove_file(path);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    io::Write::write_all(&mut file, text.as_bytes())
 }

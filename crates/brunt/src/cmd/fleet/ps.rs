@@ -38,8 +38,10 @@ fn loads(agents: &[About]) -> Vec<Load> {
     let mut loads: BTreeMap<(String, String), BTreeMap<String, String>> = BTreeMap::new();
     for agent in agents {
         let Some(busy) = &agent.busy else { continue };
-        let state = format!("{:?}", agent.state).to_lowercase();
-        loads.entry((busy.run.clone(), busy.owner.clone())).or_default().insert(agent.id.clone(), state);
+        loads
+            .entry((busy.run.clone(), busy.owner.clone()))
+            .or_default()
+            .insert(agent.id.clone(), agent.state.to_string());
     }
     loads.into_iter().map(|((run, owner), agents)| Load { run, owner, agents }).collect()
 }

@@ -3,15 +3,16 @@
 //! Invariant: the key of an agent goes through the standard input of ssh, never through an argument.
 
 use super::access::{OF_AGENT, OF_OPERATOR, failed};
-use super::children::Held;
+use super::children::{Held, wait};
 use super::nats_server::{self, Files};
 use brunt_fleet::nats::{self, About, Access};
-use brunt_lab::system::{ports, process_group::last_lines};
+use brunt_lab::system::ports;
 use brunt_results::Error;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -89,15 +90,7 @@ pub(in crate::cmd) fn launch(hosts: &[Host]) -> Result<Launched, Error> {
     let of_agent = home.path().join(OF_AGENT);
     let access = files.write(&home.path().join(OF_OPERATOR), &of_agent)?;
     let mut server = Held::server(&program, &files.configuration(), &files.log())?;
-    let began = Instant::now();
-    while nats::agents(&access).is_err() {
-        server.is_there()?;
-        if began.elapsed() > LISTENS {
-            let said = last_lines(&files.log(), 1).concat();
-            return Err(Error::Failed(format!("nats-server does not listen on {listen}: {said}")));
-        }
-        thread::sleep(LOOK);
-    }
+    wait(&AtomicBool::new(false), std::slice::from_mut(&mut server), LISTENS, || nats::agents(&access).is_ok())?;
     let ids: Vec<String> = hosts.iter().enumerate().map(|(number, host)| host.id(number + 1)).collect();
     let for_agents = Access::read(&of_agent).map_err(failed)?;
     let start = |(host, id): (&Host, &String)| host.start(id, listen.port(), &for_agents);
@@ -120,7 +113,7 @@ impl Host {
         command.args(words).args(["-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
         command.args(["-o", "ServerAliveInterval=2", "-R", &format!("127.0.0.1:{port}:127.0.0.1:{port}")]);
         command.args(self.port.iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));
-        // Who may start programs there may load anything from there.
+        // A login that can start programs there can load anything from there.
         let all = "--allow 0.0.0.0/0 --allow [::]/0";
         command.arg(&self.host).arg(format!("{} agent --fleet - --id {id} {all}", self.program));
         let cannot = |why| {

@@ -1,7 +1,7 @@
 //! `brunt fleet up`: a NATS server with keys of its own, until Ctrl-C, and agents of this machine if asked for.
 
 use super::access::{OF_AGENT, OF_OPERATOR, directory, failed};
-use super::children::Held;
+use super::children::{Held, wait};
 use super::nats_server::{self, Files};
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use crate::cmd::{current_binary, stdout};
@@ -12,9 +12,9 @@ use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The server listens within a fraction of a second, and agents join it.
 const READY: Duration = Duration::from_secs(30);
@@ -69,7 +69,7 @@ impl Args {
         let for_agents = Access::read(&of_agent).map_err(failed)?;
         let mut server = Held::server(&program, &files.configuration(), &files.log())?;
         let there = || nats::agents(&access).ok().map(|agents| agents.len());
-        wait(&stop, std::slice::from_mut(&mut server), || there().is_some())?;
+        wait(&stop, std::slice::from_mut(&mut server), READY, || there().is_some())?;
         let mut agents = Vec::new();
         for number in 1..=self.local {
             let name = format!("local-{number}");
@@ -77,7 +77,7 @@ impl Args {
             command.args(["agent", "--fleet", "-", "--id", &name]);
             agents.push(Held::agent(&name, command, &for_agents, Some(&dir.join(format!("{name}.log"))))?);
         }
-        wait(&stop, &mut agents, || there().is_some_and(|there| there >= usize::from(self.local)))?;
+        wait(&stop, &mut agents, READY, || there().is_some_and(|there| there >= usize::from(self.local)))?;
         stdout::print(&self.joined(&of_operator, &of_agent))?;
         while !stop.load(Ordering::SeqCst) {
             server.is_there()?;
@@ -111,22 +111,4 @@ impl Args {
 
 fn nats_server_runs(listen: SocketAddr) -> bool {
     std::net::TcpStream::connect_timeout(&listen, Duration::from_secs(1)).is_ok()
-}
-
-/// Waits until something is so, while these programs run.
-fn wait(stop: &AtomicBool, programs: &mut [Held], mut is_so: impl FnMut() -> bool) -> Result<(), Error> {
-    let began = Instant::now();
-    while !is_so() {
-        programs.iter_mut().try_for_each(Held::is_there)?;
-        if stop.load(Ordering::SeqCst) {
-            return Err(Error::Failed("interrupted before the fleet was up".to_owned()));
-        }
-        if began.elapsed() > READY {
-            let logs: Vec<String> =
-                programs.iter().flat_map(|one| &one.log).map(|log| log.display().to_string()).collect();
-            return Err(Error::Failed(format!("the fleet is not up after {READY:?}: see {}", logs.join(", "))));
-        }
-        thread::sleep(LOOK);
-    }
-    Ok(())
 }

@@ -95,7 +95,7 @@ impl OnFlags {
 
 /// The agents that `on` names.
 fn chosen(on: &str, found: Vec<About>) -> Result<Vec<About>, Error> {
-    let own = brunt_meter::environment::collect().binary_hash;
+    let own = brunt_meter::environment::binary_hash().ok();
     let names = || found.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(", ");
     let there = |what: &str| match found.len() {
         0 => Error::Failed(format!("--on {on}: {what}, and no agent is there: start brunt agent on each machine")),
@@ -279,7 +279,7 @@ fn longest(spec: &LoadSpec) -> Result<Option<Span>, Error> {
     Ok(requests::count(spec)?.filter(|_| !is_limited).map(|_| Span(limit)))
 }
 
-/// Who runs the load: shown to others who want the same agents.
+/// Owner of the run, shown where its agents are busy: user, machine and process.
 fn owner() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "root".to_owned());
     format!("{user}@{}, pid {}", rustix::system::uname().nodename().to_string_lossy(), std::process::id())

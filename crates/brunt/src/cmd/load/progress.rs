@@ -5,7 +5,7 @@ use brunt_results::Span;
 use brunt_view::{format, progress::Progress};
 use std::time::Duration;
 
-/// Who makes a load.
+/// What makes a load.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Makers {
     /// So many processes of this machine.
