@@ -43,8 +43,8 @@ struct Block {
     claim: Option<UnixDatagram>,
 }
 
-/// The next port without a listener on 127.0.0.1. None is given twice by this process before it has given [`MOST_BLOCKS`] blocks, or all
-/// that there are: not to two runs at the same time either, whose targets may not listen yet.
+/// The next port without a listener on 127.0.0.1. None is given twice by this process before it has given as many blocks as one
+/// process may have, or all that there are: not to two runs at the same time either, whose targets may not listen yet.
 ///
 /// # Errors
 /// All ports are taken.
