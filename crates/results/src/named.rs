@@ -1,15 +1,23 @@
 //! Files that a load names, wherever it names them: a load on another machine is read there from copies.
 //!
 //! What reads such a file asks [`place`] first. On the thread that calls [`noted`] the names are collected; on one that calls [`copied`]
-//! each name is that of a copy, and nothing else is read, so that a description which comes from elsewhere reaches no other file.
+//! each name is that of a copy, and nothing else is read, so that a description which comes from elsewhere reaches no other file. What reads
+//! files on other threads, such as a script, takes the [`Named`] of the thread that has prepared it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+/// Files of one load, for any thread.
+#[derive(Debug, Clone, Default)]
+pub struct Named(Arc<Mutex<Places>>);
+
+#[derive(Debug, Clone, Default)]
 enum Places {
     /// Files are read where they are.
+    #[default]
     Here,
     /// The same, and their names are collected.
     Noted(BTreeSet<PathBuf>),
@@ -18,26 +26,49 @@ enum Places {
 }
 
 thread_local! {
-    static PLACES: RefCell<Places> = const { RefCell::new(Places::Here) };
+    static NAMED: RefCell<Named> = RefCell::default();
 }
 
-/// Where the file of this name is read.
+impl Named {
+    /// Those of this thread.
+    pub fn of_thread() -> Self {
+        NAMED.with_borrow(Self::clone)
+    }
+
+    /// Where the file of this name is read.
+    ///
+    /// # Errors
+    /// There are copies, and none of this file.
+    pub fn place(&self, name: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let name = name.as_ref();
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Places::Here => Ok(name.to_owned()),
+            Places::Noted(names) => {
+                names.insert(name.to_owned());
+                Ok(name.to_owned())
+            }
+            Places::Copied(copies) => match copies.get(name) {
+                Some(copy) => Ok(copy.clone()),
+                None => Err(io::Error::new(io::ErrorKind::NotFound, "it is no file of the load that was sent")),
+            },
+        }
+    }
+
+    /// Whether there is a file of this name.
+    pub fn is_file(&self, name: &Path) -> bool {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Places::Here | Places::Noted(_) => name.is_file(),
+            Places::Copied(copies) => copies.contains_key(name),
+        }
+    }
+}
+
+/// Where the file of this name is read on this thread.
 ///
 /// # Errors
 /// There are copies, and none of this file.
 pub fn place(name: impl AsRef<Path>) -> io::Result<PathBuf> {
-    let name = name.as_ref();
-    PLACES.with_borrow_mut(|places| match places {
-        Places::Here => Ok(name.to_owned()),
-        Places::Noted(names) => {
-            names.insert(name.to_owned());
-            Ok(name.to_owned())
-        }
-        Places::Copied(copies) => match copies.get(name) {
-            Some(copy) => Ok(copy.clone()),
-            None => Err(io::Error::new(io::ErrorKind::NotFound, "it is no file of the load that was sent")),
-        },
-    })
+    Named::of_thread().place(name)
 }
 
 /// The names of the files that `read` reads on this thread, beside what it returns.
@@ -54,9 +85,12 @@ pub fn copied<T>(copies: BTreeMap<PathBuf, PathBuf>, read: impl FnOnce() -> T) -
 }
 
 fn within<T>(places: Places, read: impl FnOnce() -> T) -> (T, Places) {
-    let before = PLACES.replace(places);
+    let own = Named(Arc::new(Mutex::new(places)));
+    let before = NAMED.replace(own.clone());
     let value = read();
-    (value, PLACES.replace(before))
+    NAMED.set(before);
+    let places = own.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    (value, places)
 }
 
 #[cfg(test)]
@@ -73,5 +107,17 @@ mod tests {
             assert!(["b", "/copies/1", "./a"].iter().all(|name| place(name).is_err()));
         });
         assert_eq!(place("b").unwrap(), Path::new("b"));
+    }
+
+    #[test]
+    fn files_of_a_load_are_the_same_on_other_threads() {
+        let named = copied([("a".into(), "/copies/1".into())].into(), Named::of_thread);
+        let read = || {
+            assert_eq!(named.place("a").unwrap(), Path::new("/copies/1"));
+            assert!(named.is_file(Path::new("a")) && !named.is_file(Path::new("/")) && named.place("/").is_err());
+        };
+        std::thread::scope(|scope| scope.spawn(read).join().unwrap());
+        let ((), names) = noted(|| _ = Named::of_thread().place("c"));
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), [PathBuf::from("c")]);
     }
 }

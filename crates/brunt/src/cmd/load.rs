@@ -43,7 +43,7 @@ mod words;
 pub(super) use costed::{Costed, flag_of_cost, targets as costed};
 pub(super) use flags::Described;
 #[cfg(feature = "fleet")]
-pub(super) use on::collected;
+pub(super) use on::{SentScript, collected};
 pub(super) use participants::{MeteredServer, one_server, placed};
 #[cfg(feature = "fleet")]
 pub(super) use resolve::resolved_here;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// A server that keeps what it is asked.
-struct Asked {
+pub(super) struct Asked {
     port: u16,
     seen: Arc<Mutex<Seen>>,
 }
@@ -25,7 +25,7 @@ struct Seen {
 }
 
 impl Asked {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let (port, seen) = (listener.local_addr().unwrap().port(), Arc::<Mutex<Seen>>::default());
         let all = Arc::clone(&seen);
@@ -39,12 +39,12 @@ impl Asked {
         Self { port, seen }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(super) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
     /// Method and path of each request, with its body, and how often it came.
-    fn counted(&self) -> BTreeMap<(String, Vec<u8>), usize> {
+    pub(super) fn counted(&self) -> BTreeMap<(String, Vec<u8>), usize> {
         let mut counted = BTreeMap::new();
         for (head, body) in &self.seen.lock().unwrap().requests {
             let first: Vec<&str> = head.split(' ').take(2).collect();
@@ -72,7 +72,7 @@ fn answer(stream: TcpStream, seen: &Mutex<Seen>) {
 }
 
 /// `brunt load` of an operator in this folder.
-fn load(fleet: &Fleet, folder: &Home, words: &str) -> Output {
+pub(super) fn load(fleet: &Fleet, folder: &Home, words: &str) -> Output {
     let mut command = fleet.command(&format!("load {words} --quiet"));
     Running::start(command.current_dir(folder.path())).output()
 }

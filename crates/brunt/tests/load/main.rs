@@ -14,6 +14,8 @@ mod fleet;
 mod fleet_commands;
 #[cfg(feature = "fleet")]
 mod fleet_files;
+#[cfg(feature = "fleet")]
+mod fleet_scripts;
 mod groups;
 mod http;
 mod live;

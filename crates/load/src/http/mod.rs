@@ -103,7 +103,15 @@ impl Http {
 
     /// Whether a script makes the requests.
     pub(crate) fn is_scripted(&self) -> bool {
-        self.hosts.iter().any(|host| matches!(host.requests, Requests::Script(_)))
+        self.script().is_some()
+    }
+
+    /// The script that makes the requests.
+    pub(crate) fn script(&self) -> Option<&Script> {
+        self.hosts.iter().find_map(|host| match &host.requests {
+            Requests::Script(script) => Some(script),
+            Requests::Rendered(_) | Requests::Filled(_) => None,
+        })
     }
 
     fn rendered(&self) -> impl Iterator<Item = (&Address, &Rendered)> {

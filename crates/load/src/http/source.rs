@@ -132,6 +132,19 @@ pub enum Flow {
 pub struct Script {
     make: Arc<Make>,
     names: Names,
+    left: Option<Arc<dyn Left>>,
+}
+
+/// What load threads leave at their end for whoever reports the load, as text.
+pub(crate) trait Left: Send + Sync {
+    /// That of a thread of this process; once.
+    fn take(&self, thread: usize) -> Option<String>;
+
+    /// Keeps that of a thread of another process.
+    ///
+    /// # Errors
+    /// It is no such text; one line.
+    fn put(&self, thread: usize, text: &str) -> Result<(), String>;
 }
 
 type Make = dyn Fn(usize) -> Result<Box<dyn Source>, String> + Send + Sync;
@@ -146,7 +159,31 @@ impl Script {
         names: Names,
         make: impl Fn(usize) -> Result<Box<dyn Source>, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { make: Arc::new(make), names }
+        Self { make: Arc::new(make), names, left: None }
+    }
+
+    /// The same, whose threads leave something.
+    pub(crate) fn leaving(self, left: Arc<dyn Left>) -> Self {
+        Self { left: Some(left), ..self }
+    }
+
+    /// One that makes no requests: a place for what scripts elsewhere have named.
+    pub fn elsewhere() -> Self {
+        Self::new(|_| Err("the script is elsewhere".to_owned()))
+    }
+
+    /// The number of a name, of which a thread elsewhere has made requests.
+    pub(crate) fn number(&self, name: &str) -> u16 {
+        self.names.number(name)
+    }
+
+    /// What this thread has left.
+    pub(crate) fn left(&self, thread: usize) -> Option<String> {
+        self.left.as_ref()?.take(thread)
+    }
+
+    pub(crate) fn put_left(&self, thread: usize, text: &str) -> Result<(), String> {
+        self.left.as_ref().map_or(Ok(()), |left| left.put(thread, text))
     }
 
     /// The names that were given to requests so far.

@@ -76,6 +76,17 @@ impl Parts {
         }
     }
 
+    /// The same, whose names have other numbers.
+    pub fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
+        let mut names: Vec<Part> = Vec::new();
+        for (old, part) in self.names.into_iter().enumerate() {
+            let new = number(old);
+            names.resize_with(names.len().max(new + 1), Part::default);
+            names[new].add(part);
+        }
+        Self { names, steps: self.steps }
+    }
+
     pub fn add(&mut self, other: Self) {
         self.names.resize_with(self.names.len().max(other.names.len()), Part::default);
         self.names.iter_mut().zip(other.names).for_each(|(all, part)| all.add(part));

@@ -21,6 +21,7 @@ pub use worker::run_worker;
 
 use crate::engine::message::Message;
 use crate::engine::shared::{Progress, Shared};
+use crate::http::Http;
 use crate::measure::{counter::Counting, handshakes::Handshakes, outages::Outage};
 use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
@@ -85,12 +86,16 @@ pub(crate) enum Report {
     /// Progress of connecting, or connections lost and replaced.
     Connecting(Progress),
     Failed(String),
+    /// The names that a script has given so far, by their number in this process: those of the next parts.
+    Names(Vec<String>),
     /// The work is done.
     Done {
         /// With an open loop, the requests that each thread took from its schedule.
         taken: Vec<Option<u64>>,
         handshakes: Handshakes,
         outages: Vec<Outage>,
+        /// What a script has left on each thread that has left something, by the number of the thread.
+        left: Vec<(usize, String)>,
     },
 }
 
@@ -100,9 +105,12 @@ pub(crate) fn refusal(error: Result<i32, String>) -> io::Error {
 }
 
 impl Report {
-    /// The last one, of threads that have ended and took so many requests from their schedules.
-    pub fn done(shared: &Shared, taken: Vec<Option<u64>>) -> Self {
+    /// The last one, of the threads from `first` on, which have ended and took so many requests from their schedules.
+    pub fn done(shared: &Shared, first: usize, taken: Vec<Option<u64>>) -> Self {
+        let script = shared.options.target.http().and_then(Http::script);
+        let of = |thread: usize| Some((thread, script?.left(thread)?));
+        let left = (first..first + taken.len()).filter_map(of).collect();
         let (handshakes, outages) = (std::mem::take(&mut *shared.handshakes()), shared.outages.take());
-        Self::Done { taken, handshakes, outages }
+        Self::Done { taken, handshakes, outages, left }
     }
 }

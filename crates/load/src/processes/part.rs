@@ -73,9 +73,17 @@ fn report(
                     // An empty interval in exchange for this one.
                     let _ = threads.spares[thread - first].send(Box::default());
                 }
+                if let Some(http) = shared.options.target.http().filter(|http| http.is_scripted())
+                    && matches!(message, Message::Parts(_))
+                {
+                    send(Report::Names(http.given_names()))?;
+                }
                 send(Report::Thread(thread, message))?;
             }
             Err(_) => (),
+        }
+        if let Some(reason) = shared.take_broken() {
+            return Err(LoadError::Script(reason));
         }
         if ended || shared.clock.now() - reported.1 >= REPORT_INTERVAL.as_nanos() as u64 {
             let progress = shared.connecting.progress();

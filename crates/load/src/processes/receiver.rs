@@ -5,6 +5,7 @@ use crate::engine::inbox::Outbox;
 use crate::engine::message::Message;
 use crate::engine::shared::{Progress, Shared};
 use crate::error::LoadError;
+use crate::http::Http;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Requests that each thread took from its schedule; `None` until its part is done.
@@ -21,6 +22,8 @@ pub struct Receiver {
     taken: Taken,
     out: Outbox,
     progress: Progress,
+    /// The number that each name of the part has here.
+    names: Vec<usize>,
     is_done: bool,
 }
 
@@ -28,7 +31,7 @@ impl Receiver {
     pub fn new(number: usize, name: String, first: usize, shared: &Arc<Shared>, taken: &Taken, out: Outbox) -> Self {
         let progress = Progress::none(shared.hosts.addresses.len());
         let (shared, taken) = (Arc::clone(shared), Arc::clone(taken));
-        Self { number, name, first, shared, taken, out, progress, is_done: false }
+        Self { number, name, first, shared, taken, out, progress, names: Vec::new(), is_done: false }
     }
 
     /// The part is gone.
@@ -40,6 +43,15 @@ impl Receiver {
 
     pub fn take(&mut self, report: Report) {
         match report {
+            Report::Names(names) => {
+                let script = self.shared.options.target.http().and_then(Http::script);
+                let number = |name: &String| script.map_or(0, |script| usize::from(script.number(name)));
+                self.names = names.iter().map(number).collect();
+            }
+            Report::Thread(thread, Message::Parts(parts)) if !self.names.is_empty() => {
+                let parts = parts.renumbered(|old| self.names.get(old).copied().unwrap_or(old));
+                self.out.send(thread, Message::Parts(parts));
+            }
             Report::Thread(thread, message) => self.out.send(thread, message),
             Report::Refused { host, error } => {
                 self.shared.connecting.fail(host, refusal(error));
@@ -53,8 +65,15 @@ impl Receiver {
                 let error = LoadError::Process(format!("{}: {reason}", self.name));
                 self.out.send(self.first, Message::Failed(error));
             }
-            Report::Done { taken: counts, handshakes, outages } => {
+            Report::Done { taken: counts, handshakes, outages, left } => {
                 self.is_done = true;
+                let script = self.shared.options.target.http().and_then(Http::script);
+                let put =
+                    |(thread, text): &(usize, String)| script.map_or(Ok(()), |script| script.put_left(*thread, text));
+                if let Err(why) = left.iter().try_for_each(put) {
+                    let error = LoadError::Process(format!("{}: {why}", self.name));
+                    self.out.send(self.first, Message::Failed(error));
+                }
                 self.shared.handshakes().add(handshakes);
                 self.shared.outages.join(outages);
                 let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);

@@ -24,7 +24,7 @@ pub fn run_worker(parent: Parent, resolve: impl FnOnce(&LoadSpec) -> Result<Opti
     let Some((Start { zero_ns }, _)) = parent.recv()? else { return Ok(()) };
     let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
     match work(&parent, &shared, first..end) {
-        Ok(taken) => parent.send(&Report::done(&shared, taken)),
+        Ok(taken) => parent.send(&Report::done(&shared, first, taken)),
         Err(error) => parent.send(&Report::Failed(error.to_string())),
     }
 }

@@ -90,7 +90,7 @@ impl Part {
         });
         match ran {
             Ok(taken) => {
-                seconds.add(Report::done(shared, taken));
+                seconds.add(Report::done(shared, threads.start, taken));
                 tell(told(times, seconds.rest()));
                 tell(Told::Ended);
             }

@@ -33,6 +33,7 @@ pub fn shift(report: &mut Report, by: i64) {
             | Message::Exited,
         )
         | Report::Refused { .. }
+        | Report::Names(_)
         | Report::Failed(_) => (),
     }
 }

@@ -5,6 +5,7 @@ use super::thread::{Address, CurrentThread, address_of};
 use super::{Program, files, plain};
 use brunt_luau::mlua::{Error, Function, Lua, LuaString, Result, Table, Value, Variadic, chunk};
 use brunt_luau::{ScriptError, Vm};
+use brunt_results::named::Named;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::{collections::HashSet, time::Duration};
@@ -34,17 +35,23 @@ fn install(lua: &Lua, program: &Program) -> Result<()> {
         Ok(())
     })?;
     globals.set("print", print)?;
-    globals.set("io", files::library(lua)?)?;
-    install_modules(lua, &program.directory)?;
-    extend_os(lua, &globals.get("os")?)?;
+    globals.set("io", files::library(lua, &program.named)?)?;
+    install_modules(lua, program)?;
+    extend_os(lua, &globals.get("os")?, program.is_shared)?;
     let addresses = address_list(lua, program.facts.addresses.iter().copied())?;
     let (lookup, connect) = (lua.create_function(lookup)?, lua.create_function(connect)?);
     lua.load(PRELUDE).set_name("=wrk").call((facts(lua, program)?, lookup, connect, addresses))
 }
 
 /// Adds the functions that Luau's `os` lacks.
-fn extend_os(lua: &Lua, os: &Table) -> Result<()> {
-    let getenv = lua.create_function(|lua, name: String| {
+fn extend_os(lua: &Lua, os: &Table, is_shared: bool) -> Result<()> {
+    let getenv = lua.create_function(move |lua, name: String| {
+        if is_shared {
+            return Err(Error::runtime(format!(
+                "os.getenv(\"{}\") and --on: variables are not sent to agents; pass the value behind --",
+                name.escape_debug()
+            )));
+        }
         // `var_os` may panic on other names.
         let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
         let value = is_valid.then(|| std::env::var_os(&name)).flatten();
@@ -80,6 +87,16 @@ fn connect(_: &Lua, address: Value) -> Result<bool> {
     Ok(TcpStream::connect_timeout(&address_of(&address)?, CONNECT_TIMEOUT).is_ok())
 }
 
+/// Load threads of agents connect to the target alone.
+fn refuse_connect(lua: &Lua) -> Result<()> {
+    let refuse = |_: &Lua, _: Value| -> Result<bool> {
+        Err(Error::runtime(
+            "wrk.connect on a load thread and --on: agents connect to the target alone; use it in setup()",
+        ))
+    };
+    lua.globals().get::<Table>("wrk")?.set("connect", lua.create_function(refuse)?)
+}
+
 fn facts(lua: &Lua, program: &Program) -> Result<Table> {
     let from = &program.facts;
     let facts = lua.create_table()?;
@@ -102,8 +119,11 @@ pub(super) fn start(
     set: &[(String, plain::Plain)],
     thread: CurrentThread,
 ) -> std::result::Result<(), ScriptError> {
-    vm.run(&program.text)?;
     let lua = vm.lua();
+    if program.is_shared {
+        refuse_connect(lua).map_err(|error| program.script_error(error))?;
+    }
+    vm.run(&program.text)?;
     let prepare = || -> Result<(Function, Table)> {
         for (name, value) in set {
             lua.globals().set(&**name, value.put(lua)?)?;
@@ -123,23 +143,29 @@ pub(super) fn start(
 
 /// Defines `require` and `dofile` of Lua files beside the script, and `package`, whose `path` finds them; there are no compiled
 /// modules. Names are relative to `directory`, then to the current directory.
-fn install_modules(lua: &Lua, directory: &Path) -> Result<()> {
+fn install_modules(lua: &Lua, program: &Program) -> Result<()> {
     let globals = lua.globals();
     let package = lua.create_table()?;
     package.set("path", "?.lua;?.luau;?/init.lua")?;
     package.set("loaded", lua.create_table()?)?;
     globals.set("package", package.clone())?;
-    let beside = directory.to_path_buf();
-    globals.set("require", lua.create_function(move |lua, name: String| require(lua, &package, &beside, &name))?)?;
-    let beside = directory.to_path_buf();
+    let (beside, named) = (program.directory.clone(), program.named.clone());
+    let require =
+        lua.create_function(move |lua, name: String| require(lua, &package, &Beside(&beside, &named), &name))?;
+    globals.set("require", require)?;
+    let (beside, named) = (program.directory.clone(), program.named.clone());
     let dofile = lua.create_function(move |lua, name: String| {
-        let path = find(&beside, &name).ok_or_else(|| Error::runtime(format!("dofile: there is no file {name}")))?;
-        load(lua, &path)
+        let beside = Beside(&beside, &named);
+        let path = beside.find(&name).ok_or_else(|| Error::runtime(format!("dofile: there is no file {name}")))?;
+        beside.load(lua, &path)
     })?;
     globals.set("dofile", dofile)
 }
 
-fn require(lua: &Lua, package: &Table, directory: &Path, name: &str) -> Result<Value> {
+/// The directory of the script, and the files of the load.
+struct Beside<'p>(&'p Path, &'p Named);
+
+fn require(lua: &Lua, package: &Table, beside: &Beside<'_>, name: &str) -> Result<Value> {
     let loaded: Table = package.get("loaded")?;
     let known: Value = loaded.get(name)?;
     if !known.is_nil() {
@@ -147,13 +173,13 @@ fn require(lua: &Lua, package: &Table, directory: &Path, name: &str) -> Result<V
     }
     let templates: String = package.get("path")?;
     let file = name.replace('.', "/");
-    let found = templates.split(';').find_map(|template| find(directory, &template.replace('?', &file)));
+    let found = templates.split(';').find_map(|template| beside.find(&template.replace('?', &file)));
     let path = found.ok_or_else(|| {
         Error::runtime(format!(
             "require: no module {name} in {templates}: put a Lua file beside the script; compiled modules and ffi do not exist here"
         ))
     })?;
-    let value = match load(lua, &path)? {
+    let value = match beside.load(lua, &path)? {
         Value::Nil => Value::Boolean(true),
         value => value,
     };
@@ -161,13 +187,15 @@ fn require(lua: &Lua, package: &Table, directory: &Path, name: &str) -> Result<V
     Ok(value)
 }
 
-fn find(directory: &Path, name: &str) -> Option<PathBuf> {
-    [directory.join(name), PathBuf::from(name)].into_iter().find(|path| path.is_file())
-}
+impl Beside<'_> {
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        [self.0.join(name), PathBuf::from(name)].into_iter().find(|path| self.1.is_file(path))
+    }
 
-fn load(lua: &Lua, path: &Path) -> Result<Value> {
-    let shown = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Error::runtime(format!("cannot read {shown}: {error}")))?;
-    lua.load(text).set_name(format!("={shown}")).set_mode(chunk::ChunkMode::Text).call(())
+    fn load(&self, lua: &Lua, path: &Path) -> Result<Value> {
+        let shown = path.display();
+        let text = self.1.place(path).and_then(std::fs::read_to_string);
+        let text = text.map_err(|error| Error::runtime(format!("cannot read {shown}: {error}")))?;
+        lua.load(text).set_name(format!("={shown}")).set_mode(chunk::ChunkMode::Text).call(())
+    }
 }

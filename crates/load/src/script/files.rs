@@ -4,23 +4,27 @@ use brunt_luau::mlua::{
     Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, UserData, UserDataMethods, Value,
     Variadic,
 };
+use brunt_results::named::Named;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::{cell::RefCell, fs::File, rc::Rc};
 
-pub(super) fn library(lua: &Lua) -> Result<Table> {
-    let open = lua.create_function(|lua, (path, mode): (String, Option<String>)| {
+pub(super) fn library(lua: &Lua, named: &Named) -> Result<Table> {
+    let of_load = named.clone();
+    let open = lua.create_function(move |lua, (path, mode): (String, Option<String>)| {
         let mode = mode.unwrap_or_else(|| "r".to_owned());
         if !matches!(&*mode, "r" | "rb") {
             let why = format!("{path}: scripts only read files (mode `{mode}`): use \"r\"");
             return (Value::Nil, why).into_lua_multi(lua);
         }
-        match File::open(&path) {
+        match of_load.place(&path).and_then(File::open) {
             Ok(file) => Source::new(file).into_lua_multi(lua),
             Err(error) => (Value::Nil, format!("{path}: {error}"), error.raw_os_error()).into_lua_multi(lua),
         }
     })?;
-    let lines = lua.create_function(|lua, path: String| {
-        let file = File::open(&path).map_err(|error| Error::runtime(format!("{path}: {error}")))?;
+    let of_load = named.clone();
+    let lines = lua.create_function(move |lua, path: String| {
+        let file = of_load.place(&path).and_then(File::open);
+        let file = file.map_err(|error| Error::runtime(format!("{path}: {error}")))?;
         Source::new(file).lines(lua)
     })?;
     let write = lua.create_function(|_, values: Variadic<LuaString>| {

@@ -9,17 +9,19 @@ mod files;
 mod names;
 mod plain;
 mod runner;
+mod sent;
 mod statistics;
 #[cfg(test)]
 mod tests;
 mod thread;
 
 pub use brunt_luau::{Limits, ScriptError};
+pub use sent::Setup;
 pub use statistics::Numbers;
 
 use crate::http::source;
 use brunt_luau::{Kind, Vm, mlua};
-use brunt_results::RunResult;
+use brunt_results::{RunResult, named::Named};
 use plain::{Globals, Plain};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +58,10 @@ struct Program {
     text: String,
     facts: Facts,
     limits: Limits,
+    /// Its files.
+    named: Named,
+    /// Its load threads are those of other machines.
+    is_shared: bool,
 }
 
 impl Program {
@@ -91,10 +97,7 @@ impl Wrk {
     /// # Errors
     /// The script cannot be read or compiled, or fails.
     pub fn open(path: &Path, facts: Facts, threads: usize) -> Result<Self, ScriptError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ScriptError::unreadable(path, error))?;
-        let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        let name = path.to_string_lossy().into_owned();
-        Self::new(Program { name, directory, text, facts, limits: LIMITS }, threads)
+        Self::new(Program::read(path, facts)?, threads)
     }
 
     fn new(program: Program, count: usize) -> Result<Self, ScriptError> {
@@ -119,9 +122,7 @@ impl Wrk {
 
     /// Makes the source of each load thread.
     pub fn script(&self) -> source::Script {
-        let transfer = Arc::clone(&self.transfer);
-        let names = source::Names::default();
-        source::Script::naming(names.clone(), move |thread| runner::source(&transfer, thread, &names))
+        script_of(&self.transfer)
     }
 
     /// The target address of each load thread: the first one of the host, unless `setup` has changed it.
@@ -149,4 +150,11 @@ impl Wrk {
         let arguments = (summary, latency.map_err(script_error)?, requests.map_err(script_error)?);
         self.vm.call_within(program.limits.start, done, arguments)
     }
+}
+
+fn script_of(transfer: &Arc<Transfer>) -> source::Script {
+    let names = source::Names::default();
+    let (of_thread, naming) = (Arc::clone(transfer), names.clone());
+    source::Script::naming(names, move |thread| runner::source(&of_thread, thread, &naming))
+        .leaving(Arc::<Transfer>::clone(transfer))
 }

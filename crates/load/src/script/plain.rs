@@ -1,18 +1,48 @@
 //! Values that are copied between VMs: as in wrk, nil, booleans, numbers, strings and tables of these.
 
 use brunt_luau::mlua::{Error, Lua, Result, Table, Value};
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// Limit of the nesting of tables, which a table that contains itself exceeds.
 const MAX_DEPTH: usize = 100;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Plain {
     Nil,
     Boolean(bool),
+    #[serde(with = "bits")]
     Number(f64),
+    #[serde(with = "bytes")]
     Text(Vec<u8>),
     Table(Vec<(Plain, Plain)>),
+}
+
+/// JSON has neither infinite numbers nor those that are none.
+mod bits {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub fn serialize<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+        number.to_bits().serialize(to)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
+    }
+}
+
+/// Texts of scripts are bytes: each is the character of its number.
+mod bytes {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de::Error as _};
+
+    pub fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        bytes.iter().copied().map(char::from).collect::<String>().serialize(to)
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(from)?;
+        text.chars().map(|c| u8::try_from(u32::from(c)).map_err(D::Error::custom)).collect()
+    }
 }
 
 /// Globals of a VM by name; an error in place of those that cannot be copied.

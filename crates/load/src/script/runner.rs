@@ -23,6 +23,14 @@ pub(super) fn source(transfer: &Arc<Transfer>, thread: usize, names: &Names) -> 
     }
 }
 
+/// Prepares a thread as [`source`] does, and leaves nothing.
+pub(super) fn prepare(transfer: &Arc<Transfer>, thread: usize) -> Result<(), ScriptError> {
+    let runner = Runner::new(transfer, thread, &Names::default())?;
+    drop(runner);
+    transfer.forget();
+    Ok(())
+}
+
 struct Runner {
     vm: Vm,
     requests: Requests,
@@ -51,7 +59,11 @@ impl Runner {
         let program = &transfer.program;
         let (vm, predefined) = environment::vm(program)?;
         let stopped = Rc::new(Cell::new(false));
-        let current = CurrentThread { stopped: Rc::clone(&stopped), address: Cell::new(transfer.addresses[thread]) };
+        let current = CurrentThread {
+            stopped: Rc::clone(&stopped),
+            address: Cell::new(transfer.addresses[thread]),
+            is_shared: program.is_shared,
+        };
         environment::start(&vm, program, &transfer.set[thread], current)?;
         let requests = match vm.function("request")? {
             Some(request) => Requests::Called(request, None),

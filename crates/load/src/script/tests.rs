@@ -7,7 +7,7 @@ use brunt_results::result::{Bytes, Errors, Load, Requests};
 use std::{io::Write, net::TcpListener};
 
 /// The facts of `brunt load http://localhost:8080/path?q -- one`.
-fn facts(arguments: &[&str]) -> Facts {
+pub(super) fn facts(arguments: &[&str]) -> Facts {
     Facts {
         url: "http://localhost:8080/path?q".to_owned(),
         scheme: "http".to_owned(),
@@ -36,7 +36,10 @@ fn source_of(name: &str, arguments: &[&str]) -> Box<dyn Source> {
 /// A script given as text.
 fn with(text: &str, facts: Facts, limits: Limits, threads: usize) -> Result<Wrk, brunt_luau::ScriptError> {
     let (name, text) = ("test.lua".to_owned(), text.to_owned());
-    Wrk::new(Program { name, directory: "".into(), text, facts, limits }, threads)
+    Wrk::new(
+        Program { name, directory: "".into(), text, facts, limits, named: Named::default(), is_shared: false },
+        threads,
+    )
 }
 
 /// The same with small limits.

@@ -58,6 +58,7 @@ impl UserData for ThreadHandle {
 pub(super) struct CurrentThread {
     pub stopped: Rc<Cell<bool>>,
     pub address: Cell<SocketAddr>,
+    pub is_shared: bool,
 }
 
 impl UserData for CurrentThread {
@@ -68,6 +69,11 @@ impl UserData for CurrentThread {
             lua.globals().set(name, Plain::of(&value)?.put(lua)?)
         });
         methods.add_method("stop", |_, thread, ()| {
+            if thread.is_shared {
+                return Err(Error::runtime(
+                    "thread:stop() and --on: it ends the threads of one machine alone; end the load with -n or -d",
+                ));
+            }
             thread.stopped.set(true);
             Ok(())
         });

@@ -43,11 +43,14 @@ impl Loads for Generator {
 /// The load of a task, from its description and copies of the files that this names.
 fn describe(task: &Task, secrets: Option<&Path>, files: &Files) -> Result<Options, String> {
     let shipped = serde_json::from_value(task.load.clone()).map_err(|error| error.to_string())?;
-    let Shipped { spec, counts, files: named } = shipped;
+    let Shipped { spec, counts, files: named, script } = shipped;
     let spec = secrets::own(spec, secrets)?;
     let copies = files.fetch(&named)?;
     let copies = named.into_iter().map(|file| file.path).zip(copies).collect();
-    let options = named::copied(copies, || load::resolved_here(&spec))?;
+    let options = named::copied(copies, || match script {
+        None => load::resolved_here(&spec, false),
+        Some(script) => script.resolved_here(&spec),
+    })?;
     Ok(Options { counts, ..options })
 }
 

@@ -94,7 +94,9 @@ mod tests {
         fs::write(&token, "s3cret").unwrap();
         let spec = names(with(&token.display().to_string())).unwrap();
         assert_eq!(spec.bearer, Some("token".into()));
-        let text = serde_json::to_string(&Shipped { spec: spec.clone(), counts: None, files: Vec::new() }).unwrap();
+        let text =
+            serde_json::to_string(&Shipped { spec: spec.clone(), counts: None, files: Vec::new(), script: None })
+                .unwrap();
         assert!(!text.contains("s3cret") && !text.contains(&home.path().display().to_string()), "{text}");
         assert_eq!(own(spec.clone(), Some(home.path())).unwrap().bearer, Some(token));
         assert_eq!(without(spec).bearer, None);

@@ -1,5 +1,6 @@
 //! What coordinator and agents send each other of a load: its description, and seconds.
 
+use crate::cmd::load::SentScript;
 use brunt_fleet::words::{File, Table};
 use brunt_load::Counting;
 use brunt_spec::LoadSpec;
@@ -22,6 +23,9 @@ pub(in crate::cmd) struct Shipped {
     /// Files that it names, which agents fetch; none of those of secrets.
     #[serde(default)]
     pub files: Vec<File>,
+    /// The script that makes the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<SentScript>,
 }
 
 impl Shipped {

@@ -7,11 +7,14 @@ mod collected;
 mod feeds;
 mod machines;
 mod refused;
+mod sent_script;
 mod told;
 
 pub(in crate::cmd) use collected::report as collected;
+pub(in crate::cmd) use sent_script::SentScript;
 
 use super::observer::LoadObserver;
+use super::script::Scripting;
 use super::{Args, requests, usage};
 use crate::cmd::fleet::ssh::{self, Host, Launched};
 use crate::cmd::fleet::{FleetFlag, Shipped, failed, secrets};
@@ -19,6 +22,7 @@ use brunt_fleet::coordinator::{Config, Member, Outcome};
 use brunt_fleet::nats::{self, About, Access, Offered};
 use brunt_fleet::words::File;
 use brunt_load::remote::{Measured, coordinate};
+use brunt_load::script::Wrk;
 use brunt_load::{LoadError, Options, Report};
 use brunt_results::{Cores, Count, Error, Rate, Span};
 use brunt_spec::LoadSpec;
@@ -158,7 +162,7 @@ impl Chosen {
     }
 
     /// The description that agents get; what follows from the number of threads is in it.
-    fn shipped(&self, options: &Options, files: Vec<File>) -> Result<Shipped, Error> {
+    fn shipped(&self, options: &Options, script: Option<SentScript>, files: Vec<File>) -> Result<Shipped, Error> {
         let mut spec = LoadSpec { seed: Some(options.seed), ..secrets::names(self.typed.clone())? };
         if spec.duration.is_none() && spec.stages.is_empty() && options.requests.is_some() {
             spec.duration = Some(Span(options.duration));
@@ -172,11 +176,17 @@ impl Chosen {
             let all = Rate(options.rate.unwrap_or_default());
             spec.rate = Some(brunt_results::stages::Range { from: all, to: all });
         }
-        Ok(Shipped { spec, counts: options.counts, files })
+        Ok(Shipped { spec, counts: options.counts, files, script })
     }
 
     /// The run, whose agents fetch these files, of so many bytes without those that are there twice.
-    fn config(&self, options: &Options, files: Vec<File>, bytes: u64) -> Result<Config, Error> {
+    fn config(
+        &self,
+        options: &Options,
+        script: Option<SentScript>,
+        files: Vec<File>,
+        bytes: u64,
+    ) -> Result<Config, Error> {
         let ns = |time: Duration| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX);
         let member = |(number, agent): (usize, &About)| {
             let first = number * self.threads;
@@ -187,8 +197,8 @@ impl Chosen {
             true => 0,
             false => FETCH_NS.saturating_add(ns(Duration::from_micros(bytes.saturating_mul(self.agents.len() as u64)))),
         };
-        let load =
-            serde_json::to_value(self.shipped(options, files)?).map_err(|error| Error::Failed(error.to_string()))?;
+        let shipped = self.shipped(options, script, files)?;
+        let load = serde_json::to_value(shipped).map_err(|error| Error::Failed(error.to_string()))?;
         let length = load.to_string().len();
         if length > DESCRIPTION {
             return Err(Error::Failed(format!(
@@ -219,19 +229,20 @@ impl Chosen {
         })
     }
 
-    /// Makes the load of `options`, which are those of the whole load; they were read from these files.
+    /// Makes the load of `options`, which are those of the whole load; they and the script were read from these files.
     ///
     /// # Errors
     /// There is no result: an agent refused it, or the load did not begin.
     pub fn run(
         &self,
         options: &Options,
+        script: (&Scripting, Option<&Wrk>),
         files: BTreeSet<PathBuf>,
         stop: &Arc<AtomicBool>,
         observer: &mut LoadObserver,
     ) -> Result<(Report, Made), Error> {
         let (files, offered) = Offered::of(files).map_err(|why| Error::Failed(format!("--on: {why}")))?;
-        let config = self.config(options, files, offered.bytes())?;
+        let config = self.config(options, SentScript::of(script.0, script.1), files, offered.bytes())?;
         let run_id = config.run.clone();
         observer.begin_on_agents(&run_id);
         let machines: Vec<(String, usize)> =

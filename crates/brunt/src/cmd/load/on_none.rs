@@ -2,6 +2,8 @@
 
 use super::Args;
 use super::observer::LoadObserver;
+use super::script::Scripting;
+use brunt_load::script::Wrk;
 use brunt_load::{Options, Report};
 use brunt_results::result::Fleet;
 use brunt_results::verdict::ValidityIssue;
@@ -42,6 +44,7 @@ impl Chosen {
     pub fn run(
         &self,
         _: &Options,
+        _: (&Scripting, Option<&Wrk>),
         _: BTreeSet<PathBuf>,
         _: &Arc<AtomicBool>,
         _: &mut LoadObserver,

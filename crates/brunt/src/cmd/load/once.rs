@@ -2,6 +2,7 @@
 
 mod decoded;
 
+use super::script::Makers;
 use super::{Args, http::Flags, options};
 use crate::cmd::stdout;
 use brunt_inputs::address;
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     args.server.wait(&options, &AtomicBool::new(false), args.quiet)?;
     let looked_up = Flags(&args.spec).proxy_url().or_else(|| args.spec.urls.first().cloned());
     let lookup = looked_up.map_or(Ok(Duration::ZERO), |url| address::lookup_time(&url))?;
-    args.script.install(args, &mut options)?;
+    args.script.install(&args.spec, &mut options, Makers::Here)?;
     let exchanges = brunt_load::once::run(&options).map_err(options::error_of)?;
     let differences = args.spec.urls.iter().filter_map(|url| address::difference(url));
     let differences: String =

@@ -95,11 +95,11 @@ pub(in crate::cmd) fn resolved(spec: &LoadSpec) -> Result<Options, String> {
     resolve(spec, Beside::default()).map(|(options, _)| options).map_err(|error| error.to_string())
 }
 
-/// The same for this machine, of which it names cores.
+/// The same for this machine, of which it names cores; `script`: one takes the place of the requests.
 #[cfg(feature = "fleet")]
-pub(in crate::cmd) fn resolved_here(spec: &LoadSpec) -> Result<Options, String> {
+pub(in crate::cmd) fn resolved_here(spec: &LoadSpec, script: bool) -> Result<Options, String> {
     let allowed = brunt_meter::environment::cpus_allowed();
-    let beside = Beside { allowed: allowed.as_deref(), ..Beside::default() };
+    let beside = Beside { allowed: allowed.as_deref(), script, ..Beside::default() };
     resolve(spec, beside).map(|(options, _)| options).map_err(|error| error.to_string())
 }
 

@@ -123,11 +123,14 @@ impl Args {
         let agents = self.on.choose(&self.spec)?;
         let whole = agents.as_ref().map(|agents| agents.whole(self)).transpose()?;
         let spec = whole.as_ref().unwrap_or(&self.spec);
-        let (resolved, files) = named::noted(|| options::options_of(self, spec, env.cpus_allowed.as_deref()));
+        let (resolved, mut files) = named::noted(|| options::options_of(self, spec, env.cpus_allowed.as_deref()));
         let (mut options, mut notes) = resolved?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         self.server.wait(&options, &stop, self.quiet)?;
-        let script = self.script.install(self, &mut options)?;
+        let makers = if agents.is_some() { script::Makers::Agents } else { script::Makers::Here };
+        let (installed, of_script) = named::noted(|| self.script.install(spec, &mut options, makers));
+        let script = installed?;
+        files.extend(of_script);
         if agents.is_none() {
             notes.extend(options::too_many_threads(options.threads.len(), env.cpus_allowed.as_deref()));
         }
@@ -158,7 +161,8 @@ impl Args {
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
         let ran = match (&agents, layout.len()) {
             (Some(agents), _) => {
-                agents.run(&options, files, &stop, &mut observer).map(|(report, made)| (report, Some(made)))
+                let script = (&self.script, script.as_ref());
+                agents.run(&options, script, files, &stop, &mut observer).map(|(report, made)| (report, Some(made)))
             }
             (None, 1) => {
                 brunt_load::run(&options, &mut observer).map(|report| (report, None)).map_err(options::error_of)

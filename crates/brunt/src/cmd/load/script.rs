@@ -1,13 +1,14 @@
 //! `brunt load --script`: requests made by a wrk Lua script.
 
-use super::{Args, http::Flags, usage};
+use super::{http::Flags, usage};
 use brunt_inputs::address::{self, Protocol};
-use brunt_load::http::Requests;
+use brunt_load::http::{Requests, Script};
 use brunt_load::script::{Facts, Numbers, Wrk};
 use brunt_load::{Options, Target};
 use brunt_results::{Error, RunResult, series::Second};
+use brunt_spec::LoadSpec;
 use hdrhistogram::Histogram;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Scripting {
@@ -19,14 +20,27 @@ pub(super) struct Scripting {
     script_arguments: Vec<String>,
 }
 
+/// Who makes the requests of a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Makers {
+    /// Threads of this process.
+    Here,
+    Agents,
+}
+
 impl Scripting {
     pub(super) fn is_given(&self) -> bool {
         self.script.is_some()
     }
 
-    /// Replaces the requests described by other flags with the script's. Their values are the initial contents of the
-    /// table `wrk`.
-    pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, Error> {
+    /// The file, and what is behind --.
+    #[cfg(feature = "fleet")]
+    pub(super) fn typed(&self) -> Option<(&Path, &[String])> {
+        Some((self.script.as_deref()?, &self.script_arguments))
+    }
+
+    /// Replaces the requests of `spec` with the script's. What other flags describe are the initial contents of the table `wrk`.
+    pub(super) fn install(&self, spec: &LoadSpec, options: &mut Options, makers: Makers) -> Result<Option<Wrk>, Error> {
         let Some(path) = &self.script else {
             return match self.script_arguments.first() {
                 Some(first) => usage(format!("-- {first}: arguments after -- are for a script; add --script FILE")),
@@ -34,43 +48,61 @@ impl Scripting {
             };
         };
         let name = path.display();
-        let protocol = options.target.protocol();
-        let no_http = format!("--script {name} means nothing with {protocol}://: load an http:// URL");
-        let Target::Http(http) = &mut options.target else { return usage(no_http) };
-        if let Some(flag) = Flags(&args.spec).shaping() {
-            return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
-        }
-        let [url] = &args.spec.urls[..] else {
-            return usage(format!("--script {name} takes one URL: let the script choose among paths"));
+        let facts = facts(spec, options, path, &self.script_arguments)?;
+        let (address, threads) = (facts.addresses[0], options.threads.len());
+        let wrk = match makers {
+            Makers::Here => Wrk::open(path, facts, threads),
+            Makers::Agents => Wrk::open_shared(path, facts, threads),
         };
-        let parsed = address::parse(url)?;
-        let [host] = &mut http.hosts[..] else { return usage(format!("--script {name} takes one host")) };
-        let Some(address) = host.address.tcp() else {
-            return usage(format!("--script {name} and --connect-to unix:...: a script knows only IP addresses"));
-        };
-        let (method, headers, body) = Flags(&args.spec).typed(&parsed)?;
-        let Protocol::Http { authority, target, tls } = parsed.protocol else { return usage(no_http) };
-        let facts = Facts {
-            url: address::shown(url),
-            scheme: if tls { "https" } else { "http" }.to_owned(),
-            host: parsed.host,
-            port: authority.ends_with(&format!(":{}", parsed.port)).then_some(parsed.port),
-            path: target,
-            method,
-            headers,
-            body,
-            addresses: vec![address],
-            arguments: self.script_arguments.clone(),
-        };
-        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|error| Error::Usage(error.to_string()))?;
+        let wrk = wrk.map_err(|error| Error::Usage(error.to_string()))?;
         if let Some(other) = wrk.addresses().iter().find(|other| **other != address) {
             let message =
                 format!("the script {name} sends a thread to {other}: all threads go to the address of the URL");
             return usage(format!("{message}, {address}"));
         }
-        host.requests = Requests::Script(wrk.script());
+        replace(options, &wrk.script());
         Ok(Some(wrk))
     }
+}
+
+/// Lets a script make the requests.
+pub(super) fn replace(options: &mut Options, script: &Script) {
+    if let Target::Http(http) = &mut options.target {
+        http.hosts.iter_mut().for_each(|host| host.requests = Requests::Script(script.clone()));
+    }
+}
+
+/// What a script sees of the command line.
+pub(super) fn facts(spec: &LoadSpec, options: &Options, path: &Path, arguments: &[String]) -> Result<Facts, Error> {
+    let name = path.display();
+    let protocol = options.target.protocol();
+    let no_http = format!("--script {name} means nothing with {protocol}://: load an http:// URL");
+    let Target::Http(http) = &options.target else { return usage(no_http) };
+    if let Some(flag) = Flags(spec).shaping() {
+        return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
+    }
+    let [url] = &spec.urls[..] else {
+        return usage(format!("--script {name} takes one URL: let the script choose among paths"));
+    };
+    let parsed = address::parse(url)?;
+    let [host] = &http.hosts[..] else { return usage(format!("--script {name} takes one host")) };
+    let Some(address) = host.address.tcp() else {
+        return usage(format!("--script {name} and --connect-to unix:...: a script knows only IP addresses"));
+    };
+    let (method, headers, body) = Flags(spec).typed(&parsed)?;
+    let Protocol::Http { authority, target, tls } = parsed.protocol else { return usage(no_http) };
+    Ok(Facts {
+        url: address::shown(url),
+        scheme: if tls { "https" } else { "http" }.to_owned(),
+        host: parsed.host,
+        port: authority.ends_with(&format!(":{}", parsed.port)).then_some(parsed.port),
+        path: target,
+        method,
+        headers,
+        body,
+        addresses: vec![address],
+        arguments: arguments.to_vec(),
+    })
 }
 
 pub(super) fn done(

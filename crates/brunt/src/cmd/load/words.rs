@@ -1,5 +1,6 @@
 //! Loads described by the arguments of `brunt load`, for other commands.
 
+use super::script::Makers;
 use super::{Args, Measured, listeners, options, output, usage};
 use crate::cmd::parsed;
 use brunt_results::Error;
@@ -30,7 +31,7 @@ fn read_sliced(words: &[String]) -> Result<(Line, brunt_load::Options), Error> {
 /// The options of a load described by `brunt load` arguments.
 pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error> {
     let (line, mut options) = read_sliced(words)?;
-    line.args.script.install(&line.args, &mut options)?;
+    line.args.script.install(&line.args.spec, &mut options, Makers::Here)?;
     Ok(options)
 }
 

@@ -4,6 +4,7 @@
 //! made; one that was cut off ends with the last whole second.
 
 use super::super::{absent, conclude, observer::ON_AGENTS, output::Output, resolve, run::complete};
+use super::sent_script::elsewhere;
 use crate::cmd::fleet::Shipped;
 use crate::cmd::stdout;
 use brunt_fleet::nats::{Collected, now};
@@ -55,8 +56,12 @@ fn whole(parts: &[Collected]) -> Result<Options, Error> {
     }
     let unreadable =
         |error| Error::Failed(format!("the journal of agent {} is of another version ({error})", first.agent));
-    let Shipped { spec, .. } = serde_json::from_value(first.task.load.clone()).map_err(unreadable)?;
-    let options = resolve::resolved(&spec).map_err(Error::Failed)?;
+    let Shipped { spec, script, .. } = serde_json::from_value(first.task.load.clone()).map_err(unreadable)?;
+    let options = match script {
+        None => resolve::resolved(&spec),
+        Some(_) => elsewhere(&spec),
+    };
+    let options = options.map_err(Error::Failed)?;
     Ok(Options { threads: vec![None; first.task.threads], ..options })
 }
 

@@ -10,7 +10,6 @@ pub(super) fn check(args: &Args) -> Result<(), Error> {
     let spec = &args.spec;
     let all = [
         ("--steady", spec.steady, "agents agree on all times before the load; use --warmup"),
-        ("--script", args.script.is_given(), "a script and what it reads are not sent to agents; use --requests FILE"),
         ("--calibrate", args.calibrate, "a calibration is that of one machine"),
     ];
     if let Some((flag, _, why)) = all.into_iter().find(|(_, given, _)| *given) {
