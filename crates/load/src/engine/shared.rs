@@ -251,6 +251,12 @@ impl Shared {
         Self { budget, ..Self::new(options, clock) }
     }
 
+    /// When the window of a part ends, if its share of a number of requests is done, or is none and the load has begun.
+    pub fn end_of_share(&self) -> Option<u64> {
+        let ended = self.budget.as_ref().filter(|_| self.go.is_cancelled())?.ended()?;
+        Some(ended.max(self.open.load(Relaxed)))
+    }
+
     /// The state of a session, whose load is made on command.
     pub fn of_session(options: &Options, clock: Clock) -> Self {
         Self { commands: Some(Commands::default()), ..Self::new(options, clock) }
@@ -376,6 +382,9 @@ mod tests {
             assert!(shared.lease_until(4 * hour));
             shared.begin(hour, hour, 3 * hour);
             assert_eq!((budget.draw(9), shared.close.load(Relaxed)), (share, end), "{threads:?} of {options:?}");
+            assert_eq!(shared.end_of_share(), (share == 0).then_some(end));
+            let ends: Vec<u64> = (0..share).filter_map(|_| budget.spend(2 * hour)).collect();
+            assert_eq!(shared.end_of_share(), ends.first().copied().or((share == 0).then_some(end)));
             links::close_at(&shared.window_close, &shared.close, hour + 1);
             assert!(shared.lease_until(5 * hour) && shared.close.load(Relaxed) == end.min(hour + 1));
         }

@@ -4,7 +4,7 @@ use crate::measure::interval::Usage;
 use std::sync::Arc;
 use std::sync::atomic::{
     AtomicU64,
-    Ordering::{AcqRel, Relaxed, SeqCst},
+    Ordering::{AcqRel, Acquire, Relaxed, SeqCst},
 };
 
 /// A number of requests of the window, over all threads: so many are sent, and the window ends when each has its end.
@@ -43,6 +43,11 @@ impl Budget {
     /// Whether there is no request: then none will end.
     pub fn is_none(&self) -> bool {
         self.unended.load(Relaxed) == 0
+    }
+
+    /// The end of the window, once the last request has ended: no earlier than this.
+    pub fn ended(&self) -> Option<u64> {
+        (self.unended.load(Acquire) == 0).then(|| self.until.load(Relaxed))
     }
 
     /// Takes up to `wanted` requests to send, fewer if fewer are left.

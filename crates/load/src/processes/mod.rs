@@ -5,14 +5,17 @@
 //! - The parent coordinates and collects as it does for its own threads, and sends no requests. Workers send it their
 //!   histograms cell by cell, so percentiles are those of all requests.
 //! - Each process resolves the description of the load itself: addresses are looked up and files are read where the load runs.
+//! - Of a number of requests each process has a fixed share, by its threads; the window ends with the process that is done last.
 //! - If a process is lost, the run ends and keeps what was measured.
 //! - Parent and workers are the same executable, so messages between them have no version.
 
+mod last;
 mod parent;
 mod part;
 mod receiver;
 mod worker;
 
+pub(crate) use last::Last;
 pub(crate) use parent::drive;
 pub use parent::run;
 pub(crate) use part::{make_room_for, obey, run as run_part};
@@ -86,6 +89,8 @@ pub(crate) enum Report {
     /// Progress of connecting, or connections lost and replaced.
     Connecting(Progress),
     Failed(String),
+    /// A process has done its share of the requests: its window ends at this time of the run's clock.
+    ShareDone(u64),
     /// The names that a script has given so far, by their number in this process: those of the next parts.
     Names(Vec<String>),
     /// The work is done.

@@ -1,5 +1,6 @@
 //! The parent process: starts the workers, gives each its part, and coordinates them as if their threads were its own.
 
+use super::last::Last;
 use super::receiver::{Receiver, Taken};
 use super::{Start, Task, WORKER_ARGS};
 use crate::engine::clock::Clock;
@@ -48,9 +49,11 @@ pub fn run(
     let shared = Arc::new(Shared::new(options, Clock::start()));
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let (out, messages) = channel();
+    let last = options.requests.map(|_| Arc::new(Last::of(layout.len())));
     let receiver = |process: usize| {
         let name = format!("process {}", process + 1);
-        let mut receiver = Receiver::new(process, name, first_threads[process], &shared, &taken, out.clone());
+        let receiver = Receiver::new(process, name, first_threads[process], (&shared, &taken), out.clone());
+        let mut receiver = receiver.counted(last.clone());
         move |event| match event {
             WorkerEvent::Message(report) => receiver.take(report),
             WorkerEvent::Exited => receiver.exited(),

@@ -1,5 +1,6 @@
 //! Takes what a part of the load reports, as if its threads were of this process.
 
+use super::last::Last;
 use super::{Report, refusal};
 use crate::engine::inbox::Outbox;
 use crate::engine::message::Message;
@@ -21,6 +22,8 @@ pub struct Receiver {
     shared: Arc<Shared>,
     taken: Taken,
     out: Outbox,
+    /// Of a number of requests that several processes share.
+    last: Option<Arc<Last>>,
     progress: Progress,
     /// The number that each name of the part has here.
     names: Vec<usize>,
@@ -28,10 +31,21 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(number: usize, name: String, first: usize, shared: &Arc<Shared>, taken: &Taken, out: Outbox) -> Self {
+    pub fn new(
+        number: usize,
+        name: String,
+        first: usize,
+        (shared, taken): (&Arc<Shared>, &Taken),
+        out: Outbox,
+    ) -> Self {
         let progress = Progress::none(shared.hosts.addresses.len());
         let (shared, taken) = (Arc::clone(shared), Arc::clone(taken));
-        Self { number, name, first, shared, taken, out, progress, names: Vec::new(), is_done: false }
+        Self { number, name, first, shared, taken, out, last: None, progress, names: Vec::new(), is_done: false }
+    }
+
+    /// The same, whose part tells when its share is done.
+    pub fn counted(self, last: Option<Arc<Last>>) -> Self {
+        Self { last, ..self }
     }
 
     /// The part is gone.
@@ -43,6 +57,10 @@ impl Receiver {
 
     pub fn take(&mut self, report: Report) {
         match report {
+            Report::ShareDone(at) => {
+                let end = self.last.take().and_then(|last| last.tell(at));
+                end.into_iter().for_each(|end| self.shared.close_at(end));
+            }
             Report::Names(names) => {
                 let script = self.shared.options.target.http().and_then(Http::script);
                 let number = |name: &String| script.map_or(0, |script| usize::from(script.number(name)));

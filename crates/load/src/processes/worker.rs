@@ -22,7 +22,7 @@ pub fn run_worker(parent: Parent, resolve: impl FnOnce(&LoadSpec) -> Result<Opti
     let Ok(options) = resolved else { return Ok(()) };
     let options = Options { counts, threads, group, ..options };
     let Some((Start { zero_ns }, _)) = parent.recv()? else { return Ok(()) };
-    let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
+    let shared = Arc::new(Shared::of_part(&options, Clock::since(zero_ns), first..end));
     match work(&parent, &shared, first..end) {
         Ok(taken) => parent.send(&Report::done(&shared, first, taken)),
         Err(error) => parent.send(&Report::Failed(error.to_string())),
@@ -36,5 +36,13 @@ fn work(parent: &Parent, shared: &Arc<Shared>, threads: Range<usize>) -> Result<
         .handle_messages(move |order| obey(&ordered, first, order))
         .map_err(|error| LoadError::Process(format!("no thread could be started to receive orders: {error}")))?;
     let lost = |error: io::Error| LoadError::Process(format!("the parent cannot be reached: {error}"));
-    part::run(shared, threads, |report| parent.send(&report).map_err(lost))
+    let mut has_told = false;
+    part::run(shared, threads, |report| {
+        // Before the last intervals, which wake the parent.
+        if let Some(end) = shared.end_of_share().filter(|_| !has_told) {
+            has_told = true;
+            parent.send(&Report::ShareDone(end)).map_err(lost)?;
+        }
+        parent.send(&report).map_err(lost)
+    })
 }

@@ -9,10 +9,9 @@ use crate::engine::inbox::channel;
 use crate::engine::others::Others;
 use crate::engine::shared::Shared;
 use crate::observer::Observer;
-use crate::processes::{Receiver, Taken, drive};
+use crate::processes::{Last, Receiver, Taken, drive};
 use crate::{check, error::LoadError, options::Options, report};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 /// Takes the seconds of one part, once the load has begun.
@@ -22,23 +21,6 @@ pub struct Feed {
     measured: Measured,
     /// Until the part has told its end; `None` of a load without a number of requests, whose end is known before.
     last: Option<Arc<Last>>,
-}
-
-/// The end of the window of a load with a number of requests: that of the part that ends last.
-struct Last {
-    /// Parts that have not told theirs.
-    left: AtomicUsize,
-    /// The latest so far, on the run's clock.
-    close_ns: AtomicU64,
-}
-
-impl Last {
-    /// A part has ended its window at this time. Returns the end of all once all have told theirs.
-    fn tell(&self, close_ns: u64) -> Option<u64> {
-        self.close_ns.fetch_max(close_ns, AcqRel);
-        let is_last = self.left.fetch_sub(1, AcqRel) == 1;
-        is_last.then(|| self.close_ns.load(Acquire))
-    }
 }
 
 impl Feed {
@@ -91,10 +73,9 @@ pub fn coordinate<O: Others>(
     let shared = Arc::new(Shared::new(options, Clock::since(0)));
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let (out, messages) = channel();
-    let (left, close_ns) = (AtomicUsize::new(machines.len()), AtomicU64::new(0));
-    let last = options.requests.map(|_| Arc::new(Last { left, close_ns }));
+    let last = options.requests.map(|_| Arc::new(Last::of(machines.len())));
     let feeds = machines.iter().enumerate().map(|(number, (name, first))| Feed {
-        receiver: Receiver::new(number, name.clone(), *first, &shared, &taken, out.clone()),
+        receiver: Receiver::new(number, name.clone(), *first, (&shared, &taken), out.clone()),
         shared: Arc::clone(&shared),
         measured: Measured::new(options.rate.is_some()),
         last: last.clone(),

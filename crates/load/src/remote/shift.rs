@@ -15,6 +15,7 @@ pub fn shift(report: &mut Report, by: i64) {
             [start_ns, end_ns, used_from_ns, used_until_ns].into_iter().for_each(move_time);
         }
         Report::Thread(_, Message::Counts(part)) => move_time(&mut part.until_ns),
+        Report::ShareDone(at) => move_time(at),
         Report::Connecting(progress) => progress.shift(by),
         // A time that is not known yet stays so.
         Report::Done { outages, .. } => outages.iter_mut().for_each(|outage| {

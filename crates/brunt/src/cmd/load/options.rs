@@ -50,14 +50,11 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     }
     let layout = layout.map_err(|error| Error::Failed(error.to_string()))?;
     let processes = layout.len();
-    let alone = |flag: &str, why: &str| {
-        usage(format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
-    };
-    if options.requests.is_some() {
-        return alone("-n", "requests are counted within one process; use -d");
-    }
     if args.calibrate {
-        return alone("--calibrate", "the calibration is that of one process");
+        return usage(format!(
+            "--calibrate: the calibration is that of one process, and -c {connections} takes {processes} processes; leave \
+             --calibrate out or lower -c"
+        ));
     }
     Ok(layout)
 }

@@ -1,6 +1,7 @@
 //! Several processes as one server or load: how they share connections and cores.
 
 use crate::shared::band::{Load, brunt, children, json, number};
+use crate::shared::recorder::Recorder;
 use crate::shared::server::{Server, cores, free_port, with_descriptors};
 use crate::shared::target::Target;
 use brunt_testkit::{Role, Signal, text, until};
@@ -114,6 +115,36 @@ fn each_process_reads_what_an_http_load_names() {
         // Bodies of "POST /a saidcontent".
         let bytes = number(&result, "responses.body_bytes");
         assert_eq!(bytes, 19.0 * number(&result, "requests.completed"), "{}", result["responses"]);
+    }
+}
+
+#[test]
+fn a_number_of_requests_is_shared_by_processes_and_the_server_gets_exactly_as_many() {
+    for (flags, count) in [
+        ("-n 1000", 1000),
+        // Fewer than there are processes.
+        ("-n 1 -d 600", 1),
+        ("-n 500 -R 2k", 500),
+        ("-n 300 -R 2k --arrival poisson", 300),
+    ] {
+        let server = Recorder::start();
+        let output = Load::start(&format!(
+            "{} {flags} -c 300 --warmup 0s -T 30s --json - --quiet --allow-untrusted",
+            server.url()
+        ))
+        .end();
+        let result = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{flags}: {}", text(&output));
+        assert_eq!(number(&result, "connections.opened"), 300.0, "{flags}");
+        assert_eq!(server.take().len(), count, "{flags}: {}", text(&output));
+        assert_eq!(number(&result, "requests.completed"), count as f64, "{flags}: {}", result["requests"]);
+        assert_eq!(number(&result, "requests.unanswered"), 0.0, "{flags}: {}", result["requests"]);
+        let (measured, rate) = (number(&result, "load.measured_s"), number(&result, "requests.rate"));
+        assert!((rate * measured / count as f64 - 1.0).abs() < 1e-6, "{flags}: {rate} {measured}");
+        assert!(
+            !flags.contains("-R 2k") || flags.contains("poisson") || measured >= 0.25 - 1e-6,
+            "{flags}: {measured}"
+        );
     }
 }
 
