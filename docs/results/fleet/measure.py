@@ -83,13 +83,13 @@ class Fleet:
         self.until_ready()
 
     def start_up(self):
-        words = [BRUNT, "fleet", "up", "--listen", f"127.0.0.1:{PORT}", "--dir", self.home / "fleet"]
+        words = [BRUNT, "fleet", "up", "--listen", f"127.0.0.1:{PORT}", "--dir", self.home / "fleet", "--agents", ",".join(AGENTS)]
         up = subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert b"fleet at" in up.stdout.readline()
         return up
 
     def agent(self, name, offset=None):
-        words = [BRUNT, "agent", "--id", name, "--fleet", self.home / "fleet/agent.fleet"]
+        words = [BRUNT, "agent", "--fleet", self.home / f"fleet/agents/{name}.fleet"]
         if offset is not None:
             # In seconds; what is left of one is of no interest.
             words = ["unshare", "-T", "--fork", "--kill-child=SIGTERM", "--monotonic", str(offset), *words]

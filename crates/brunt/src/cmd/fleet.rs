@@ -6,7 +6,9 @@ mod allowed;
 mod children;
 mod collect;
 mod doctor;
+mod files;
 mod generator;
+mod key;
 mod launch;
 mod ls;
 mod nats_server;
@@ -33,6 +35,8 @@ pub struct Args {
 enum Command {
     /// Start the server of a fleet, and say how machines join it
     Up(up::Args),
+    /// Make the key of an agent, with which it joins
+    Key(key::Args),
     /// List the agents that are there
     Ls(ls::Args),
     /// List the loads that agents make
@@ -51,6 +55,7 @@ impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         match &self.command {
             Command::Up(args) => args.run(),
+            Command::Key(args) => args.run(),
             Command::Ls(args) => args.run(),
             Command::Ps(args) => args.run(),
             Command::Launch(args) => args.run(),

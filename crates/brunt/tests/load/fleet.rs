@@ -214,7 +214,7 @@ fn agents_that_are_not_there_and_keys_that_are_not_known_are_named() {
     }
     // A second agent of that name, and the key of an agent as an operator's.
     let mut agent = Command::new(env!("CARGO_BIN_EXE_brunt"));
-    agent.args(["agent", "--id", "local-1", "--fleet"]).arg(fleet.home().join("agent.fleet"));
+    agent.args(["agent", "--id", "local-1", "--fleet"]).arg(fleet.home().join("agents/local-1.fleet"));
     let twice = agent.env("BRUNT_STATE_DIR", fleet.home().join("state")).output().unwrap();
     assert_code(&twice, &[1]);
     assert!(stderr(&twice).contains("'local-1' is there already"), "{}", text(&twice));

@@ -86,7 +86,7 @@ fn a_doctor_looks_at_server_agents_and_clocks() {
     let none = Fleet::up(0);
     let output = none.run("fleet doctor");
     assert_code(&output, &[3]);
-    assert!(String::from_utf8_lossy(&output.stdout).contains("brunt agent --fleet agent.fleet"), "{}", text(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("brunt fleet key NAME"), "{}", text(&output));
 }
 
 #[test]

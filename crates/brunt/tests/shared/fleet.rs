@@ -2,6 +2,7 @@
 
 use brunt_testkit::{Home, Running, free_port, home, text, until};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::{env, fs};
 
@@ -66,11 +67,21 @@ impl Fleet {
         let path = self.home.join(format!("{id}.toml"));
         fs::write(&path, config).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-        command.args(["agent", "--id", id, "--config"]).arg(path).arg("--fleet").arg(self.home.join("agent.fleet"));
+        command.args(["agent", "--config"]).arg(path).arg("--fleet").arg(self.key(id));
         command.env("BRUNT_STATE_DIR", self.home.join("state")).stdin(Stdio::null()).stderr(Stdio::piped());
         let mut agent = Running::start(&mut command);
         agent.line_after("is ready");
         agent
+    }
+
+    /// The file of a key for this agent or launch, which the server knows.
+    #[track_caller]
+    pub fn key(&self, name: &str) -> PathBuf {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+        command.args(["fleet", "key", name, "--dir"]).arg(self.home.path()).stdin(Stdio::null());
+        let output = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped())).output();
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output));
+        String::from_utf8_lossy(&output.stdout).lines().next().unwrap().into()
     }
 
     /// What agents say of themselves.

@@ -19,6 +19,9 @@ pub struct Access {
     pub url: String,
     /// By it the NATS server knows the user; orders are signed with that of an operator.
     pub key: Key,
+    /// The agent whose key it is, or `NAME-*` of those of a launch; none of an operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Public keys of the operators, whose orders an agent obeys.
     pub operators: Vec<String>,
     /// The certificate by which the NATS server is known, as PEM; without it there is no TLS.
@@ -70,9 +73,8 @@ impl Access {
     /// It is not there, or no such file.
     pub fn read(path: &Path) -> Result<Self, FleetError> {
         let error = |why: String| FleetError::Access { path: path.display().to_string(), why };
-        let text = fs::read_to_string(path).map_err(|why| {
-            error(format!("{why}: 'brunt fleet up' writes such a file, to be copied to each machine of the fleet"))
-        })?;
+        let text = fs::read_to_string(path)
+            .map_err(|why| error(format!("{why}: 'brunt fleet up' and 'brunt fleet key' write such a file")))?;
         Self::of_text(&text).map_err(error)
     }
 
@@ -120,7 +122,13 @@ mod tests {
         let path = home.path().join("a.fleet");
         let key = Key::new().unwrap();
         let operators = vec![key.public().unwrap()];
-        let access = Access { url: "nats://10.0.0.5:4222".to_owned(), key, operators, certificate: None };
+        let access = Access {
+            url: "nats://10.0.0.5:4222".to_owned(),
+            key,
+            operators,
+            agent: Some("a".to_owned()),
+            certificate: None,
+        };
         access.write(&path).unwrap();
         access.write(&path).unwrap();
         assert_eq!(Access::read(&path).unwrap(), access);

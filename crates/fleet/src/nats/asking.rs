@@ -2,11 +2,11 @@
 
 use super::about::{About, Who};
 use super::access::Access;
-use super::bus::{Bus, connected, text};
+use super::bus::{Bus, connected};
 use super::clock::now;
 use super::{FleetError, signed, subject};
 use crate::sync::{Clock, Estimate, Exchange};
-use crate::words::{Version, decode};
+use crate::words::Version;
 use futures_lite::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub fn survey(access: &Access) -> Result<Survey, FleetError> {
     connected(access, async |bus| {
         let mut found: BTreeMap<(String, u64), (About, Clock)> = BTreeMap::new();
         for _ in 0..SURVEYS {
-            for (about, exchange) in ask(bus).await? {
+            for (about, exchange) in ask(bus, subject::ALL).await? {
                 let key = (about.id.clone(), about.incarnation);
                 found.entry(key).or_insert((about, Clock::default())).1.add(&exchange);
             }
@@ -69,13 +69,30 @@ pub fn agents(access: &Access) -> Result<Vec<About>, FleetError> {
     connected(access, async |bus| find(bus).await)
 }
 
-pub(super) async fn find(bus: &Bus) -> Result<Vec<About>, FleetError> {
-    Ok(ask(bus).await?.into_iter().map(|(about, _)| about).collect())
+/// Whether the NATS server takes the key.
+///
+/// # Errors
+/// It cannot be reached.
+pub fn is_known(access: &Access) -> Result<bool, FleetError> {
+    match connected(access, async |_| Ok(())) {
+        Err(FleetError::Key { .. }) => Ok(false),
+        other => other.map(|()| true),
+    }
 }
 
-async fn ask(bus: &Bus) -> Result<Vec<(About, Exchange)>, FleetError> {
+/// Other agents of this id; an agent hears no others.
+pub(super) async fn find_others(bus: &Bus, id: &str) -> Result<Vec<About>, FleetError> {
+    Ok(ask(bus, id).await?.into_iter().map(|(about, _)| about).collect())
+}
+
+pub(super) async fn find(bus: &Bus) -> Result<Vec<About>, FleetError> {
+    Ok(ask(bus, subject::ALL).await?.into_iter().map(|(about, _)| about).collect())
+}
+
+/// Asks all agents, and hears these.
+async fn ask(bus: &Bus, heard: &str) -> Result<Vec<(About, Exchange)>, FleetError> {
     let asker = now() as u64 ^ u64::from(std::process::id()) << 40;
-    let mut answers = bus.listen(subject::about(asker)).await?;
+    let mut answers = bus.listen(subject::about(asker, heard)).await?;
     let who = signed::open(&Who { version: Version, asker }).map_err(FleetError::Ended)?;
     let sent = now();
     bus.send(subject::who(), who).await;
@@ -87,7 +104,7 @@ async fn ask(bus: &Bus) -> Result<Vec<(About, Exchange)>, FleetError> {
         match timeout(patience, answers.next()).await {
             Ok(Some(message)) => {
                 let returned = now();
-                if let Ok(about) = decode::<About>(text(&message)) {
+                if let Some(about) = subject::said(&message, |about: &About| subject::about(asker, &about.id)) {
                     let (received, answered) = (about.times.received_ns, about.times.answered_ns);
                     let exchange = Exchange { sent, received, answered, returned };
                     found.insert((about.id.clone(), about.incarnation), (about, exchange));

@@ -1,9 +1,9 @@
 //! Collects the journals of a run from the agents that made its load.
 
 use super::access::Access;
-use super::bus::{Bus, connected, text};
+use super::bus::{Bus, connected};
 use super::{FleetError, signed, subject};
-use crate::words::{Assembled, Assembler, End, Part, Table, Task, Version, decode};
+use crate::words::{Assembled, Assembler, End, Part, Table, Task, Version};
 use futures_lite::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,7 +97,8 @@ impl<'a> Collecting<'a> {
         let mut found = BTreeMap::new();
         let until = tokio::time::Instant::now() + ANSWERS;
         while let Ok(Some(message)) = tokio::time::timeout_at(until, self.journals.next()).await {
-            if let Ok(journaled) = decode::<Journaled>(text(&message)) {
+            let of = |journaled: &Journaled| subject::journals(self.run, &journaled.agent);
+            if let Some(journaled) = subject::said(&message, of) {
                 found.insert(journaled.agent.clone(), journaled);
             }
         }
@@ -118,7 +119,8 @@ impl<'a> Collecting<'a> {
                     biased;
                     message = timeout(patience, self.seconds.next()) => {
                         let Ok(Some(message)) = message else { break };
-                        let Ok(part) = decode::<Part>(text(&message)) else { continue };
+                        let of = |part: &Part| subject::seconds(&part.origin.run, &part.origin.agent);
+                        let Some(part) = subject::said(&message, of) else { continue };
                         if let Ok(Some(Assembled { agent: from, incarnation: by, second, table })) = assembler.take(part)
                             && (&from, by) == (&agent, incarnation)
                         {

@@ -6,6 +6,7 @@
 //! - Files that a load names are asked for by the agents, piece by piece, and known by the digest that the signed order names.
 //! - Every order but a question about the clock is signed by the operator. An agent obeys no other: whoever takes over the NATS
 //!   server can stop a load, but start none.
+//! - A key is that of one agent, of a launch or of an operator, and the NATS server lets it say and hear what is its own.
 //!
 //! Subjects, each in its version: `docs/internals/fleet.md`.
 
@@ -19,6 +20,7 @@ mod collect;
 mod fetch;
 mod journal;
 mod offered;
+mod rights;
 mod run;
 mod serve;
 mod signed;
@@ -27,13 +29,14 @@ mod whole;
 
 pub use about::{About, Busy, is_id};
 pub use access::{Access, Key, write_secret};
-pub use asking::{Survey, agents, stop, survey};
+pub use asking::{Survey, agents, is_known, stop, survey};
 pub use bus::{OLDEST_SERVER, is_recent};
 pub use clock::now;
 pub use collect::{Collected, collect};
 pub use fetch::Files;
 pub use journal::{Journal, clean};
 pub use offered::Offered;
+pub use rights::{Holder, Rights};
 pub use run::{Begun, Run, Sink};
 pub use serve::{Load, Loads, Settings, Tell, Told, serve};
 
@@ -52,7 +55,7 @@ pub enum FleetError {
         why: String,
     },
     /// The NATS server does not know the key.
-    #[error("the fleet at {url} does not know this key: take the file that 'brunt fleet up' has written last")]
+    #[error("the fleet at {url} does not know this key: 'brunt fleet key' makes another")]
     Key {
         /// Its URL.
         url: String,

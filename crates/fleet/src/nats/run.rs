@@ -9,9 +9,7 @@ use super::offered::Offered;
 use super::whole::Whole;
 use super::{FleetError, signed, subject};
 use crate::coordinator::{Config, Coordinator, Outcome, Output};
-use crate::words::{
-    Assembled, Assembler, Event, Notice, Order, Part, Piece, Reply, Table, Version, Wanted, decode, encode,
-};
+use crate::words::{Assembled, Assembler, Event, Notice, Order, Part, Piece, Reply, Table, Version, Wanted, encode};
 use async_nats::Subscriber;
 use futures_lite::StreamExt as _;
 use std::collections::BTreeMap;
@@ -209,16 +207,22 @@ impl Running {
                 biased;
                 Some(message) = heard.replies.next() => {
                     let returned = now();
-                    decode::<Reply>(text(&message)).map_or(Vec::new(), |reply| self.core.reply(&reply, returned))
+                    let said = subject::said(&message, |reply: &Reply| subject::replies(&reply.run, &reply.agent));
+                    said.map_or(Vec::new(), |reply| self.core.reply(&reply, returned))
                 }
                 Some(message) = heard.events.next() => {
-                    decode::<Notice>(text(&message)).map_or(Vec::new(), |notice| self.notice(&notice))
+                    let said = subject::said(&message, |notice: &Notice| subject::events(&notice.run, &notice.agent));
+                    said.map_or(Vec::new(), |notice| self.notice(&notice))
                 }
                 Some(message) = heard.seconds.next() => {
-                    decode::<Part>(text(&message)).map_or(Vec::new(), |part| self.part(part))
+                    let of = |part: &Part| subject::seconds(&part.origin.run, &part.origin.agent);
+                    subject::said(&message, of).map_or(Vec::new(), |part| self.part(part))
                 }
                 Some(message) = heard.wanted.next() => {
-                    self.give(text(&message)).await;
+                    let said = subject::said(&message, |wanted: &Wanted| subject::wanted(&wanted.run, &wanted.agent));
+                    if let Some(wanted) = said {
+                        self.give(wanted).await;
+                    }
                     Vec::new()
                 }
                 Some(message) = heard.stops.next() => self.stop(text(&message)),
@@ -259,8 +263,8 @@ impl Running {
     }
 
     /// Sends a piece of a file to the agent that wants it.
-    async fn give(&self, text: &str) {
-        let Ok(Wanted { run, agent, hash, offset, .. }) = decode::<Wanted>(text) else { return };
+    async fn give(&self, wanted: Wanted) {
+        let Wanted { run, agent, hash, offset, .. } = wanted;
         if run != self.run || !is_id(&agent) {
             return;
         }

@@ -134,7 +134,7 @@ pub async fn serve(
     let mut whos = bus.listen(subject::who()).await?;
     let mut stops = bus.listen(subject::stop()).await?;
     let mut collects = bus.listen(subject::collect()).await?;
-    if let Some(other) = asking::find(&bus).await?.into_iter().find(|other| other.id == *id) {
+    if let Some(other) = asking::find_others(&bus, id).await?.pop() {
         return Err(FleetError::Twice { id: id.clone(), host: other.host });
     }
     let (sender, mut told) = unbounded_channel();
@@ -237,7 +237,7 @@ impl Serving<'_> {
             tokio::time::sleep(pause).await;
             about.times = Times { received_ns, answered_ns: now() };
             if let Ok(text) = encode(&about) {
-                bus.send(subject::about(asker), text).await;
+                bus.send(subject::about(asker, &about.id), text).await;
             }
         });
     }

@@ -67,7 +67,7 @@ mod tests {
     fn only_what_an_operator_has_signed_is_signed() {
         let [operator, other] = [Key::new().unwrap(), Key::new().unwrap()];
         let operators = vec![operator.public().unwrap()];
-        let access = Access { url: String::new(), key: other.clone(), operators, certificate: None };
+        let access = Access { url: String::new(), key: other.clone(), operators, agent: None, certificate: None };
         let is_signed = |text: &str| {
             read::<Envelope>(&access, text).map(|(read, is_signed)| {
                 assert_eq!(read.seq, 2);

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 
 /// Names the file; a key is in no argument.
 const ENV_VAR: &str = "BRUNT_FLEET";
-/// What `brunt fleet up` writes for operators and for agents.
+/// What `brunt fleet up` writes for the operator.
 pub(super) const OF_OPERATOR: &str = "operator.fleet";
-pub(super) const OF_AGENT: &str = "agent.fleet";
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cmd) struct FleetFlag {
-    /// File with the address of the fleet and a key, as brunt fleet up writes it [default: $BRUNT_FLEET, or that of this
-    /// machine's brunt fleet up]
+    /// File with the address of the fleet and a key, as brunt fleet up and brunt fleet key write it [default: $BRUNT_FLEET, or
+    /// that of this machine's brunt fleet up]
     #[arg(long = "fleet", value_name = "FILE", help_heading = "Fleet")]
     file: Option<PathBuf>,
 }
@@ -31,15 +30,15 @@ impl FleetFlag {
 
     /// The access of an operator.
     pub fn of_operator(&self) -> Result<Access, Error> {
-        self.read(OF_OPERATOR)
+        self.read(Path::new(OF_OPERATOR))
     }
 
-    /// The access of an agent.
-    pub(super) fn of_agent(&self) -> Result<Access, Error> {
-        self.read(OF_AGENT)
+    /// The access of an agent of this name.
+    pub(super) fn of_agent(&self, id: &str) -> Result<Access, Error> {
+        self.read(&Path::new("agents").join(format!("{id}.fleet")))
     }
 
-    fn read(&self, default: &str) -> Result<Access, Error> {
+    fn read(&self, default: &Path) -> Result<Access, Error> {
         let named = self.file.clone().or_else(|| std::env::var_os(ENV_VAR).map(PathBuf::from));
         let path = named.map_or_else(|| directory().map(|directory| directory.join(default)), Ok)?;
         Access::read(&path).map_err(failed)

@@ -5,7 +5,7 @@ use super::allowed::Targets;
 use super::generator::Generator;
 use super::settings::AgentSettings;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use brunt_fleet::nats::{self, About, Settings, clean, is_id};
+use brunt_fleet::nats::{self, About, Access, Holder, Settings, clean, is_id};
 use brunt_fleet::words::{State, Times, Version};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Error, ExitCode};
@@ -38,7 +38,7 @@ Exit status: 0 ended by a signal or --once, 1 no connection to the fleet, 2 wron
 pub struct Args {
     #[command(flatten)]
     fleet: FleetFlag,
-    /// Name of the agent [default: that of the machine]
+    /// Name of the agent [default: that of its key]
     #[arg(long, value_name = "NAME", value_parser = id)]
     id: Option<String>,
     /// What the owner of this machine allows, as TOML
@@ -61,10 +61,10 @@ fn id(text: &str) -> Result<String, String> {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let access = if self.fleet.is_stdin() { from_stdin()? } else { self.fleet.of_agent()? };
         let AgentSettings { id, labels, mut allowed, secrets } = AgentSettings::read(self.config.as_deref())?;
         allowed.targets.extend(self.allow.iter().cloned());
-        let about = about(self.id.clone().or(id), labels, allowed.words());
+        let (access, id) = self.access(self.id.clone().or(id))?;
+        let about = about(id, labels, allowed.words());
         // Several agents of a machine have journals of their own.
         let journals = directory()?.join("journals").join(&about.id);
         let files = directory()?.join("files");
@@ -96,6 +96,44 @@ impl Args {
     }
 }
 
+impl Args {
+    /// The access of the agent that is called so, and its name: that of its key unless it has another.
+    fn access(&self, called: Option<String>) -> Result<(Access, String), Error> {
+        let access = match self.fleet.is_stdin() {
+            true => from_stdin()?,
+            false => self.fleet.of_agent(&called.clone().unwrap_or_else(of_machine))?,
+        };
+        let Some(of_key) = &access.agent else {
+            return Err(Error::Usage(
+                "the key is that of an operator: brunt fleet key NAME makes one for an agent".into(),
+            ));
+        };
+        let holder: Holder = of_key.parse().map_err(Error::Usage)?;
+        let id = match (&holder, called) {
+            (_, Some(id)) => id,
+            (Holder::Agent(id), None) => id.clone(),
+            _ => {
+                return Err(Error::Usage(format!(
+                    "the key is that of agents {holder}: add --id with one of these names"
+                )));
+            }
+        };
+        match holder.is_for(&id) {
+            true => Ok((access, id)),
+            false => Err(Error::Usage(format!(
+                "the key is that of {holder}, and the agent is '{id}': brunt fleet key {id} makes one for it"
+            ))),
+        }
+    }
+}
+
+/// The name of the machine, as that of an agent.
+fn of_machine() -> String {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let named = host.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    Some(named).filter(|named| is_id(named)).unwrap_or_else(|| "agent".to_owned())
+}
+
 /// What is wrong with this machine for a generator.
 fn warnings() -> Vec<String> {
     let findings = doctor::examine(&Facts::read(WATCH), None);
@@ -108,14 +146,13 @@ fn warnings() -> Vec<String> {
 }
 
 /// What this agent is, without its state.
-fn about(id: Option<String>, labels: BTreeMap<String, String>, allows: String) -> About {
+fn about(id: String, labels: BTreeMap<String, String>, allows: String) -> About {
     let env = brunt_meter::environment::collect();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let named = host.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     let cores = env.cpus_allowed.and_then(|list| list.parse::<Cores>().ok()).map_or(1, |cores| cores.count() as u64);
     About {
         version: Version,
-        id: id.unwrap_or_else(|| Some(named).filter(|named| is_id(named)).unwrap_or_else(|| "agent".to_owned())),
+        id,
         incarnation: RandomState::new().hash_one(std::process::id()),
         host,
         brunt: env!("CARGO_PKG_VERSION").to_owned(),

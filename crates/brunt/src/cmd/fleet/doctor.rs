@@ -57,7 +57,7 @@ fn of_number(agents: usize) -> Finding {
     match agents {
         0 => finding
             .but(State::Bad, "there is nothing that makes load")
-            .remedy("brunt agent --fleet agent.fleet, on each machine"),
+            .remedy("brunt agent --fleet NAME.fleet, on each machine; brunt fleet key NAME makes the file"),
         _ => finding,
     }
 }

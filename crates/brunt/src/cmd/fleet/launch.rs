@@ -9,9 +9,12 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  kubectl create secret generic brunt-fleet --from-file=agent.fleet
+  brunt fleet key 'brunt-agent-*'
+  kubectl create secret generic brunt-agent --from-file=agent.fleet=$HOME/.local/state/brunt/fleet/launches/brunt-agent.fleet
   brunt fleet launch kubernetes --agents 4 --image registry.example/brunt:1 --allow 10.0.0.0/8 | kubectl apply -f -
-  brunt fleet launch slurm --agents 4 --allow 10.0.0.0/8 > agents.sh && sbatch agents.sh
+  brunt fleet launch slurm --agents 4 --fleet brunt-agent.fleet --allow 10.0.0.0/8 > agents.sh && sbatch agents.sh
+
+The agents of a launch share a file, and so a key, which is good for their names alone.
 
 Exit status: 0 printed, 2 wrong usage.")]
 pub struct Args {
@@ -21,7 +24,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum On {
-    /// An Indexed Job, an agent on each node, with the key in the secret 'brunt-fleet'
+    /// An Indexed Job, an agent on each node, with the key in the secret of the job's name
     Kubernetes(Kubernetes),
     /// A batch script, an agent on each node, with the key in a file that all nodes see
     Slurm(Slurm),
@@ -60,8 +63,8 @@ struct Kubernetes {
 struct Slurm {
     #[command(flatten)]
     agents: Agents,
-    /// The file of brunt fleet up, as the nodes see it
-    #[arg(long, value_name = "FILE", default_value = "agent.fleet", value_parser = word)]
+    /// The file of brunt fleet key 'NAME-*', as the nodes see it
+    #[arg(long, value_name = "FILE", default_value = "brunt-agent.fleet", value_parser = word)]
     fleet: String,
     /// The brunt program, as the nodes see it
     #[arg(long, value_name = "FILE", default_value = "brunt", value_parser = word)]
@@ -111,7 +114,8 @@ impl Kubernetes {
         // A pod that is replaced would be another agent of the same name: none is.
         format!(
             r#"# {agents} agents. Their key comes first:
-#   kubectl create secret generic brunt-fleet --from-file=agent.fleet
+#   brunt fleet key '{name}-*'
+#   kubectl create secret generic {name} --from-file=agent.fleet={name}.fleet
 apiVersion: batch/v1
 kind: Job
 metadata:
@@ -164,7 +168,7 @@ spec:
       volumes:
         - name: fleet
           secret:
-            secretName: brunt-fleet
+            secretName: {name}
             defaultMode: 256
 "#
         )
@@ -186,7 +190,7 @@ impl Slurm {
 #SBATCH --cpus-per-task={cores}
 #SBATCH --exclusive
 #SBATCH --time={minutes}
-# {agents} agents, one on each node. A signal ends them with their loads.
+# {agents} agents, one on each node, with the key of: brunt fleet key '{name}-*'. A signal ends them with their loads.
 exec srun --kill-on-bad-exit=0 sh -c 'exec {program} agent --fleet {fleet} --id "{name}-$SLURM_PROCID" "$@"' agent{allow}
 "#
         )

@@ -1,7 +1,7 @@
 //! The file of an agent's owner: its name, and what it may do.
 //!
 //! ```toml
-//! id = "web-1"                                    # [default: the name of the machine]
+//! id = "web-1"                                    # [default: that of its key]
 //! labels = { role = "load", rack = "7" }
 //! allow = ["127.0.0.0/8", "10.0.0.0/8:80,8000-8099"]   # [default: this machine alone]
 //! rate = "50k"                                    # requests a second of this agent

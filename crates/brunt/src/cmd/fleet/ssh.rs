@@ -1,11 +1,12 @@
 //! `--on ssh://HOST`: a fleet for one load, whose agents are started over ssh and reach it back through the same connection.
 //!
-//! Invariant: the key of an agent goes through the standard input of ssh, never through an argument.
+//! Invariant: each agent has a key of its own, which goes through the standard input of ssh, never through an argument.
 
-use super::access::{OF_AGENT, OF_OPERATOR, failed};
+use super::access::failed;
 use super::children::{Held, wait};
-use super::nats_server::{self, Files};
-use brunt_fleet::nats::{self, About, Access};
+use super::files::Files;
+use super::nats_server;
+use brunt_fleet::nats::{self, About, Access, Holder};
 use brunt_lab::system::ports;
 use brunt_results::Error;
 use std::io::{BufRead, BufReader};
@@ -86,14 +87,15 @@ pub(in crate::cmd) fn launch(hosts: &[Host]) -> Result<Launched, Error> {
     let program = nats_server::program(None)?;
     let home = tempfile::Builder::new().prefix("brunt-fleet-").tempdir()?;
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, ports::free()?));
-    let files = Files { directory: home.path(), listen };
-    let of_agent = home.path().join(OF_AGENT);
-    let access = files.write(&home.path().join(OF_OPERATOR), &of_agent)?;
+    let files = Files::new(home.path(), listen);
+    let ids: Vec<String> = hosts.iter().enumerate().map(|(number, host)| host.id(number + 1)).collect();
+    let access = files.write(&ids.iter().cloned().map(Holder::Agent).collect::<Vec<_>>())?;
     let mut server = Held::server(&program, &files.configuration(), &files.log())?;
     wait(&AtomicBool::new(false), std::slice::from_mut(&mut server), LISTENS, || nats::agents(&access).is_ok())?;
-    let ids: Vec<String> = hosts.iter().enumerate().map(|(number, host)| host.id(number + 1)).collect();
-    let for_agents = Access::read(&of_agent).map_err(failed)?;
-    let start = |(host, id): (&Host, &String)| host.start(id, listen.port(), &for_agents);
+    let start = |(host, id): (&Host, &String)| {
+        let own = Access::read(&files.of(&Holder::Agent(id.clone()))).map_err(failed)?;
+        host.start(id, listen.port(), &own)
+    };
     let agents = hosts.iter().zip(&ids).map(start).collect::<Result<_, _>>()?;
     Ok(Launched { access, ids, agents, _server: server, _home: home })
 }

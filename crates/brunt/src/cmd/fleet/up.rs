@@ -1,11 +1,13 @@
 //! `brunt fleet up`: a NATS server with keys of its own, until Ctrl-C, and agents of this machine if asked for.
 
-use super::access::{OF_AGENT, OF_OPERATOR, directory, failed};
+use super::access::{OF_OPERATOR, directory, failed};
 use super::children::{Held, wait};
-use super::nats_server::{self, Files};
+use super::files::Files;
+use super::key::joining;
+use super::nats_server;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use crate::cmd::{current_binary, stdout};
-use brunt_fleet::nats::{self, Access};
+use brunt_fleet::nats::{self, Access, Holder};
 use brunt_results::{Error, ExitCode};
 use std::fs;
 use std::io::{self, Write as _};
@@ -22,9 +24,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Writes keys to the directory at the first start, and keeps them. On a machine that joins, copy agent.fleet there and run:
+Writes keys to the directory at the first start, and keeps them. Each agent has a key of its own: --agents makes it, or brunt fleet key \
+while the fleet is up. On a machine that joins, copy the file there and run:
 
-  brunt agent --fleet agent.fleet
+  brunt agent --fleet NAME.fleet
 
 Off loopback the connection has TLS, by a certificate that is in that file.
 
@@ -33,6 +36,9 @@ pub struct Args {
     /// Address of the server, as other machines reach it
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:4222")]
     listen: SocketAddr,
+    /// Make keys for these agents, as web-1,web-2; NAME-* makes one for those of a launch
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    agents: Vec<Holder>,
     /// Also run so many agents on this machine
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
     local: u16,
@@ -63,22 +69,22 @@ impl Args {
             )));
         }
         let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
-        let files = Files { directory: &dir, listen: self.listen };
-        let (of_operator, of_agent) = (dir.join(OF_OPERATOR), dir.join(OF_AGENT));
-        let access = files.write(&of_operator, &of_agent)?;
-        let for_agents = Access::read(&of_agent).map_err(failed)?;
+        let files = Files::new(&dir, self.listen);
+        let local: Vec<String> = (1..=self.local).map(|number| format!("local-{number}")).collect();
+        let holders = local.iter().cloned().map(Holder::Agent).chain(self.agents.iter().cloned());
+        let access = files.write(&holders.collect::<Vec<_>>())?;
         let mut server = Held::server(&program, &files.configuration(), &files.log())?;
         let there = || nats::agents(&access).ok().map(|agents| agents.len());
         wait(&stop, std::slice::from_mut(&mut server), READY, || there().is_some())?;
         let mut agents = Vec::new();
-        for number in 1..=self.local {
-            let name = format!("local-{number}");
+        for name in &local {
             let mut command = Command::new(current_binary()?);
-            command.args(["agent", "--fleet", "-", "--id", &name]);
-            agents.push(Held::agent(&name, command, &for_agents, Some(&dir.join(format!("{name}.log"))))?);
+            command.args(["agent", "--fleet", "-", "--id", name]);
+            let own = Access::read(&files.of(&Holder::Agent(name.clone()))).map_err(failed)?;
+            agents.push(Held::agent(name, command, &own, Some(&dir.join(format!("{name}.log"))))?);
         }
         wait(&stop, &mut agents, READY, || there().is_some_and(|there| there >= usize::from(self.local)))?;
-        stdout::print(&self.joined(&of_operator, &of_agent))?;
+        stdout::print(&self.joined(&dir, &files))?;
         while !stop.load(Ordering::SeqCst) {
             server.is_there()?;
             // The fleet goes on without an agent that has ended.
@@ -96,15 +102,17 @@ impl Args {
     }
 
     /// How to join, and how to load.
-    fn joined(&self, of_operator: &Path, of_agent: &Path) -> String {
-        let is_default = self.dir.is_none();
-        let fleet = if is_default { String::new() } else { format!(" --fleet {}", of_operator.display()) };
-        let (agents, target) = (self.local.max(1), "tcp://127.0.0.1:7100");
+    fn joined(&self, dir: &Path, files: &Files) -> String {
+        let (fleet, of_dir) = match self.dir {
+            None => (String::new(), String::new()),
+            Some(_) => (format!(" --fleet {}", dir.join(OF_OPERATOR).display()), format!(" --dir {}", dir.display())),
+        };
+        let (count, target) = (usize::from(self.local).max(self.agents.len()).max(1), "tcp://127.0.0.1:7100");
+        let joining: String = self.agents.iter().map(|holder| joining(holder, &files.of(holder))).collect();
         format!(
-            "fleet at {}; to join it from another machine, copy {} there and run:\n  brunt agent --fleet {OF_AGENT}\n\
-             to load from {agents}:\n  brunt load {target} --on {agents}{fleet}\n",
+            "fleet at {}\n{joining}to let an agent join, make its key:\n  brunt fleet key NAME{of_dir}\nto load from {count}:\n  \
+             brunt load {target} --on {count}{fleet}\n",
             self.listen,
-            of_agent.display(),
         )
     }
 }
