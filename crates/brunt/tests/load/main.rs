@@ -18,6 +18,8 @@ mod fleet_files;
 mod fleet_keys;
 #[cfg(feature = "fleet")]
 mod fleet_scripts;
+#[cfg(feature = "fleet")]
+mod fleet_targets;
 mod groups;
 mod http;
 mod live;

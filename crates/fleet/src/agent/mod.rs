@@ -48,6 +48,21 @@ struct Past {
     seen: Seen,
 }
 
+/// A run that has an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Its owner.
+    pub owner: String,
+    /// Its id.
+    pub run: String,
+    /// What its load is sent to; nothing once that has ended here.
+    pub targets: Vec<String>,
+    /// Whether the load is described.
+    pub is_described: bool,
+    /// Until the end of the window, in nanoseconds, if that is decided.
+    pub left_ns: Option<i64>,
+}
+
 /// Orders that were refused since the agent started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Refusals {
@@ -245,10 +260,9 @@ impl Agent {
         self.session.as_ref().map(|session| (session.run.as_str(), session.epoch))
     }
 
-    /// Owner and id of the run that has the agent, unless another may have it.
-    pub fn owner_and_run(&self) -> Option<(String, String)> {
-        let taken = self.session.as_ref().filter(|session| !session.is_over());
-        taken.map(|session| (session.owner.clone(), session.run.clone()))
+    /// The run that has the agent, unless another may have it.
+    pub fn held(&self, now: i64) -> Option<Held> {
+        self.session.as_ref().filter(|session| !session.is_over()).map(|session| session.held(now))
     }
 
     /// Orders that were refused.

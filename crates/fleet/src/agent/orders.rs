@@ -47,7 +47,7 @@ impl Agent {
     /// An order of a run that the agent has not.
     fn answer_without(&mut self, envelope: &Envelope, arrived: i64, now: i64) -> Answer {
         match &envelope.order {
-            Order::Reserve { owner } => self.reserve(envelope, owner, arrived, now),
+            Order::Reserve { owner, targets } => self.reserve(envelope, (owner, targets), arrived, now),
             Order::Release {} => {
                 let answer = Answer::Accepted(Box::new(Status::idle(self.refusals.total())));
                 self.past_of(envelope).seen.keep(envelope.seq, false, &answer);
@@ -70,7 +70,7 @@ impl Agent {
         &mut self.past[place]
     }
 
-    fn reserve(&mut self, envelope: &Envelope, owner: &str, arrived: i64, now: i64) -> Answer {
+    fn reserve(&mut self, envelope: &Envelope, (owner, targets): (&str, &[String]), arrived: i64, now: i64) -> Answer {
         let is_of = |past: &&Past| envelope.is_of(&past.run, past.epoch);
         let seen = self.past.iter().find(is_of).map_or_else(Seen::default, |past| past.seen.clone());
         let is_superseded = self.past.iter().any(|past| past.owner == owner && past.epoch > envelope.epoch);
@@ -89,7 +89,7 @@ impl Agent {
             self.stop(Why::TakenOver {});
             self.forget();
         }
-        self.session = Some(Session::new(envelope, owner, seen, arrived));
+        self.session = Some(Session::new(envelope, owner, targets, seen, arrived));
         Answer::Granted {}
     }
 

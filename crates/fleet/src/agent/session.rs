@@ -1,6 +1,6 @@
 //! What an agent knows of the one run that it has.
 
-use super::seen::Seen;
+use super::{Held, seen::Seen};
 use crate::lease::{REPORTING_NS, RESERVED_NS};
 use crate::sync::Estimate;
 use crate::words::{Arm, End, Envelope, State, Status, Task, Why};
@@ -19,6 +19,7 @@ const CANCEL_NS: i64 = 10 * MILLISECOND_NS;
 #[derive(Debug, Clone)]
 pub(super) struct Session {
     pub(super) owner: String,
+    pub(super) targets: Vec<String>,
     pub(super) run: String,
     pub(super) epoch: u64,
     pub(super) state: State,
@@ -78,9 +79,10 @@ impl Armed {
 }
 
 impl Session {
-    pub(super) fn new(envelope: &Envelope, owner: &str, seen: Seen, arrived: i64) -> Self {
+    pub(super) fn new(envelope: &Envelope, owner: &str, targets: &[String], seen: Seen, arrived: i64) -> Self {
         Self {
             owner: owner.to_owned(),
+            targets: targets.to_vec(),
             run: envelope.run.clone(),
             epoch: envelope.epoch,
             state: State::Reserved,
@@ -173,6 +175,24 @@ impl Session {
         let has_ended =
             self.state == State::Stopped || self.state == State::Reporting && self.why == Some(Why::LeaseOver {});
         has_ended && self.living().is_none()
+    }
+
+    /// Until the end of the window, if that is decided.
+    fn until_close(&self, now: i64) -> Option<i64> {
+        self.armed.map(|armed| armed.close.saturating_sub(now))
+    }
+
+    /// The run, as others are told of it.
+    pub(super) fn held(&self, now: i64) -> Held {
+        // What has ended here is sent no more.
+        let has_ended = matches!(self.state, State::Reporting | State::Stopped);
+        Held {
+            owner: self.owner.clone(),
+            run: self.run.clone(),
+            targets: if has_ended { Vec::new() } else { self.targets.clone() },
+            is_described: self.load.is_some() || self.waiting.is_some(),
+            left_ns: self.until_close(now),
+        }
     }
 
     /// For how long the agent is taken, unless an order arrives.

@@ -27,7 +27,7 @@ fn arm(now: i64) -> Order {
 
 fn order(choice: u8, now: i64) -> Order {
     match choice {
-        0 => Order::Reserve { owner: "o".to_owned() },
+        0 => Order::Reserve { owner: "o".to_owned(), targets: Vec::new() },
         1 => Order::Sync {},
         2 => task(),
         3 => arm(now),
@@ -138,7 +138,10 @@ fn a_renewal_of_the_reservation_that_comes_after_the_commit_is_no_lease() {
 #[test]
 fn a_later_coordinator_of_the_owner_takes_over_and_another_owner_does_not() {
     let mut agent = agent(5);
-    let foreign = Envelope { run: "s".to_owned(), ..envelope(9, 1, 0, Order::Reserve { owner: "p".to_owned() }) };
+    let foreign = Envelope {
+        run: "s".to_owned(),
+        ..envelope(9, 1, 0, Order::Reserve { owner: "p".to_owned(), targets: Vec::new() })
+    };
     let outputs = agent.order(&foreign, 0, 0);
     assert!(
         matches!(&outputs[0], Output::Reply(reply) if matches!(&reply.answer, Answer::Busy { owner, .. } if owner == "o"))

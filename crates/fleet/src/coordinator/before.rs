@@ -54,7 +54,7 @@ impl Coordinator {
     pub(super) fn reserve(&mut self, next: usize, tries: u32, now: i64) {
         let Some(peer) = self.peers.get(next) else {
             self.stage = Stage::Sync { until: now.saturating_add(SYNC_LIMIT_NS) };
-            return;
+            return self.begin_look(now);
         };
         if peer.is_reserved {
             self.stage = Stage::Reserve { next: next + 1, tries };
@@ -67,7 +67,7 @@ impl Coordinator {
             }
         } else {
             self.peers[next].may_hold = true;
-            let order = Order::Reserve { owner: self.config.owner.clone() };
+            let order = Order::Reserve { owner: self.config.owner.clone(), targets: self.config.targets.clone() };
             self.send(next, order, RESERVE_NS, now.saturating_add(RESERVE_LIMIT_NS), now);
         }
     }
@@ -96,9 +96,13 @@ impl Coordinator {
     }
 
     pub(super) fn sync(&mut self, until: i64, now: i64) {
+        let is_alone = self.is_alone(now);
+        if !matches!(self.stage, Stage::Sync { .. }) {
+            return;
+        }
         let needed = if now < until { EXCHANGES } else { FEWEST_EXCHANGES };
         let Some(at) = self.peers.iter().position(|peer| peer.clock.exchanges() < needed) else {
-            if self.is_clock_known(now) {
+            if is_alone && self.is_clock_known(now) {
                 self.begin_task(now);
             }
             return;

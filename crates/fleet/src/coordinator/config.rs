@@ -16,6 +16,10 @@ pub struct Config {
     pub members: Vec<Member>,
     /// Load threads of the run.
     pub threads: usize,
+    /// What the load is sent to: no two runs are made to one of these at a time.
+    pub targets: Vec<String>,
+    /// Whether a run that has one of the targets already keeps this one from being made.
+    pub is_exclusive: bool,
     /// Description of the load, which this crate does not read.
     pub load: Value,
     /// From the first request until the window opens, in nanoseconds.

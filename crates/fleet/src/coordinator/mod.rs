@@ -11,9 +11,11 @@
 //! - A lost agent gets no renewal any more, and what comes from it is not counted.
 //! - The verdict is [`Verdict::Ok`] only if each second of each agent has arrived, up to the close, or up to the end of its load where
 //!   that [ends by a count](Config::ends_by_count).
+//! - No load is described before all agents are reserved and, after that, no other run was met that has one of the targets.
 //! - There is one outcome, after a bounded time.
 
 mod after;
+mod alone;
 mod before;
 mod config;
 mod during;
@@ -24,10 +26,11 @@ mod replies;
 mod sending;
 
 pub use config::{Config, Member};
-pub use outcome::{AgentOutcome, Lost, Outcome, Started, Verdict};
+pub use outcome::{AgentOutcome, Lost, Outcome, Rival, Started, Verdict};
 
 use crate::words::{Envelope, Event, Notice, Reply};
 use crate::{MILLISECOND_NS, SECOND_NS};
+use alone::Look;
 use peer::Peer;
 
 /// For how long agents may take to say that they are there.
@@ -57,6 +60,7 @@ pub struct Coordinator {
     /// Seconds that were whole when the run ended before its time.
     frozen: Option<u64>,
     marked_from: Option<u64>,
+    look: Look,
     outputs: Vec<Output>,
 }
 
@@ -105,6 +109,11 @@ enum Stage {
 pub enum Output {
     /// Ask which agents are there; [`Coordinator::found`] takes the answers.
     Find,
+    /// Ask all agents which runs they have; [`Coordinator::looked`] takes the answers, with this number.
+    Look {
+        /// Number of the look.
+        number: u64,
+    },
     /// Send an order.
     Order {
         /// Id of the agent.
@@ -132,6 +141,7 @@ impl Coordinator {
             verdict: None,
             frozen: None,
             marked_from: None,
+            look: Look::default(),
             outputs: Vec::new(),
             config,
         }

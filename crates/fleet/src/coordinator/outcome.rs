@@ -81,6 +81,21 @@ pub enum Lost {
     Ended(Option<Why>),
 }
 
+/// Another run, as agents that it has tell of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rival {
+    /// Its id.
+    pub run: String,
+    /// Its owner.
+    pub owner: String,
+    /// What it is made to.
+    pub targets: Vec<String>,
+    /// Whether its load is described: it will be made.
+    pub is_described: bool,
+    /// Until its end, in nanoseconds, if that is decided.
+    pub left_ns: Option<i64>,
+}
+
 /// How a run ended, from good to worse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -113,6 +128,8 @@ pub enum Verdict {
         /// Id of that run.
         run: String,
     },
+    /// Another run has a target of this one.
+    Rival(Rival),
     /// An agent did not answer.
     NoAnswer {
         /// Id of the agent.
@@ -167,6 +184,16 @@ impl Verdict {
             Self::NoAgent => "no agent was named: name at least one".to_owned(),
             Self::Busy { agent, owner, run } => {
                 format!("agent {agent} is busy with run {run} of {owner}: wait for it, or use other agents")
+            }
+            Self::Rival(Rival { run, owner, targets, left_ns, .. }) => {
+                let until = match left_ns {
+                    Some(left) => format!("for at most {} s more", left.max(&0) / crate::SECOND_NS + 1),
+                    None => "which is about to begin".to_owned(),
+                };
+                let target = targets.join(", ");
+                format!(
+                    "run {run} of {owner} loads {target}, {until}: wait for it, or load it as well with --with-others"
+                )
             }
             Self::NoAnswer { agent, to } => {
                 format!("agent {agent} did not answer ({to}): see whether it runs and can be reached")

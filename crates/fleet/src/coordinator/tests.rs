@@ -13,6 +13,8 @@ fn config() -> Config {
         epoch: 1,
         members: AGENTS.iter().enumerate().map(member).collect(),
         threads: 2,
+        targets: Vec::new(),
+        is_exclusive: true,
         load: serde_json::Value::Null,
         warmup_ns: 0,
         window_ns: 3 * SECOND_NS,
@@ -60,7 +62,7 @@ fn run_with(
             let mut next = Vec::new();
             for output in outputs {
                 match output {
-                    Output::Find => (),
+                    Output::Find | Output::Look { .. } => (),
                     Output::Outcome(outcome) => return (*outcome, orders),
                     Output::Order { agent, envelope } => {
                         let Envelope { run, epoch, seq, order, .. } = *envelope;

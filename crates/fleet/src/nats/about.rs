@@ -44,6 +44,15 @@ pub struct Busy {
     pub owner: String,
     /// Its id.
     pub run: String,
+    /// What its load is sent to; nothing once that has ended on the agent.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// Whether the load is described: it will be made.
+    #[serde(default)]
+    pub is_described: bool,
+    /// Until the end of the load, in nanoseconds, if that is decided.
+    #[serde(default)]
+    pub left_ns: Option<i64>,
 }
 
 /// A question for all agents.

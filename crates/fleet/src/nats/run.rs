@@ -1,6 +1,6 @@
 //! The program of a coordinator: its core and its connection, on a thread of their own.
 
-use super::about::{About, is_id};
+use super::about::{About, Busy, is_id};
 use super::access::Access;
 use super::asking::{Stop, find};
 use super::bus::{Bus, text};
@@ -8,7 +8,7 @@ use super::clock::{now, until};
 use super::offered::Offered;
 use super::whole::Whole;
 use super::{FleetError, signed, subject};
-use crate::coordinator::{Config, Coordinator, Outcome, Output};
+use crate::coordinator::{Config, Coordinator, Outcome, Output, Rival};
 use crate::words::{Assembled, Assembler, Event, Notice, Order, Part, Piece, Reply, Table, Version, Wanted, encode};
 use async_nats::Subscriber;
 use futures_lite::StreamExt as _;
@@ -146,6 +146,9 @@ impl Run {
     }
 }
 
+/// Agents that have answered, to a look of the core if it has a number.
+type Found = (Option<u64>, Vec<About>);
+
 struct Running {
     access: Access,
     bus: Bus,
@@ -156,8 +159,8 @@ struct Running {
     shared: Arc<Shared>,
     sink: Box<dyn Sink>,
     offered: Offered,
-    found: UnboundedSender<Vec<About>>,
-    finds: UnboundedReceiver<Vec<About>>,
+    found: UnboundedSender<Found>,
+    finds: UnboundedReceiver<Found>,
     outcome: Option<Outcome>,
 }
 
@@ -226,7 +229,10 @@ impl Running {
                     Vec::new()
                 }
                 Some(message) = heard.stops.next() => self.stop(text(&message)),
-                Some(abouts) = self.finds.recv() => self.found(&abouts),
+                Some((look, abouts)) = self.finds.recv() => match look {
+                    None => self.found(&abouts),
+                    Some(number) => self.looked(number, abouts),
+                },
                 Some(()) = interrupted.recv() => self.interrupt(),
                 () = until(self.core.due()) => self.core.tick(now()),
             };
@@ -241,6 +247,24 @@ impl Running {
 
     fn found(&mut self, abouts: &[About]) -> Vec<Output> {
         abouts.iter().flat_map(|about| self.core.found(&about.id, about.incarnation, now())).collect()
+    }
+
+    fn looked(&mut self, number: u64, abouts: Vec<About>) -> Vec<Output> {
+        let runs = abouts.into_iter().filter_map(|about| about.busy).map(|busy| {
+            let Busy { owner, run, targets, is_described, left_ns } = busy;
+            Rival { run, owner, targets, is_described, left_ns }
+        });
+        self.core.looked(number, &runs.collect::<Vec<_>>(), now())
+    }
+
+    /// Asks all agents, beside what else is to be done.
+    fn ask(&self, look: Option<u64>) {
+        let (bus, found) = (self.bus.clone(), self.found.clone());
+        tokio::spawn(async move {
+            if let Ok(abouts) = find(&bus).await {
+                let _ = found.send((look, abouts));
+            }
+        });
     }
 
     fn notice(&mut self, notice: &Notice) -> Vec<Output> {
@@ -296,14 +320,8 @@ impl Running {
     async fn apply(&mut self, outputs: Vec<Output>) {
         for output in outputs {
             match output {
-                Output::Find => {
-                    let (bus, found) = (self.bus.clone(), self.found.clone());
-                    tokio::spawn(async move {
-                        if let Ok(abouts) = find(&bus).await {
-                            let _ = found.send(abouts);
-                        }
-                    });
-                }
+                Output::Find => self.ask(None),
+                Output::Look { number } => self.ask(Some(number)),
                 Output::Order { agent, envelope } => {
                     let text = match envelope.order {
                         Order::Sync {} => signed::open(&*envelope),

@@ -13,7 +13,7 @@ use super::clock::{now, until};
 use super::fetch::Files;
 use super::{FleetError, signed, subject};
 use crate::SECOND_NS;
-use crate::agent::{Agent, Effect, Happening, Output};
+use crate::agent::{Agent, Effect, Happening, Held, Output};
 use crate::words::{Envelope, Order, State, Table, Task, Times, encode};
 use futures_lite::StreamExt as _;
 use slot::Slot;
@@ -228,8 +228,11 @@ impl Serving<'_> {
 
     fn answer_who(&self, text: &str) {
         let Ok((Who { asker, .. }, _)) = signed::read::<Who>(self.access, text) else { return };
-        let busy = self.core.owner_and_run().map(|(owner, run)| Busy { owner, run });
         let received_ns = now();
+        let busy = self.core.held(received_ns).map(|held| {
+            let Held { owner, run, targets, is_described, left_ns } = held;
+            Busy { owner, run, targets, is_described, left_ns }
+        });
         let mut about = About { state: self.core.state(), busy, ..self.settings.about.clone() };
         let pause = Duration::from_millis(RandomState::new().hash_one(asker) % SPREAD_MS);
         let bus = self.bus.clone();
@@ -302,7 +305,7 @@ impl Serving<'_> {
         if self.said == state {
             return;
         }
-        let owner = self.core.owner_and_run().map_or(String::new(), |(owner, _)| format!(" of {owner}"));
+        let owner = self.core.held(now()).map_or(String::new(), |held| format!(" of {}", held.owner));
         match (&state, &self.said.1) {
             ((State::Idle, _), Some(run)) => (self.say)(&format!("run {run} is over")),
             ((State::Idle, _), None) => (),
@@ -311,9 +314,9 @@ impl Serving<'_> {
                 let why = why.as_ref().map_or("", |why| why.words());
                 (self.say)(&format!("run {run} is stopped: {why}"));
             }
-            ((now, run), _) => {
+            ((state, run), _) => {
                 let run = run.as_deref().unwrap_or_default();
-                (self.say)(&format!("run {run}{owner}: {now}"));
+                (self.say)(&format!("run {run}{owner}: {state}"));
             }
         }
         self.said = state;

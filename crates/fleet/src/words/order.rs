@@ -39,6 +39,9 @@ pub enum Order {
     Reserve {
         /// The owner of the coordinator. A later epoch of the same owner takes the agent over.
         owner: String,
+        /// What the load is to be sent to.
+        #[serde(default)]
+        targets: Vec<String>,
     },
     /// Answer with the times of arrival and answer.
     Sync {},

@@ -22,7 +22,7 @@ fn orders() -> Vec<Envelope> {
     };
     let arm = Arm { clock: CLOCK, start_ns: 12_000_000_000, open_ns: 13_000_000_000, close_ns: 23_000_000_000 };
     let orders = [
-        Order::Reserve { owner: "alice".to_owned() },
+        Order::Reserve { owner: "alice".to_owned(), targets: vec!["10.0.0.9:8080".to_owned()] },
         Order::Sync {},
         Order::Task(Box::new(task)),
         Order::Arm(arm),

@@ -13,6 +13,7 @@ mod on_agents;
 mod on_centers;
 mod plan;
 mod queue;
+mod targets;
 mod world;
 
 use brunt_testkit::{each_seed, number};

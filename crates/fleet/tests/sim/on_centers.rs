@@ -30,6 +30,9 @@ impl World {
             epoch,
             members: self.hosts.iter().zip(ranges).map(member).rev().collect(),
             threads,
+            // Histories of these are in `targets`.
+            targets: Vec::new(),
+            is_exclusive: true,
             load: serde_json::json!({ "rate": 1000 }),
             warmup_ns: self.plan.warmup_ns,
             window_ns: self.plan.window_ns,
@@ -93,6 +96,7 @@ impl World {
                 Output::Find => {
                     (0..self.hosts.len()).for_each(|agent| self.send_to_host(agent, &HostEvent::Find { center: at }))
                 }
+                Output::Look { .. } => unreachable!("there is no target"),
                 Output::Order { agent, envelope } => {
                     let agent = self.hosts.iter().position(|host| host.id == agent).unwrap();
                     self.account(agent);

@@ -257,6 +257,7 @@ impl World {
                 Verdict::Failed { .. } => "failed",
                 Verdict::ClockUncertain { .. } => "clock",
                 Verdict::NotCommitted { .. } => "not-committed",
+                Verdict::Rival(_) => unreachable!("there is no target"),
             });
             format!("{outcome:?}").hash(&mut digest);
         }

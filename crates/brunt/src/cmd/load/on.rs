@@ -25,6 +25,7 @@ use brunt_load::remote::{Measured, coordinate};
 use brunt_load::script::Wrk;
 use brunt_load::{LoadError, Options, Report};
 use brunt_results::{Cores, Count, Error, Rate, Span};
+use brunt_runtime::net::Address;
 use brunt_spec::LoadSpec;
 use feeds::Feeds;
 use machines::Machines;
@@ -50,6 +51,9 @@ pub(super) struct OnFlags {
     /// those of each
     #[arg(long, value_name = "N|NAMES|LABEL=VALUE|ssh://HOSTS", help_heading = "Fleet", conflicts_with_all = ["once", "compare"])]
     on: Option<String>,
+    /// With --on: also while another load of the fleet goes to the same address
+    #[arg(long, requires = "on", help_heading = "Fleet")]
+    with_others: bool,
     #[command(flatten)]
     fleet: FleetFlag,
 }
@@ -64,6 +68,8 @@ pub(super) struct Chosen {
     _launched: Option<Launched>,
     /// The load as it was typed.
     typed: LoadSpec,
+    /// Another load may have the same target.
+    with_others: bool,
 }
 
 impl OnFlags {
@@ -93,7 +99,8 @@ impl OnFlags {
         };
         let threads =
             spec.threads.map_or_else(|| spec.cores.as_ref().map_or(1, Cores::count), |count| count.0 as usize);
-        Ok(Some(Chosen { access, agents, threads, _launched: launched, typed: spec.clone() }))
+        let (typed, with_others) = (spec.clone(), self.with_others);
+        Ok(Some(Chosen { access, agents, threads, _launched: launched, typed, with_others }))
     }
 }
 
@@ -161,6 +168,17 @@ impl Chosen {
         Ok(secrets::without(spec))
     }
 
+    /// What is loaded, by address. One that each machine has for itself is another on each.
+    fn targets(&self, options: &Options) -> Vec<String> {
+        let hosts: BTreeSet<&str> = self.agents.iter().map(|agent| agent.host.as_str()).collect();
+        let of = |address: &Address| match address.tcp() {
+            Some(tcp) if !tcp.ip().is_loopback() => vec![tcp.to_string()],
+            _ => hosts.iter().map(|host| format!("{address} of {host}")).collect(),
+        };
+        let targets: BTreeSet<String> = options.target.addresses().iter().flat_map(of).collect();
+        targets.into_iter().collect()
+    }
+
     /// The description that agents get; what follows from the number of threads is in it.
     fn shipped(&self, options: &Options, script: Option<SentScript>, files: Vec<File>) -> Result<Shipped, Error> {
         let mut spec = LoadSpec { seed: Some(options.seed), ..secrets::names(self.typed.clone())? };
@@ -215,6 +233,8 @@ impl Chosen {
             epoch: 1,
             members: self.agents.iter().enumerate().map(member).collect(),
             threads: options.threads.len(),
+            targets: self.targets(options),
+            is_exclusive: !self.with_others,
             load,
             warmup_ns: ns(options.warmup),
             window_ns: ns(options.duration),
