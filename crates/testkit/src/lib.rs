@@ -10,6 +10,7 @@
 
 mod alone;
 pub mod chance;
+mod changed;
 mod disturbance;
 mod golden;
 mod home;
@@ -29,6 +30,7 @@ mod text;
 mod wait;
 
 pub use alone::alone;
+pub use changed::changed;
 pub use disturbance::{Disturbance, Watch};
 pub use golden::golden;
 pub use home::{Home, home};

@@ -18,6 +18,8 @@ mod cache;
 mod clock;
 mod collect;
 mod fetch;
+#[cfg(test)]
+mod fuzz;
 mod journal;
 mod offered;
 mod rights;
