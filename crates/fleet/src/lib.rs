@@ -14,9 +14,7 @@
 pub mod agent;
 pub mod coordinator;
 pub mod lease;
-pub mod merge;
 pub mod nats;
-pub mod shares;
 pub mod sync;
 pub mod words;
 

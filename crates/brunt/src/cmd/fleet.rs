@@ -8,6 +8,7 @@ mod collect;
 mod doctor;
 mod files;
 mod generator;
+mod json;
 mod key;
 mod launch;
 mod ls;

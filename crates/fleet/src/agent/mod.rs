@@ -262,7 +262,7 @@ impl Agent {
 
     /// The run that has the agent, unless another may have it.
     pub fn held(&self, now: i64) -> Option<Held> {
-        self.session.as_ref().filter(|session| !session.is_over()).map(|session| session.held(now))
+        self.session.as_ref().filter(|session| !session.is_over(now)).map(|session| session.held(now))
     }
 
     /// Orders that were refused.

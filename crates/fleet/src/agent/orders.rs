@@ -82,7 +82,7 @@ impl Agent {
             if session.owner == owner && envelope.epoch < session.epoch {
                 return self.refuse(Refusal::Old {});
             }
-            if !takes_over && !session.is_over() {
+            if !takes_over && !session.is_over(now) {
                 let left_ns = session.left(now);
                 return Answer::Busy { owner: session.owner.clone(), run: session.run.clone(), left_ns };
             }

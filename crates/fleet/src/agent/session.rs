@@ -1,7 +1,7 @@
 //! What an agent knows of the one run that it has.
 
 use super::{Held, seen::Seen};
-use crate::lease::{REPORTING_NS, RESERVED_NS};
+use crate::lease::{REPORTING_NS, RESERVED_NS, RUNNING_NS};
 use crate::sync::Estimate;
 use crate::words::{Arm, End, Envelope, State, Status, Task, Why};
 use crate::{MILLISECOND_NS, SECOND_NS};
@@ -171,10 +171,18 @@ impl Session {
 
     /// Whether another run may have the agent: this one has ended here, and only its reason is kept. What was measured until a lease
     /// was over is of an agent that its coordinator has lost: it stays in the journal.
-    pub(super) fn is_over(&self) -> bool {
-        let has_ended =
-            self.state == State::Stopped || self.state == State::Reporting && self.why == Some(Why::LeaseOver {});
+    pub(super) fn is_over(&self, now: i64) -> bool {
+        let has_ended = match self.state {
+            State::Stopped => true,
+            State::Reporting => self.why == Some(Why::LeaseOver {}) || now >= self.free_at(),
+            _ => false,
+        };
         has_ended && self.living().is_none()
+    }
+
+    /// Renewals go on while a coordinator collects: without one it is gone, and what was measured is in the journal.
+    fn free_at(&self) -> i64 {
+        self.heard.saturating_add(RUNNING_NS)
     }
 
     /// Until the end of the window, if that is decided.
@@ -199,7 +207,7 @@ impl Session {
     pub(super) fn left(&self, now: i64) -> i64 {
         let until = match (self.state, self.armed, self.committed) {
             (State::Armed | State::Running | State::Draining, ..) => self.heard.max(now).saturating_add(REPORTING_NS),
-            (State::Reporting, ..) => self.reported(),
+            (State::Reporting, ..) => self.free_at(),
             (State::Stopped, ..) => now.saturating_add(SECOND_NS),
             _ => self.hold,
         };

@@ -157,6 +157,30 @@ fn a_later_coordinator_of_the_owner_takes_over_and_another_owner_does_not() {
 }
 
 #[test]
+fn an_agent_whose_coordinator_is_gone_while_it_collects_is_free_once_renewals_are_missing() {
+    let mut agent = agent(5);
+    // It ends as planned, at 11 s.
+    for (seq, now) in (20..).zip((1..12).map(|second| second * SECOND_NS)) {
+        agent.order(&envelope(1, seq, now, order(5, now)), now, now);
+    }
+    agent.happened(1, Happening::Drained { digest: String::new() }, 11 * SECOND_NS);
+    assert_eq!(agent.state(), State::Reporting);
+    // Renewals go on while the last seconds arrive.
+    let last = 15 * SECOND_NS;
+    agent.order(&envelope(1, 40, last, order(5, last)), last, last);
+    let by_another = |agent: &mut Agent, seq: u64, at: i64| {
+        let reserve = Order::Reserve { owner: "p".to_owned(), targets: Vec::new() };
+        let outputs = agent.order(&Envelope { run: "s".to_owned(), ..envelope(1, seq, at, reserve) }, at, at);
+        let answer = |output: Output| if let Output::Reply(reply) = output { Some(reply.answer) } else { None };
+        outputs.into_iter().find_map(answer)
+    };
+    let free = last + RUNNING_NS;
+    assert!(agent.held(free - 1).is_some() && agent.held(free).is_none());
+    assert!(matches!(by_another(&mut agent, 1, free - 1), Some(Answer::Busy { left_ns: 1, .. })));
+    assert_eq!(by_another(&mut agent, 2, free), Some(Answer::Granted {}));
+}
+
+#[test]
 fn what_was_sent_before_a_release_and_comes_after_it_is_old() {
     let mut agent = agent(1);
     let release = envelope(1, 5, 0, Order::Release {});

@@ -4,10 +4,8 @@
 //! it has ended. It is the truth of what the agent did: the coordinator asks for what it lacks from here, and a run whose coordinator
 //! is gone is collected from here.
 
-use crate::words::{End, Table, Task};
-use fnv::FnvHasher;
+use crate::words::{Digest, End, Table, Task};
 use std::fs;
-use std::hash::Hasher as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,7 +17,7 @@ const END: &str = "end.json";
 pub struct Journal {
     directory: PathBuf,
     seconds: u64,
-    hash: FnvHasher,
+    digest: Digest,
 }
 
 impl Journal {
@@ -31,7 +29,7 @@ impl Journal {
         let directory = directory.join(format!("{run}-{epoch}-{incarnation:016x}"));
         fs::create_dir_all(directory.parent().unwrap_or(&directory))?;
         fs::create_dir(&directory)?;
-        Ok(Self { directory, seconds: 0, hash: FnvHasher::default() })
+        Ok(Self { directory, seconds: 0, digest: Digest::default() })
     }
 
     /// Writes what the load is.
@@ -57,7 +55,7 @@ impl Journal {
     pub fn keep(&mut self, second: u64, table: &Table) -> io::Result<()> {
         let bytes = table.encode();
         fs::write(self.path(second), &bytes)?;
-        self.hash.write(&bytes);
+        self.digest.write(&bytes);
         self.seconds = second + 1;
         Ok(())
     }
@@ -75,9 +73,9 @@ impl Journal {
         self.seconds
     }
 
-    /// 64-bit FNV-1a of all seconds, as 16 hexadecimal digits.
+    /// Digest of all seconds.
     pub fn digest(&self) -> String {
-        format!("{:016x}", self.hash.finish())
+        self.digest.text()
     }
 
     fn path(&self, second: u64) -> PathBuf {

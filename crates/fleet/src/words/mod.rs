@@ -6,6 +6,7 @@
 //! - `tests/all/golden/` has one message of each kind, as text: a change of these files is a change of the protocol.
 
 mod answer;
+mod digest;
 mod event;
 mod file;
 mod order;
@@ -13,6 +14,7 @@ mod parts;
 mod table;
 
 pub use answer::{Answer, Refusal, Reply, State, Status, Times};
+pub(crate) use digest::Digest;
 pub use event::{End, Event, Notice, Why};
 pub use file::{File, MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES, PIECE_BYTES, Piece, Wanted};
 pub use order::{Arm, Envelope, Order, Task};

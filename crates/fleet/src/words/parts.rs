@@ -6,13 +6,11 @@
 //! - The assembler holds no more bytes than its limit, whatever arrives: the tables begun first go first. An agent sends again
 //!   what the coordinator lacks.
 
-use super::{Table, Version, WordsError};
+use super::{Digest, Table, Version, WordsError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use fnv::FnvHasher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::Hasher;
 use thiserror::Error;
 
 /// Bytes of a part, unless told otherwise: in base64, with all that stands around them, well below [`MAX_MESSAGE_BYTES`].
@@ -51,7 +49,7 @@ pub struct Part {
     pub parts: u32,
     /// Bytes of the whole table.
     pub bytes: u64,
-    /// 64-bit FNV-1a of the whole table, as 16 hexadecimal digits.
+    /// Digest of the whole table: 64-bit FNV-1a, as 16 hexadecimal digits.
     pub digest: String,
     /// This part of the table.
     #[serde(serialize_with = "to_base64", deserialize_with = "from_base64")]
@@ -68,7 +66,7 @@ pub(super) fn from_base64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 /// Splits the bytes of the table of a second into parts of at most `limit` bytes, and one byte at least.
 pub fn split(origin: &Origin, bytes: &[u8], limit: usize) -> Vec<Part> {
-    let digest = digest(bytes);
+    let digest = Digest::of(bytes);
     let chunks: Vec<&[u8]> = bytes.chunks(limit.clamp(1, PART_BYTES)).collect();
     let parts = chunks.len() as u32;
     let part = |(part, data): (u32, &&[u8])| Part {
@@ -81,12 +79,6 @@ pub fn split(origin: &Origin, bytes: &[u8], limit: usize) -> Vec<Part> {
         data: data.to_vec(),
     };
     (0..).zip(&chunks).map(part).collect()
-}
-
-fn digest(bytes: &[u8]) -> String {
-    let mut hash = FnvHasher::default();
-    hash.write(bytes);
-    format!("{:016x}", hash.finish())
 }
 
 /// A part that was not taken.
@@ -223,7 +215,7 @@ impl Assembler {
         }
         let whole: Vec<u8> =
             self.remove(&key).into_iter().flat_map(|begun| begun.data.into_values().flatten()).collect();
-        let found = digest(&whole);
+        let found = Digest::of(&whole);
         if found != named || whole.len() as u64 != bytes {
             return Err(PartError::Digest { agent, second, found, named });
         }

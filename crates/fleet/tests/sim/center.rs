@@ -2,11 +2,14 @@
 
 use crate::clock::Clock;
 use brunt_fleet::coordinator::{Coordinator, Outcome};
-use brunt_fleet::merge::{Distribution, Sum};
-use brunt_fleet::words::Assembler;
+use brunt_fleet::words::{Assembler, Table};
+use std::collections::BTreeMap;
 
 /// What the assembler of a simulated coordinator may hold.
 const HELD: usize = 64 << 10;
+
+/// By agent, incarnation and number.
+pub type Counted = BTreeMap<(String, u64, u64), Table>;
 
 pub struct Center {
     /// `None` once it has crashed.
@@ -15,7 +18,8 @@ pub struct Center {
     pub run: String,
     pub epoch: u64,
     pub assembler: Assembler,
-    pub sum: Sum<Cells>,
+    /// The seconds that count, each once.
+    pub counted: Counted,
     pub outcome: Option<Outcome>,
     /// True time of its end.
     pub ended: Option<i64>,
@@ -34,7 +38,7 @@ impl Center {
             run: run.to_owned(),
             epoch,
             assembler: Assembler::new(run, epoch, HELD),
-            sum: Sum::default(),
+            counted: Counted::new(),
             outcome: None,
             ended: None,
             steps: 0,
@@ -42,20 +46,5 @@ impl Center {
             due: 0,
             is_rival: false,
         }
-    }
-}
-
-/// A distribution of four cells, a byte each on the wire.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cells([u64; 4]);
-
-impl Distribution for Cells {
-    fn decode(bytes: &[u8]) -> Result<Self, String> {
-        let cells: [u8; 4] = bytes.try_into().map_err(|_| format!("{} bytes instead of 4", bytes.len()))?;
-        Ok(Self(cells.map(u64::from)))
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(cell, more)| *cell += more);
     }
 }

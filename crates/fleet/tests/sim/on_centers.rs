@@ -8,7 +8,7 @@ use crate::plan::{FAULTS_END, HEALED};
 use crate::world::{CenterEvent, Event, HostEvent, Message, World};
 use brunt_fleet::coordinator::{AgentOutcome, Config, Coordinator, Member, Outcome, Output, Verdict};
 use brunt_fleet::words::{Order, decode, encode};
-use brunt_fleet::{MILLISECOND_NS, SECOND_NS, shares};
+use brunt_fleet::{MILLISECOND_NS, SECOND_NS};
 use std::rc::Rc;
 
 /// A run that nothing disturbs but a coordinator that stands still has its outcome so soon after its close.
@@ -18,17 +18,16 @@ impl World {
     pub fn new_center(&mut self, owner: &str, run: &str, epoch: u64, crash_after: Option<u64>) {
         let count = self.hosts.len();
         let threads = count + self.random.below(4) as usize;
-        let ranges = shares::threads(threads, &vec![1; count]).unwrap();
-        let member = |(host, range): (&Host, std::ops::Range<usize>)| Member {
+        let member = |(number, host): (usize, &Host)| Member {
             id: host.id.clone(),
-            first: range.start,
-            end: range.end,
+            first: number * threads / count,
+            end: (number + 1) * threads / count,
         };
         let config = Config {
             owner: owner.to_owned(),
             run: run.to_owned(),
             epoch,
-            members: self.hosts.iter().zip(ranges).map(member).rev().collect(),
+            members: self.hosts.iter().enumerate().map(member).rev().collect(),
             threads,
             // Histories of these are in `targets`.
             targets: Vec::new(),
@@ -72,9 +71,8 @@ impl World {
                     Some(whole) => {
                         let (counts, outputs) = core.second(&whole.agent, whole.incarnation, whole.second, now);
                         if counts {
-                            assert!(
-                                center.sum.take(&whole.agent, whole.incarnation, whole.second, &whole.table).unwrap()
-                            );
+                            let key = (whole.agent, whole.incarnation, whole.second);
+                            assert_eq!(center.counted.insert(key, whole.table), None, "counted twice");
                         }
                         outputs
                     }

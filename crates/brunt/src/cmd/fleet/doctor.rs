@@ -1,6 +1,7 @@
 //! `brunt fleet doctor`: what would spoil a load of these machines.
 
 use super::access::{FleetFlag, failed};
+use super::json::JsonFlag;
 use crate::cmd::{doctor, stdout};
 use brunt_fleet::coordinator::Config;
 use brunt_fleet::nats::{self, About, Survey, now};
@@ -19,9 +20,8 @@ Each agent tells what brunt doctor found on its machine when it started.
 
 Exit status: 0 nothing is bad, 1 no connection to the fleet, 2 wrong usage, 3 something is bad.")]
 pub struct Args {
-    /// Print the findings as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonFlag,
     #[command(flatten)]
     fleet: FleetFlag,
 }
@@ -32,7 +32,7 @@ impl Args {
         let mut findings = vec![of_server(&server), of_number(agents.len())];
         let own = brunt_meter::environment::binary_hash().ok();
         findings.extend(agents.iter().flat_map(|(agent, clock)| of_agent(agent, *clock, own.as_ref())));
-        stdout::print_as(self.json, &findings, |findings| doctor::text(findings))?;
+        stdout::print_as(self.json.json, &findings, |findings| doctor::text(findings))?;
         let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
         Ok(if is_bad { ExitCode::Untrusted } else { ExitCode::Good })
     }

@@ -1,6 +1,7 @@
 //! `brunt fleet ls`: the agents that are there, by asking them.
 
 use super::access::{FleetFlag, failed};
+use super::json::JsonFlag;
 use crate::cmd::stdout;
 use brunt_fleet::nats::{self, About};
 use brunt_lab::format::{plural, table as aligned};
@@ -9,9 +10,8 @@ use brunt_results::{Error, ExitCode};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 listed (even if empty), 1 no connection to the fleet, 2 wrong usage.")]
 pub struct Args {
-    /// Print all that agents say of themselves, as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonFlag,
     #[command(flatten)]
     fleet: FleetFlag,
 }
@@ -20,7 +20,7 @@ impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let access = self.fleet.of_operator()?;
         let agents = nats::agents(&access).map_err(failed)?;
-        stdout::print_as(self.json, &agents, |agents| table(agents))?;
+        stdout::print_as(self.json.json, &agents, |agents| table(agents))?;
         Ok(ExitCode::Good)
     }
 }

@@ -1,6 +1,7 @@
 //! `brunt fleet ps`: the loads that agents make, by asking the agents.
 
 use super::access::{FleetFlag, failed};
+use super::json::JsonFlag;
 use crate::cmd::stdout;
 use brunt_fleet::nats::{self, About};
 use brunt_lab::format::{plural, table};
@@ -11,9 +12,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 listed (even if empty), 1 no connection to the fleet, 2 wrong usage.")]
 pub struct Args {
-    /// Print them as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonFlag,
     #[command(flatten)]
     fleet: FleetFlag,
 }
@@ -29,7 +29,7 @@ struct Load {
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let agents = nats::agents(&self.fleet.of_operator()?).map_err(failed)?;
-        stdout::print_as(self.json, &loads(&agents), |loads| text(loads))?;
+        stdout::print_as(self.json.json, &loads(&agents), |loads| text(loads))?;
         Ok(ExitCode::Good)
     }
 }
