@@ -292,6 +292,14 @@ impl Options {
         self.stages.iter().map(|stage| stage.from.max(stage.to)).reduce(f64::max).or(self.rate)
     }
 
+    /// More than any thread takes of its schedule.
+    pub(crate) fn most_requests(&self) -> u64 {
+        let whole = self.warmup + self.duration + self.timeout;
+        let of_rate = self.highest_rate().unwrap_or_default() * (whole.as_secs_f64() + 1.0);
+        let of_log = self.replay.as_ref().map_or(0, |times| times.len() as u64);
+        (2.0 * of_rate) as u64 + 1000 + of_log
+    }
+
     /// Connections that are opened before the load.
     pub fn first_connections(&self) -> usize {
         self.connection_stages.first().map_or(self.connections, |stage| stage.from as usize)

@@ -54,6 +54,14 @@ impl Progress {
         self.settled
     }
 
+    /// Whether it can be a later snapshot of the same part.
+    pub fn follows(&self, before: &Self) -> bool {
+        let is_more = |(now, before): (&u64, &u64)| now >= before;
+        self.opened.len() == before.opened.len()
+            && self.opened.iter().zip(&before.opened).all(is_more)
+            && self.settled >= before.settled
+    }
+
     /// Adds `by` to the times; there are none before the first attempt and its end.
     pub fn shift(&mut self, by: i64) {
         if self.began_ns != u64::MAX {

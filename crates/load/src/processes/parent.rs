@@ -52,10 +52,14 @@ pub fn run(
     let last = options.requests.map(|_| Arc::new(Last::of(layout.len())));
     let receiver = |process: usize| {
         let name = format!("process {}", process + 1);
-        let receiver = Receiver::new(process, name, first_threads[process], (&shared, &taken), out.clone());
+        let first = first_threads[process];
+        let threads = first..first + layout[process].len();
+        let receiver = Receiver::new(process, name, threads, (&shared, &taken), out.clone());
         let mut receiver = receiver.counted(last.clone());
         move |event| match event {
-            WorkerEvent::Message(report) => receiver.take(report),
+            WorkerEvent::Message(report) => {
+                let _ = receiver.take(report).map_err(|why| receiver.fail(&why));
+            }
             WorkerEvent::Exited => receiver.exited(),
         }
     };

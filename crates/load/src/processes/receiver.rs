@@ -6,7 +6,8 @@ use crate::engine::inbox::Outbox;
 use crate::engine::message::Message;
 use crate::engine::shared::{Progress, Shared};
 use crate::error::LoadError;
-use crate::http::Http;
+use crate::http::{Http, source::MAX_NAMES};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Requests that each thread took from its schedule; `None` until its part is done.
@@ -17,8 +18,8 @@ pub struct Receiver {
     /// Number and name of the part.
     number: usize,
     name: String,
-    /// Its first thread.
-    first: usize,
+    /// Its threads.
+    threads: Range<usize>,
     shared: Arc<Shared>,
     taken: Taken,
     out: Outbox,
@@ -34,13 +35,13 @@ impl Receiver {
     pub fn new(
         number: usize,
         name: String,
-        first: usize,
+        threads: Range<usize>,
         (shared, taken): (&Arc<Shared>, &Taken),
         out: Outbox,
     ) -> Self {
         let progress = Progress::none(shared.hosts.addresses.len());
         let (shared, taken) = (Arc::clone(shared), Arc::clone(taken));
-        Self { number, name, first, shared, taken, out, last: None, progress, names: Vec::new(), is_done: false }
+        Self { number, name, threads, shared, taken, out, last: None, progress, names: Vec::new(), is_done: false }
     }
 
     /// The same, whose part tells when its share is done.
@@ -55,7 +56,19 @@ impl Receiver {
         }
     }
 
-    pub fn take(&mut self, report: Report) {
+    /// The part is of no use: the run ends for this reason.
+    pub fn fail(&mut self, why: &str) {
+        self.is_done = true;
+        let error = LoadError::Process(format!("{}: {why}", self.name));
+        self.out.send(self.threads.start, Message::Failed(error));
+    }
+
+    /// # Errors
+    /// No thread of the part can have reported this; nothing is taken.
+    pub fn take(&mut self, report: Report) -> Result<(), String> {
+        if !self.is_possible(&report) {
+            return Err("it reports what does not belong to its part of the load".to_owned());
+        }
         match report {
             Report::ShareDone(at) => {
                 let end = self.last.take().and_then(|last| last.tell(at));
@@ -79,24 +92,39 @@ impl Receiver {
                 self.progress = now;
             }
             Report::Failed(reason) => {
-                self.is_done = true;
-                let error = LoadError::Process(format!("{}: {reason}", self.name));
-                self.out.send(self.first, Message::Failed(error));
+                self.fail(&reason);
             }
             Report::Done { taken: counts, handshakes, outages, left } => {
                 self.is_done = true;
                 let script = self.shared.options.target.http().and_then(Http::script);
                 let put =
                     |(thread, text): &(usize, String)| script.map_or(Ok(()), |script| script.put_left(*thread, text));
-                if let Err(why) = left.iter().try_for_each(put) {
-                    let error = LoadError::Process(format!("{}: {why}", self.name));
-                    self.out.send(self.first, Message::Failed(error));
-                }
+                left.iter().try_for_each(put)?;
                 self.shared.handshakes().add(handshakes);
                 self.shared.outages.join(outages);
                 let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-                taken.iter_mut().skip(self.first).zip(counts).for_each(|(thread, count)| *thread = count);
+                taken.iter_mut().skip(self.threads.start).zip(counts).for_each(|(thread, count)| *thread = count);
             }
+        }
+        Ok(())
+    }
+
+    /// What comes from another machine is not trusted to name what is there.
+    fn is_possible(&self, report: &Report) -> bool {
+        let hosts = self.shared.hosts.addresses.len();
+        match report {
+            Report::Thread(thread, _) => self.threads.contains(thread),
+            Report::Refused { host, .. } => *host < hosts,
+            Report::Connecting(now) => now.follows(&self.progress),
+            Report::Names(names) => names.len() <= MAX_NAMES + 1,
+            Report::Done { taken, left, .. } => {
+                // No schedule has more, and it is advanced by so many.
+                let most = self.shared.options.most_requests();
+                taken.len() <= self.threads.len()
+                    && taken.iter().flatten().all(|taken| *taken <= most)
+                    && left.iter().all(|(thread, _)| self.threads.contains(thread))
+            }
+            Report::ShareDone(_) | Report::Failed(_) => true,
         }
     }
 }

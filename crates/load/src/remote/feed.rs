@@ -39,7 +39,7 @@ impl Feed {
         for mut report in reports {
             shift(&mut report, by);
             self.measured.add(&report);
-            self.receiver.take(report);
+            self.receiver.take(report)?;
         }
         Ok(())
     }
@@ -74,8 +74,9 @@ pub fn coordinate<O: Others>(
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let (out, messages) = channel();
     let last = options.requests.map(|_| Arc::new(Last::of(machines.len())));
+    let end = |number: usize| machines.get(number + 1).map_or(options.threads.len(), |(_, first)| *first);
     let feeds = machines.iter().enumerate().map(|(number, (name, first))| Feed {
-        receiver: Receiver::new(number, name.clone(), *first, (&shared, &taken), out.clone()),
+        receiver: Receiver::new(number, name.clone(), *first..end(number), (&shared, &taken), out.clone()),
         shared: Arc::clone(&shared),
         measured: Measured::new(options.rate.is_some()),
         last: last.clone(),

@@ -68,7 +68,7 @@ impl Measured {
 
 impl Sum {
     fn add(&mut self, thread: usize, interval: &Interval) {
-        self.completed += interval.counters.completed;
+        self.completed = self.completed.saturating_add(interval.counters.completed);
         // In a closed loop both are the same, and one of them is recorded.
         let response = if self.is_open { &interval.response } else { &interval.service };
         response.clone().merge_into(&mut self.response);

@@ -60,4 +60,20 @@ mod tests {
         let broken = Table { distributions: [(REPORTS.to_owned(), vec![0xff; 9])].into(), ..Table::default() };
         assert!(Shipped::second(&broken).is_err());
     }
+
+    #[test]
+    fn changed_descriptions_and_seconds_are_read_or_refused() {
+        let spec = LoadSpec { urls: vec!["http://127.0.0.1:9/".to_owned()], ..LoadSpec::default() };
+        let file = File { path: "a".into(), bytes: 7, hash: "0".repeat(64) };
+        let text = serde_json::to_string(&Shipped { spec, counts: None, files: vec![file], script: None }).unwrap();
+        let second = Shipped::table(&b"reports of a second ".repeat(20)).encode();
+        let (mut random, mut read) = (brunt_testkit::Random::new(7), [0, 0]);
+        for _ in 0..5000 {
+            let text = brunt_testkit::changed(text.as_bytes(), &mut random);
+            read[0] += u32::from(serde_json::from_slice::<Shipped>(&text).is_ok());
+            let table = Table::decode(&brunt_testkit::changed(&second, &mut random));
+            read[1] += u32::from(table.is_ok_and(|table| Shipped::second(&table).is_ok()));
+        }
+        assert!(read.iter().all(|read| (1..5000).contains(read)), "{read:?}");
+    }
 }
