@@ -15,6 +15,7 @@ pub mod agent;
 pub mod coordinator;
 pub mod lease;
 pub mod nats;
+pub mod sessions;
 pub mod sync;
 pub mod words;
 

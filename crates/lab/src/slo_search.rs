@@ -22,14 +22,13 @@ pub use curve::curve;
 pub use page::page;
 pub use search::{Range, SearchResult};
 pub use sliced::RatedSlice;
-pub use source::{LoadSource, PlannedTarget};
+pub use source::{LoadSource, Metered, PlannedTarget};
 pub use step::{SloOutcome, Step};
 pub use text::{closing, text};
 
 use crate::clock;
 use crate::run::single::{Gone, SingleTarget};
 use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec};
-use crate::slices::account;
 use crate::slices::participant::Participant;
 use crate::system::process_registry::ProcessRegistry;
 use bounds::Sample;
@@ -176,7 +175,7 @@ fn made(context: Context, steps_dir: &Path, observe: &mut dyn FnMut(&State)) -> 
         conduct(context, search, &mut sampler, steps_dir, observe)
     };
     match &context.request.source {
-        LoadSource::Url { url, words, server, generator } => {
+        LoadSource::Url { url, words, server, account, generator } => {
             let connections = match generator.open(words) {
                 Err(_) if context.stop.load(Ordering::Relaxed) => return Ok(None),
                 opened => opened.map_err(Error::Failed)?,
@@ -185,7 +184,7 @@ fn made(context: Context, steps_dir: &Path, observe: &mut dyn FnMut(&State)) -> 
                 name: url.clone(),
                 loader: Box::new(connections),
                 process: *server,
-                server: server.and_then(account::of_process),
+                server: account.take(),
                 freezable: None,
             };
             let gone = |pid: &u32| format!("the server, process {pid}, has ended");

@@ -11,6 +11,7 @@ use crate::process::Tree;
 use crate::sampling_budget::SamplingBudget;
 use crate::{listener, network, proc};
 use brunt_results::result::Upstream;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +67,7 @@ struct UsedUp {
 }
 
 /// The processes behind a server.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Those from which all of them descend.
     pub roots: Vec<u32>,

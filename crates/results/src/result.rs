@@ -22,7 +22,7 @@ pub use host::{Core, Host};
 pub use outage::Outage;
 pub use parts::{Named, PartFigures, Step};
 pub use sends::{CLOSE_NS, CLOSED_LOOP_SENDS, CLUMPED_POINTS, Rest, SendCounts, Sends};
-pub use server::{MemoryLimit, Placed, Server, Throttled, Upstream};
+pub use server::{MemoryLimit, Placed, Server, ServerMachine, Throttled, Upstream};
 
 use crate::{ConnectError, latency::LatencySummary, verdict::Verdict, wrong_reply::WrongReply};
 use schemars::JsonSchema;

@@ -7,7 +7,7 @@ use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{check_slice, current_binary, load, out_directory, registered, share, stdout};
 use brunt_inputs::address;
 use brunt_lab::slices::Generator;
-use brunt_lab::slo_search::{self, CommandedLoads, LoadSource, Range, Request, State};
+use brunt_lab::slo_search::{self, CommandedLoads, LoadSource, Metered, Range, Request, State};
 use brunt_results::{Error, ExitCode, Rate, Slo, Span};
 use brunt_view::live::clock;
 use brunt_view::status_line::StatusLine;
@@ -131,8 +131,9 @@ impl Args {
                 match load::is_on_agents(&words)? {
                     true => self.on_agents(&url)?,
                     false => {
-                        let server = load::metered(&words)?;
-                        LoadSource::Url { url: address::shown(&url), words, server, generator }
+                        let (server, account) = load::metered(&words)?;
+                        let account = Metered::new(account);
+                        LoadSource::Url { url: address::shown(&url), words, server, account, generator }
                     }
                 }
             }

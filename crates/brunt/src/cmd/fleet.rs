@@ -1,9 +1,11 @@
 //! `brunt fleet` and `brunt agent`: machines that make loads together. One file per subcommand under `fleet/`.
 
 mod access;
+mod account;
 pub(super) mod agent;
 mod allowed;
 mod children;
+mod chosen;
 mod collect;
 mod doctor;
 mod files;
@@ -12,9 +14,11 @@ mod json;
 mod key;
 mod launch;
 mod ls;
+mod meter;
 mod nats_server;
 mod ps;
 pub(super) mod secrets;
+mod services;
 mod settings;
 mod shipped;
 pub(super) mod ssh;
@@ -22,6 +26,9 @@ mod stop;
 mod up;
 
 pub(super) use access::{FleetFlag, failed};
+pub(super) use account::RemoteAccount;
+pub(super) use chosen::chosen;
+pub(super) use meter::RemoteMeter;
 pub(super) use shipped::Shipped;
 
 use brunt_results::{Error, ExitCode};

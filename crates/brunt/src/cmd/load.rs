@@ -15,6 +15,7 @@ mod gone;
 mod http;
 mod listeners;
 mod live;
+mod meter;
 mod metrics;
 mod names;
 mod observer;
@@ -35,6 +36,8 @@ pub(super) mod session;
 mod stages;
 mod start;
 mod target;
+#[cfg_attr(not(feature = "fleet"), path = "load/there_none.rs")]
+mod there;
 mod tls;
 mod ui;
 mod wait;
@@ -44,6 +47,8 @@ pub(super) use costed::{Costed, flag_of_cost, targets as costed};
 pub(super) use flags::Described;
 #[cfg(feature = "fleet")]
 pub(super) use on::{SentScript, collected};
+#[cfg(feature = "fleet")]
+pub(super) use participants::account_here;
 pub(super) use participants::{MeteredServer, one_server, placed};
 #[cfg(feature = "fleet")]
 pub(super) use resolve::resolved_here;

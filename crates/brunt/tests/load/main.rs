@@ -17,6 +17,8 @@ mod fleet_files;
 #[cfg(feature = "fleet")]
 mod fleet_keys;
 #[cfg(feature = "fleet")]
+mod fleet_meter;
+#[cfg(feature = "fleet")]
 mod fleet_scripts;
 #[cfg(feature = "fleet")]
 mod fleet_targets;

@@ -4,7 +4,9 @@
 use crate::lab::{Sessions, beside};
 use crate::worlds::{MS, SECOND, Serve, US, address, exact, open};
 use brunt_lab::slices::SliceSpec;
-use brunt_lab::slo_search::{self, LoadSource, Range, RatedSlice, Request, SearchReport, SearchResult, SloOutcome};
+use brunt_lab::slo_search::{
+    self, LoadSource, Metered, Range, RatedSlice, Request, SearchReport, SearchResult, SloOutcome,
+};
 use brunt_load::Target;
 use brunt_results::Span;
 use brunt_slices::record;
@@ -41,7 +43,13 @@ fn find(connections: usize, each: Duration, search: Search) -> Found {
         let words = vec!["0".to_owned()];
         let generator = Rc::new(Sessions(lab.clone()));
         let request = Request {
-            source: LoadSource::Url { url: "sim".to_owned(), words, server: None, generator },
+            source: LoadSource::Url {
+                url: "sim".to_owned(),
+                words,
+                server: None,
+                account: Metered::default(),
+                generator,
+            },
             slo: search.slo.parse().unwrap(),
             range: search.range,
             step: Span(search.step),

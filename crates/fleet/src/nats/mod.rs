@@ -25,6 +25,7 @@ mod offered;
 mod rights;
 mod run;
 mod serve;
+mod session;
 mod signed;
 mod subject;
 mod whole;
@@ -40,7 +41,8 @@ pub use journal::{Journal, clean};
 pub use offered::Offered;
 pub use rights::{Holder, Rights};
 pub use run::{Begun, Run, Sink};
-pub use serve::{Load, Loads, Settings, Tell, Told, serve};
+pub use serve::{Load, Loads, Machine, Service, Services, Settings, Tell, Told, serve};
+pub use session::{Session, Waiting};
 
 use std::io;
 use thiserror::Error;
@@ -85,6 +87,14 @@ pub enum FleetError {
         id: String,
         /// Where that one is.
         host: String,
+    },
+    /// An agent does not begin a session.
+    #[error("agent {agent}: {why}")]
+    Session {
+        /// Its id.
+        agent: String,
+        /// Why.
+        why: String,
     },
     /// Something local failed.
     #[error("{0}")]

@@ -50,6 +50,7 @@ impl Holder {
                         subject::collect(),
                         subject::orders(ALL),
                         subject::pieces(ALL),
+                        subject::sessions(ALL),
                     ],
                     subscribe: vec![format!("{VERSION}.about.{ALL}"), format!("{VERSION}.run.{ALL}"), subject::stop()],
                 };
@@ -67,6 +68,7 @@ impl Holder {
                 own("about.*"),
                 own("agent.order"),
                 own("agent.file"),
+                own("agent.session"),
             ],
         }
     }

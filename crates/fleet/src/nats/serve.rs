@@ -3,7 +3,10 @@
 //! Load threads run on their own: nothing here is waited for by a request, and a lease ends a load though this thread stands still.
 
 mod collected;
+mod services;
 mod slot;
+
+pub use services::{Service, Services};
 
 use super::about::{About, Busy, Who};
 use super::access::Access;
@@ -14,13 +17,16 @@ use super::fetch::Files;
 use super::{FleetError, signed, subject};
 use crate::SECOND_NS;
 use crate::agent::{Agent, Effect, Happening, Held, Output};
+use crate::sessions::Sessions;
 use crate::words::{Envelope, Order, State, Table, Task, Times, encode};
 use futures_lite::StreamExt as _;
+use services::Threads;
 use slot::Slot;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -44,6 +50,14 @@ pub struct Settings {
     pub files: PathBuf,
     /// Whether it ends after the first run.
     pub once: bool,
+}
+
+/// What an agent does on its machine.
+pub struct Machine<'m> {
+    /// Loads.
+    pub loads: &'m dyn Loads,
+    /// All else.
+    pub services: Arc<dyn Services>,
 }
 
 /// Prepares loads.
@@ -111,6 +125,7 @@ struct Serving<'a> {
     core: Agent,
     slots: BTreeMap<u64, Slot>,
     sender: UnboundedSender<(u64, Told)>,
+    threads: Threads,
     /// Ends the load of a run, or any, at this time.
     halt: Option<(i64, Option<String>)>,
     /// What was said of the state last.
@@ -124,7 +139,7 @@ struct Serving<'a> {
 pub async fn serve(
     access: &Access,
     settings: &Settings,
-    loads: &dyn Loads,
+    machine: Machine<'_>,
     end: impl Future<Output = ()>,
     say: &dyn Fn(&str),
 ) -> Result<(), FleetError> {
@@ -134,6 +149,7 @@ pub async fn serve(
     let mut whos = bus.listen(subject::who()).await?;
     let mut stops = bus.listen(subject::stop()).await?;
     let mut collects = bus.listen(subject::collect()).await?;
+    let mut sessions = bus.listen(subject::sessions(id)).await?;
     if let Some(other) = asking::find_others(&bus, id).await?.pop() {
         return Err(FleetError::Twice { id: id.clone(), host: other.host });
     }
@@ -141,13 +157,16 @@ pub async fn serve(
     let core = Agent::new(id.clone(), *incarnation);
     let said = (State::Idle, None);
     let slots = BTreeMap::new();
-    let mut serving = Serving { access, settings, loads, say, bus, core, slots, sender, halt: None, said };
+    let Machine { loads, services } = machine;
+    let (answers, mut answered) = unbounded_channel();
+    let threads = Threads::new(Sessions::new(id.clone(), *incarnation), services, answers);
+    let mut serving = Serving { access, settings, loads, say, bus, core, slots, sender, threads, halt: None, said };
     say(&format!("agent {id} is ready, in the fleet at {}", access.url));
     let mut has_run = false;
     let mut end = std::pin::pin!(end);
     while !(settings.once && has_run && serving.core.state() == State::Idle) {
         let halt = serving.halt.as_ref().map(|(at, _)| *at);
-        let due = [serving.core.due(), halt].into_iter().flatten().min();
+        let due = [serving.core.due(), serving.threads.due(), halt].into_iter().flatten().min();
         tokio::select! {
             biased;
             message = orders.next() => match message {
@@ -158,6 +177,8 @@ pub async fn serve(
             Some(message) = whos.next() => serving.answer_who(text(&message)),
             Some(message) = stops.next() => serving.stop(text(&message)),
             Some(message) = collects.next() => serving.collected(text(&message)).await,
+            Some(message) = sessions.next() => serving.asked(text(&message)).await,
+            Some(answer) = answered.recv() => serving.answered(answer).await,
             () = until(due) => serving.due().await,
             () = &mut end => break,
         }
@@ -216,6 +237,7 @@ impl Serving<'_> {
         }
         let outputs = self.core.tick(now);
         self.apply(outputs).await;
+        self.tick_sessions().await;
     }
 
     fn stop(&mut self, text: &str) {
@@ -335,6 +357,7 @@ impl Serving<'_> {
         if tokio::time::timeout(END, ended).await.is_err() {
             (self.say)("a load thread does not end: it is ended with the agent");
         }
+        self.threads.end();
         self.bus.flush().await;
     }
 }

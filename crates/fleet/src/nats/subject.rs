@@ -79,6 +79,16 @@ pub fn said<T: DeserializeOwned>(message: &Message, subject: impl Fn(&T) -> Stri
     (*message.subject == subject(&said)).then_some(said)
 }
 
+/// What an operator asks a service of an agent.
+pub fn sessions(agent: &str) -> String {
+    format!("{VERSION}.agent.session.{}", parts(agent))
+}
+
+/// What an agent answers in a session.
+pub fn answers(session: &str, agent: &str) -> String {
+    format!("{VERSION}.run.{session}.answer.{}", parts(agent))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

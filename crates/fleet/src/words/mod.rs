@@ -11,6 +11,7 @@ mod event;
 mod file;
 mod order;
 mod parts;
+mod session;
 mod table;
 
 pub use answer::{Answer, Refusal, Reply, State, Status, Times};
@@ -19,6 +20,7 @@ pub use event::{End, Event, Notice, Why};
 pub use file::{File, MAX_FILE_BYTES, MAX_FILES, MAX_FILES_BYTES, PIECE_BYTES, Piece, Wanted};
 pub use order::{Arm, Envelope, Order, Task};
 pub use parts::{Assembled, Assembler, MAX_MESSAGE_BYTES, Origin, PART_BYTES, Part, PartError, split};
+pub use session::{Ask, Question, Said, SessionAnswer};
 pub use table::Table;
 
 use serde::de::{DeserializeOwned, Error as _};

@@ -3,7 +3,6 @@
 use super::*;
 use crate::clock::given::{Given, Machine as _, Still};
 use crate::slices::{ConnectionSet, Measured, SliceSpec};
-use brunt_meter::slice::CpuSource;
 use brunt_results::env::Env;
 use brunt_results::latency::new_histogram;
 use brunt_results::result::{Connections, Errors, Load};
@@ -203,8 +202,12 @@ impl TargetAccount for Account {
         Some(standing + self.0.used.get())
     }
 
-    fn source(&self) -> CpuSource {
-        CpuSource::TaskClock
+    fn source(&self) -> String {
+        "a test".to_owned()
+    }
+
+    fn leaves_out_interrupts(&self) -> bool {
+        false
     }
 
     fn rss_bytes(&self) -> u64 {

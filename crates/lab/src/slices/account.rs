@@ -3,7 +3,7 @@
 #[cfg(any(test, feature = "sim"))]
 use crate::clock::given;
 use brunt_meter::search::{Found, Search};
-use brunt_meter::slice::{CpuSource, IrqTime, Lost, LostTime, ServerCpu};
+use brunt_meter::slice::{IrqTime, Lost, LostTime, ServerCpu};
 use brunt_meter::{Placement, Scope, affinity, proc_net};
 use std::time::Duration;
 
@@ -80,7 +80,11 @@ pub trait TargetAccount {
     /// CPU time; `None` if no process of it is left. Read while it has no requests.
     fn cpu(&mut self) -> Option<Duration>;
 
-    fn source(&self) -> CpuSource;
+    /// What reads it, in words.
+    fn source(&self) -> String;
+
+    /// Whether the interrupt time of the cores of this machine's targets is to be added.
+    fn leaves_out_interrupts(&self) -> bool;
 
     /// Resident memory at the last read, in bytes.
     fn rss_bytes(&self) -> u64;
@@ -95,8 +99,11 @@ pub trait TargetAccount {
         None
     }
 
-    /// Begins to look for what stands behind it; `None` if that is not looked for.
-    fn search(&self) -> Option<Search> {
+    /// Begins to look for what stands behind it.
+    fn begin_search(&mut self) {}
+
+    /// What was found until now, and no longer looked for; `None` if it was not looked for.
+    fn end_search(&mut self) -> Option<Found> {
         None
     }
 
@@ -117,6 +124,7 @@ struct Service {
     /// Of `pids` alone, where something stands behind them.
     front: Option<ServerCpu>,
     found: Found,
+    search: Option<Search>,
     /// While it is on cores that it did not choose.
     placement: Option<Placement>,
 }
@@ -126,8 +134,12 @@ impl TargetAccount for Service {
         self.cpu.read()
     }
 
-    fn source(&self) -> CpuSource {
-        self.cpu.source()
+    fn source(&self) -> String {
+        self.cpu.source().to_string()
+    }
+
+    fn leaves_out_interrupts(&self) -> bool {
+        self.cpu.source().leaves_out_interrupts()
     }
 
     fn rss_bytes(&self) -> u64 {
@@ -142,8 +154,12 @@ impl TargetAccount for Service {
         self.front.as_mut()?.read()
     }
 
-    fn search(&self) -> Option<Search> {
-        Some(Search::begin(self.cpu.pids(), self.scope.clone()))
+    fn begin_search(&mut self) {
+        self.search = Some(Search::begin(self.cpu.pids(), self.scope.clone()));
+    }
+
+    fn end_search(&mut self) -> Option<Found> {
+        self.search.take().map(Search::end)
     }
 
     fn follow(&mut self, found: Found) {
@@ -177,6 +193,7 @@ pub fn of_server(pids: Vec<u32>, scope: Scope, placement: Option<Placement>) -> 
         pids,
         scope,
         found: Found::default(),
+        search: None,
         placement,
     }))
 }

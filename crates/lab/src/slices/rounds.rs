@@ -99,10 +99,11 @@ impl<'a> Rounds<'a> {
         for name in self.names() {
             let Some(index) = self.index(&name) else { continue };
             let (before, at) = (self.read_cpu(), clock::now());
-            let search = self.targets[index].participant.server.as_ref().and_then(|server| server.search());
+            self.targets[index].participant.server.iter_mut().for_each(|server| server.begin_search());
             let Some(warm) = self.made(index, spec)? else { continue };
-            if let Some(search) = search {
-                self.follow(index, search.end());
+            if let Some(found) = self.targets[index].participant.server.as_mut().and_then(|server| server.end_search())
+            {
+                self.follow(index, found);
             }
             let p50 = Duration::from_secs_f64(warm.latency.p50_us.unwrap_or(0.0) / 1e6);
             paces.push(Pace { rate: warm.rate(), p50 });
@@ -190,7 +191,7 @@ impl<'a> Rounds<'a> {
         env.idle = target.idle.clone();
         env.absent.extend(target.unseen.iter().map(|why| ("server.cpu_us_per_request".to_owned(), why.clone())));
         env.server_cpu_source = target.participant.server.as_ref().map(|server| {
-            let apart = self.machine.has_interrupts_apart() && server.source().leaves_out_interrupts();
+            let apart = self.machine.has_interrupts_apart() && server.leaves_out_interrupts();
             let interrupts = if apart { ", and interrupts of its cores" } else { "" };
             let behind = server.found().map_or(String::new(), |found| {
                 found.parts.iter().map(|(part, pid)| format!("; with {part} (pid {pid})")).collect()
@@ -296,7 +297,7 @@ impl<'a> Rounds<'a> {
             .collect();
         let lost = lost_now.since(lost, self.beside_the_generator(&used));
         let server = self.targets[index].participant.server.as_ref();
-        if server.is_some_and(|server| server.source().leaves_out_interrupts()) {
+        if server.is_some_and(|server| server.leaves_out_interrupts()) {
             used[index] = used[index].map(|us| us + interrupts.as_secs_f64() * 1e6);
         }
         let of_others = |is_shared: bool| -> Vec<(String, f64)> {

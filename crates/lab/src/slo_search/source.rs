@@ -9,9 +9,12 @@ use crate::run::trial::{TrialGroup, TrialRunner, TrialSpec, TrialStatus};
 use crate::run::{Request, build::build};
 use crate::schedule::{Cell, Schedule, skipped_lines};
 use crate::slices::Generator;
+use crate::slices::account::TargetAccount;
 use crate::system::process_registry::ProcessRegistry;
 use brunt_meter::environment;
 use brunt_results::{Error, RunResult, Span};
+use std::cell::RefCell;
+use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, atomic::AtomicBool};
@@ -26,13 +29,34 @@ pub enum LoadSource {
         url: String,
         /// Arguments of `brunt load`, with a rate.
         words: Vec<String>,
-        /// The process to be metered.
+        /// The process of this machine that serves it.
         server: Option<u32>,
+        account: Metered,
         generator: Rc<dyn Generator>,
     },
     Planned(Box<PlannedTarget>),
     /// A running server, by whole runs of a command.
     Command(Box<CommandedLoads>),
+}
+
+/// The account of a server, which the search takes. Copies are of the same one.
+#[derive(Clone, Default)]
+pub struct Metered(Rc<RefCell<Option<Box<dyn TargetAccount>>>>);
+
+impl Metered {
+    pub fn new(account: Option<Box<dyn TargetAccount>>) -> Self {
+        Self(Rc::new(RefCell::new(account)))
+    }
+
+    pub(super) fn take(&self) -> Option<Box<dyn TargetAccount>> {
+        self.0.borrow_mut().take()
+    }
+}
+
+impl fmt::Debug for Metered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metered")
+    }
 }
 
 impl LoadSource {

@@ -1,5 +1,6 @@
 //! The server of a result, with what stands behind it.
 
+use super::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,9 @@ pub struct Server {
     pub retransmitted_segments: Option<u64>,
     /// Memory of the socket buffers of these connections at the end of the window, in bytes.
     pub socket_bytes: Option<u64>,
+    /// Where it is, if an agent of a fleet has metered it on another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Box<ServerMachine>>,
     /// Where it was moved for the load; absent if it stayed where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placed: Option<Placed>,
@@ -69,6 +73,19 @@ pub struct Server {
     /// What it is connected to as a client and whose CPU time is not known, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen_upstreams: Vec<String>,
+}
+
+/// The machine of a server that an agent of a fleet has metered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerMachine {
+    /// Id of the agent.
+    pub agent: String,
+    /// Name of the machine.
+    pub name: String,
+    /// The window of the meter begins and ends later than that of the load, by this much at most, in microseconds.
+    pub delay_us: f64,
+    /// What the whole machine did.
+    pub host: Host,
 }
 
 /// The cores of a server that was moved for the load, and given back after it.

@@ -3,7 +3,7 @@
 use super::{Facts, Rows, per_second};
 use crate::format::{amount, bytes, or_dash, percent, plural, time};
 use crate::told;
-use brunt_results::result::{MemoryLimit, Server, Throttled};
+use brunt_results::result::{MemoryLimit, Server, ServerMachine, Throttled};
 use brunt_results::{Cores, RunResult};
 
 /// CPU in percent of a core, if it is known.
@@ -35,8 +35,10 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
         let cores = cores.words();
         format!(", moved to {cores} for the load (before: {before})")
     });
-    rows.row("server", &format!("pid {pid}: {cpu}{busiest}{placed}{}", told::all(facts.result, "server")));
+    let place = server.machine.as_ref().map_or(String::new(), |machine| format!(" on {}", machine.name));
+    rows.row("server", &format!("pid {pid}{place}: {cpu}{busiest}{placed}{}", told::all(facts.result, "server")));
     rows.row("cost", &cost(server));
+    server.machine.iter().for_each(|machine| rows.row("machine", &machine_of(machine)));
     if let Some(quota) = &server.throttled {
         rows.row("quota", &throttled(quota));
     }
@@ -57,6 +59,16 @@ pub(super) fn rows(rows: &mut Rows, facts: &Facts) {
             rows.row(name, &line);
         }
     }
+}
+
+/// The machine of the server, if it is another one.
+fn machine_of(machine: &ServerMachine) -> String {
+    let ServerMachine { agent, name, delay_us, host } = machine;
+    let [cpu, steal] = [host.cpu_percent, host.steal_percent].map(|share| or_dash(share, percent));
+    let delay = time(*delay_us);
+    format!(
+        "{name}: CPU {cpu}, steal {steal}; metered by agent {agent}, whose window begins and ends up to {delay} later"
+    )
 }
 
 /// The quota under which the server runs.

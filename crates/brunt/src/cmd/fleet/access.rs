@@ -10,7 +10,7 @@ const ENV_VAR: &str = "BRUNT_FLEET";
 /// What `brunt fleet up` writes for the operator.
 pub(super) const OF_OPERATOR: &str = "operator.fleet";
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(in crate::cmd) struct FleetFlag {
     /// File with the address of the fleet and a key, as brunt fleet up and brunt fleet key write it [default: $BRUNT_FLEET, or
     /// that of this machine's brunt fleet up]

@@ -3,9 +3,10 @@
 use super::access::{FleetFlag, directory, failed, from_stdin};
 use super::allowed::Targets;
 use super::generator::Generator;
+use super::services::OwnServices;
 use super::settings::AgentSettings;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
-use brunt_fleet::nats::{self, About, Access, Holder, Settings, clean, is_id};
+use brunt_fleet::nats::{self, About, Access, Holder, Machine, Settings, clean, is_id};
 use brunt_fleet::words::{State, Times, Version};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Error, ExitCode};
@@ -89,9 +90,10 @@ impl Args {
         let say = |line: &str| _ = writeln!(io::stderr(), "{line}");
         say(&format!("may load {}", allowed.words()));
         let generator = Generator { allowed: Arc::new(allowed), secrets };
+        let machine = Machine { loads: &generator, services: Arc::new(OwnServices) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let end = async { _ = end.await };
-        runtime.block_on(nats::serve(&access, &settings, &generator, end, &say)).map_err(failed)?;
+        runtime.block_on(nats::serve(&access, &settings, machine, end, &say)).map_err(failed)?;
         Ok(ExitCode::Good)
     }
 }

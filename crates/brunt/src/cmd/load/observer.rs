@@ -1,10 +1,10 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C, SIGUSR1.
 
-use super::{counts::CountsFile, gone::Gone};
+use super::{counts::CountsFile, gone::Gone, meter::Meter};
 use brunt_load::Observer;
 use brunt_meter::everyone::Everyone;
 use brunt_meter::neighbours::{self, Neighbour};
-use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
+use brunt_meter::{HostMeter, generator::GeneratorMeter};
 use brunt_results::series::{Line, Second};
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, start::LoadStart};
@@ -34,7 +34,7 @@ impl Pages {
 
 #[derive(Debug)]
 pub(super) struct LoadObserver {
-    server: Option<ServerMeter>,
+    server: Option<Meter>,
     generator: Option<GeneratorMeter>,
     host: HostMeter,
     series: Option<SeriesWriter>,
@@ -60,7 +60,7 @@ pub(super) struct LoadObserver {
 
 impl LoadObserver {
     pub(super) fn new(
-        server: Option<ServerMeter>,
+        server: Option<Meter>,
         series: Option<SeriesWriter>,
         counts: Option<CountsFile>,
         sinks: Sinks,
@@ -125,7 +125,7 @@ impl LoadObserver {
 
     fn look_for_exit(&self) {
         if self.exited.get().is_none()
-            && let Some(pid) = self.server.as_ref().and_then(ServerMeter::exited)
+            && let Some(pid) = self.server.as_ref().and_then(Meter::exited)
         {
             self.exited.set(Some((pid, Instant::now())));
         }
@@ -134,7 +134,7 @@ impl LoadObserver {
     /// Goes on with the process that took over from one that exited, if one did.
     fn follow_successor(&mut self) {
         let Some((pid, at)) = self.exited.get() else { return };
-        if let Some(successor) = self.server.as_mut().and_then(ServerMeter::renew) {
+        if let Some(successor) = self.server.as_mut().and_then(Meter::renew) {
             self.exited.set(None);
             let after_s = at.duration_since(self.started).as_secs_f64();
             self.successors.push((after_s, successor));
@@ -180,7 +180,7 @@ impl Observer for LoadObserver {
         self.started = Instant::now();
         self.sinks.started();
         self.generator = (!self.is_on_agents).then(|| GeneratorMeter::attach(threads));
-        self.server.iter_mut().for_each(ServerMeter::search);
+        self.server.iter_mut().for_each(Meter::search);
     }
 
     fn connecting(&mut self, opened: u64, of: u64) {
@@ -191,7 +191,7 @@ impl Observer for LoadObserver {
         self.generator.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
         // Late, because reading connection state and every process of the machine takes time.
-        self.everyone = Some(self.server.as_mut().map_or_else(|| Arc::new(Everyone::take()), ServerMeter::open));
+        self.everyone = Some(self.server.as_mut().map_or_else(|| Arc::new(Everyone::take()), Meter::open));
     }
 
     fn second(&mut self, second: &mut Second) {
@@ -228,8 +228,8 @@ impl Observer for LoadObserver {
         self.follow_successor();
         self.generator.iter_mut().for_each(GeneratorMeter::stop);
         self.host.stop();
-        self.server.iter_mut().for_each(ServerMeter::stop);
-        let service = self.server.iter().flat_map(ServerMeter::service_pids);
+        self.server.iter_mut().for_each(Meter::stop);
+        let service = self.server.iter().flat_map(Meter::service_pids);
         let ours: Vec<u32> = service.chain([std::process::id()]).collect();
         self.busiest = self.everyone.take().map_or(Vec::new(), |before| neighbours::busiest(&before, &ours, NAMED));
     }

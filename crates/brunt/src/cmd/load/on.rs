@@ -15,9 +15,10 @@ pub(in crate::cmd) use sent_script::SentScript;
 
 use super::observer::LoadObserver;
 use super::script::Scripting;
+use super::there::ThereFlags;
 use super::{Args, requests, usage};
 use crate::cmd::fleet::ssh::{self, Host, Launched};
-use crate::cmd::fleet::{FleetFlag, Shipped, failed, secrets};
+use crate::cmd::fleet::{Shipped, chosen, failed, secrets};
 use brunt_fleet::coordinator::{Config, Member, Outcome};
 use brunt_fleet::nats::{self, About, Access, Offered};
 use brunt_fleet::words::File;
@@ -54,8 +55,6 @@ pub(super) struct OnFlags {
     /// With --on: also while another load of the fleet goes to the same address
     #[arg(long, requires = "on", help_heading = "Fleet")]
     with_others: bool,
-    #[command(flatten)]
-    fleet: FleetFlag,
 }
 
 /// The agents of a load.
@@ -81,74 +80,29 @@ impl OnFlags {
     ///
     /// # Errors
     /// They are not there, or run another program.
-    pub fn choose(&self, spec: &LoadSpec) -> Result<Option<Chosen>, Error> {
+    pub fn choose(&self, spec: &LoadSpec, there: &ThereFlags) -> Result<Option<Chosen>, Error> {
         let Some(on) = &self.on else {
-            return if self.fleet.is_given() { usage("--fleet says where agents are: add --on") } else { Ok(None) };
+            return match there.fleet.is_given() && !there.is_given() {
+                true => usage("--fleet says where agents are: add --on or --meter"),
+                false => Ok(None),
+            };
         };
         let (access, agents, launched) = if on.starts_with("ssh://") {
             let hosts = on
                 .split(',')
                 .map(|host| host.trim().parse::<Host>().map_err(|why| Error::Usage(format!("--on: {why}"))));
             let mut launched = ssh::launch(&hosts.collect::<Result<Vec<_>, _>>()?)?;
-            let agents = chosen(&launched.ids.join(","), launched.agents()?)?;
+            let agents = chosen("--on", &launched.ids.join(","), launched.agents()?)?;
             (launched.access.clone(), agents, Some(launched))
         } else {
-            let access = self.fleet.of_operator()?;
+            let access = there.fleet.of_operator()?;
             let found = nats::agents(&access).map_err(failed)?;
-            (access, chosen(on, found)?, None)
+            (access, chosen("--on", on, found)?, None)
         };
         let threads =
             spec.threads.map_or_else(|| spec.cores.as_ref().map_or(1, Cores::count), |count| count.0 as usize);
         let (typed, with_others) = (spec.clone(), self.with_others);
         Ok(Some(Chosen { access, agents, threads, _launched: launched, typed, with_others }))
-    }
-}
-
-/// The agents that `on` names.
-fn chosen(on: &str, found: Vec<About>) -> Result<Vec<About>, Error> {
-    let own = brunt_meter::environment::binary_hash().ok();
-    let names = || found.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(", ");
-    let there = |what: &str| match found.len() {
-        0 => Error::Failed(format!("--on {on}: {what}, and no agent is there: start brunt agent on each machine")),
-        _ => Error::Failed(format!("--on {on}: {what}; there is {}", names())),
-    };
-    let is_same = |agent: &&About| agent.program == own;
-    let agents: Vec<About> = match (on.parse::<usize>(), on.split_once('=')) {
-        (Ok(0), _) => return usage("--on 0: at least 1 agent is needed"),
-        (Ok(count), _) => {
-            // Those that are free first.
-            let mut free: Vec<&About> = found.iter().collect();
-            free.sort_by_key(|agent| (agent.busy.is_some(), !is_same(agent), agent.id.clone()));
-            if free.len() < count {
-                return Err(there(&format!("{} of {count} agents", free.len())));
-            }
-            free.into_iter().take(count).cloned().collect()
-        }
-        (_, Some((label, value))) => {
-            let has = |agent: &&About| agent.labels.get(label).is_some_and(|own| own == value);
-            found.iter().filter(has).cloned().collect()
-        }
-        _ => {
-            let named = |name: &str| {
-                found.iter().find(|agent| agent.id == name).cloned().ok_or_else(|| there(&format!("no agent '{name}'")))
-            };
-            on.split(',').map(|name| named(name.trim())).collect::<Result<_, _>>()?
-        }
-    };
-    let mut ids: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
-    ids.sort_unstable();
-    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
-        return usage(format!("--on {on}: agent '{}' is named twice, or there twice", twice[0]));
-    }
-    match agents.iter().find(|agent| !is_same(agent)) {
-        _ if agents.is_empty() => Err(there("no agent has it")),
-        Some(other) => Err(Error::Failed(format!(
-            "agent {} runs another program (brunt {}) than this one ({}): install the same binary on all machines",
-            other.id,
-            other.brunt,
-            env!("CARGO_PKG_VERSION")
-        ))),
-        None => Ok(agents),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Args;
 use super::observer::LoadObserver;
 use super::script::Scripting;
+use super::there::ThereFlags;
 use brunt_load::script::Wrk;
 use brunt_load::{Options, Report};
 use brunt_results::result::Fleet;
@@ -27,7 +28,7 @@ impl OnFlags {
         false
     }
 
-    pub fn choose(&self, _: &LoadSpec) -> Result<Option<Chosen>, Error> {
+    pub fn choose(&self, _: &LoadSpec, _: &ThereFlags) -> Result<Option<Chosen>, Error> {
         Ok(None)
     }
 }

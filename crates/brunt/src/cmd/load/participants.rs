@@ -1,5 +1,6 @@
 //! The targets of slices: their names, and the servers that are metered.
 
+use super::listeners;
 use super::server::ServerFlags;
 use brunt_inputs::address;
 use brunt_lab::slices::account::{self, TargetAccount};
@@ -31,7 +32,18 @@ pub(super) fn server(target: &Target, flags: &ServerFlags) -> Result<MeteredServ
     if flags.no_meter {
         return Ok(MeteredServer { process: None, account: Err("--no-meter".to_owned()), moved_from: None });
     }
-    let (pids, scope) = (flags.processes(target), flags.scope()?);
+    if let Some(there) = flags.there.account(flags, target)? {
+        return Ok(there);
+    }
+    account_here(flags, listeners::of(target))
+}
+
+/// The same on this machine, of the processes that were found by its address.
+pub(in crate::cmd) fn account_here(
+    flags: &ServerFlags,
+    found: Result<Vec<u32>, String>,
+) -> Result<MeteredServer, Error> {
+    let (pids, scope) = (flags.processes(found), flags.scope()?);
     let placement = flags.place(&pids)?;
     let moved_from = placement.as_ref().map(|placement| Cores(placement.before()));
     let process = pids.as_ref().ok().and_then(|all| all.first().copied());

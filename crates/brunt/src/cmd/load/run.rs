@@ -120,7 +120,7 @@ impl Args {
     /// Runs the load and writes the requested files; prints only progress.
     pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
-        let agents = self.on.choose(&self.spec)?;
+        let agents = self.on.choose(&self.spec, &self.server.there)?;
         let whole = agents.as_ref().map(|agents| agents.whole(self)).transpose()?;
         let spec = whole.as_ref().unwrap_or(&self.spec);
         let (resolved, mut files) = named::noted(|| options::options_of(self, spec, env.cpus_allowed.as_deref()));
@@ -190,6 +190,11 @@ impl Args {
             made.issue().iter().for_each(|issue| result.verdict.add(issue));
         }
         self.print_notes(&conclude::on_number(&result));
+        // An agent that meters it may be lost on the way.
+        let no_server = no_server.or_else(|| {
+            let why = || env.absent.get("server.cpu_user_percent").cloned();
+            result.server.pid.is_none().then(why).flatten()
+        });
 
         output.write(&env, &report.hlog, &result)?;
         self.print_notes(sinks.end(metrics::LAST).as_slice());

@@ -1,15 +1,19 @@
-//! The server that is metered: which processes it is, and what stands behind it.
+//! The server that is metered: which processes it is, and what stands behind it. The flags are carried out on the machine of the server,
+//! which may be that of an agent.
 
+use super::meter::Meter;
+use super::there::ThereFlags;
 use super::{listeners, usage, wait};
 use brunt_load::{Options, Target};
 use brunt_meter::cgroup::Group;
 use brunt_meter::{Placement, Scope, ServerMeter};
 use brunt_results::{Cores, Error, Span};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
 const HEADING: &str = "Server";
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, clap::Args, Serialize, Deserialize)]
 pub(in crate::cmd) struct ServerFlags {
     /// Meter this process and its children [default: the local process that listens on the address]
     #[arg(long = "server-pid", value_name = "PID", help_heading = HEADING)]
@@ -23,9 +27,11 @@ pub(in crate::cmd) struct ServerFlags {
     pub server_cores: Option<Cores>,
     /// Wait so long at most until the target answers the first request as the load expects, before the load begins
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
+    #[serde(skip)]
     wait: Option<Span>,
     /// Do not meter the server
     #[arg(long, help_heading = HEADING)]
+    #[serde(skip)]
     pub no_meter: bool,
     /// Count this process and its children as a part of the service too; may be given several times
     #[arg(long, value_name = "PID", help_heading = HEADING)]
@@ -42,6 +48,9 @@ pub(in crate::cmd) struct ServerFlags {
     /// Leave processes of this name out of the service, such as a database that others use too; may be given several times
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     without: Vec<String>,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub(super) there: ThereFlags,
 }
 
 impl ServerFlags {
@@ -57,6 +66,7 @@ impl ServerFlags {
             ("--without", !self.without.is_empty()),
         ];
         let scoped = super::first_given(&scoped);
+        self.there.check(self.no_meter)?;
         match (self.pid, scoped) {
             (Some(pid), _) if self.no_meter => usage(format!("--server-pid {pid} and --no-meter: give one of them")),
             (_, Some(flag)) if self.no_meter => usage(format!("{flag} and --no-meter: give one of them")),
@@ -68,7 +78,7 @@ impl ServerFlags {
     }
 
     /// Which processes form the service. Groups given by name must exist.
-    pub(super) fn scope(&self) -> Result<Scope, Error> {
+    pub fn scope(&self) -> Result<Scope, Error> {
         let group = |(flag, name): (&str, &String)| {
             let found = if flag == "--also-unit" { Group::of_unit(name) } else { Group::at(name) };
             found.map_err(|why| Error::Failed(format!("{flag} {name}: {why}")))
@@ -89,15 +99,29 @@ impl ServerFlags {
     }
 
     /// Meter of the server, or the reason why there is none. Processes given by their ids must exist.
-    pub(super) fn meter(&self, target: &Target) -> Result<Result<ServerMeter, String>, Error> {
+    pub(super) fn meter(&self, target: &Target) -> Result<Result<Meter, String>, Error> {
         if self.no_meter {
             return Ok(Err("--no-meter was given".to_owned()));
         }
+        if let Some(there) = self.there.meter(self, target)? {
+            return Ok(Ok(there));
+        }
+        let addresses: Vec<String> = target.addresses().iter().map(ToString::to_string).collect();
+        let meter = self.meter_here(listeners::of(target), addresses)?;
+        Ok(meter.map(|meter| Meter::Here(Box::new(meter))))
+    }
+
+    /// The same on this machine, of the processes that were found for these addresses.
+    pub fn meter_here(
+        &self,
+        found: Result<Vec<u32>, String>,
+        addresses: Vec<String>,
+    ) -> Result<Result<ServerMeter, String>, Error> {
         for pid in &self.also_pid {
             ServerMeter::attach(*pid).map_err(|why| Error::Failed(format!("--also-pid {pid}: {why}")))?;
         }
         let scope = self.scope()?;
-        let mut found = match (self.pid, &self.server_cgroup) {
+        let mut meter = match (self.pid, &self.server_cgroup) {
             (Some(pid), _) => {
                 let meter = ServerMeter::attach_scoped(&[pid], &[], scope);
                 Ok(meter.map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
@@ -107,10 +131,9 @@ impl ServerFlags {
                 Ok(meter.map_err(|why| Error::Failed(format!("--server-cgroup {path}: {why}")))?)
             }
             (None, None) => {
-                let addresses: Vec<String> = target.addresses().iter().map(ToString::to_string).collect();
                 let is_given = scope != Scope::default();
                 let meter = |pids: Vec<u32>| ServerMeter::attach_scoped(&pids, &addresses, scope);
-                match listeners::of(target).map(meter) {
+                match found.map(meter) {
                     // Of what was named, as the flag says.
                     Ok(Err(why)) if is_given => return Err(Error::Failed(why)),
                     found => found.and_then(|meter| meter),
@@ -118,19 +141,19 @@ impl ServerFlags {
             }
         };
         if let Some(cores) = &self.server_cores {
-            let placed = found.as_mut().map_err(|why| why.clone()).and_then(|meter| meter.place(&cores.0));
+            let placed = meter.as_mut().map_err(|why| why.clone()).and_then(|meter| meter.place(&cores.0));
             placed.map_err(|why| cannot_move(cores, &why))?;
         }
-        Ok(found)
+        Ok(meter)
     }
 
-    /// The processes of the server of this target, or the one that was named.
-    pub(super) fn processes(&self, target: &Target) -> Result<Vec<u32>, String> {
-        self.pid.map_or_else(|| listeners::of(target), |pid| Ok(vec![pid]))
+    /// The processes of the server, which were found by its address, or the one that was named.
+    pub fn processes(&self, found: Result<Vec<u32>, String>) -> Result<Vec<u32>, String> {
+        self.pid.map_or(found, |pid| Ok(vec![pid]))
     }
 
     /// Moves these processes until the placement is dropped, if that was asked for.
-    pub(super) fn place(&self, processes: &Result<Vec<u32>, String>) -> Result<Option<Placement>, Error> {
+    pub fn place(&self, processes: &Result<Vec<u32>, String>) -> Result<Option<Placement>, Error> {
         let Some(cores) = &self.server_cores else { return Ok(None) };
         let placement = processes.as_ref().map_err(String::clone).and_then(|pids| Placement::set(pids, &cores.0));
         placement.map(Some).map_err(|why| cannot_move(cores, &why))

@@ -1,10 +1,10 @@
 //! What a load is asked to do, for `load.json` and for the page so far.
 
+use super::meter::Meter;
 use brunt_load::Options;
-use brunt_meter::ServerMeter;
 use brunt_results::{env::Env, start::LoadStart};
 
-pub(super) fn start(options: &Options, env: &Env, server: Option<&ServerMeter>, no_server: Option<&str>) -> LoadStart {
+pub(super) fn start(options: &Options, env: &Env, server: Option<&Meter>, no_server: Option<&str>) -> LoadStart {
     LoadStart {
         pid: std::process::id(),
         started_unix_s: env.started_unix_s,
@@ -17,7 +17,7 @@ pub(super) fn start(options: &Options, env: &Env, server: Option<&ServerMeter>, 
         steady: options.steady,
         duration_s: options.duration.as_secs_f64(),
         requests: options.requests,
-        server_pid: server.and_then(|server| server.pids().first().copied()),
+        server_pid: server.map(Meter::pid),
         no_server: no_server.map(str::to_owned),
     }
 }

@@ -1,8 +1,10 @@
 //! Loads described by the arguments of `brunt load`, for other commands.
 
+use super::participants::{MeteredServer, server};
 use super::script::Makers;
-use super::{Args, Measured, listeners, options, output, usage};
+use super::{Args, Measured, options, output, usage};
 use crate::cmd::parsed;
+use brunt_lab::slices::account::TargetAccount;
 use brunt_results::Error;
 use clap::Parser;
 
@@ -35,14 +37,13 @@ pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error>
     Ok(options)
 }
 
-/// The process that `brunt load` with these arguments would meter, if there is one.
-pub(in crate::cmd) fn metered(words: &[String]) -> Result<Option<u32>, Error> {
+/// The process of this machine that `brunt load` with these arguments would meter, if there is one, and its account or that of a server
+/// on another machine.
+pub(in crate::cmd) fn metered(words: &[String]) -> Result<(Option<u32>, Option<Box<dyn TargetAccount>>), Error> {
     let (line, options) = read_sliced(words)?;
-    Ok(match line.args.server.pid {
-        _ if line.args.server.no_meter => None,
-        Some(pid) => Some(pid),
-        None => listeners::of(&options.target).ok().and_then(|pids| pids.first().copied()),
-    })
+    let flags = &line.args.server;
+    let MeteredServer { process, account, .. } = server(&options.target, flags)?;
+    Ok((process.filter(|_| !flags.there.is_given()), account.ok()))
 }
 
 /// Whether agents of a fleet are to make the load of these arguments.

@@ -4,7 +4,6 @@ use crate::clock::given::{Given, Machine, Still};
 use crate::slices::account::TargetAccount;
 use crate::slices::participant::{Freeze, Participant};
 use crate::slices::{Loader, SliceError, SliceSpec};
-use brunt_meter::slice::CpuSource;
 use brunt_results::LatencySummary;
 use brunt_results::result::Load;
 use brunt_slices::Slice;
@@ -150,8 +149,12 @@ impl TargetAccount for Server {
         Some(self.0.used.get())
     }
 
-    fn source(&self) -> CpuSource {
-        CpuSource::TaskClock
+    fn source(&self) -> String {
+        "a test".to_owned()
+    }
+
+    fn leaves_out_interrupts(&self) -> bool {
+        false
     }
 
     fn rss_bytes(&self) -> u64 {
