@@ -4,6 +4,7 @@ pub mod builtin;
 mod cli_overrides;
 pub mod colocation;
 mod filter;
+pub mod hosts;
 pub mod key;
 pub mod keys;
 mod parse;
@@ -72,6 +73,9 @@ pub struct Plan {
     /// Default layout of the printed table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
+    /// Machines of a fleet, by names of the plan: agents, as `brunt load --on` takes them. Those of [`hosts::LOAD`] make the load.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, String>,
     /// In the order in which reports show them.
     pub targets: Vec<Target>,
     /// The service as controllers of best-effort jobs see it.
@@ -105,6 +109,9 @@ pub struct Target {
     pub name: String,
     #[serde(rename = "start")]
     pub kind: TargetKind,
+    /// The name of a host that starts it, as its owner says; `None` is this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// Working folder of command, build and hooks, relative to the plan's folder.
     pub dir: Option<String>,
     /// Run once before the experiment, unless empty.
@@ -176,6 +183,8 @@ pub enum TargetKind {
         #[serde(skip_serializing_if = "Option::is_none")]
         keepalive_requests: Option<u64>,
     },
+    /// A target of this name in the file of the agent that starts it.
+    OfAgent,
 }
 
 impl TargetKind {
@@ -188,6 +197,7 @@ impl TargetKind {
             }
             Self::Command(words) => words.join(" "),
             Self::Nginx { .. } => "nginx".to_owned(),
+            Self::OfAgent => "as the owner of its machine says".to_owned(),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Runs experiments. Events are the only interface between the runner and what shows its progress.
 
 pub(crate) mod build;
+pub mod endpoint;
 pub mod experiment;
+pub mod hosted;
 mod nginx;
 pub mod preflight;
 pub(crate) mod single;
@@ -9,12 +11,14 @@ mod sliced;
 mod tester_window;
 pub mod trial;
 
+use crate::plan::hosts;
 use crate::{
     plan::{Plan, Target, tester::BRUNT},
     schedule::Cell,
     slices::Generator,
     testers::Tester,
 };
+use endpoint::Endpoint;
 use preflight::normal;
 use std::path::{Path, PathBuf};
 use std::{rc::Rc, time::Duration};
@@ -35,6 +39,8 @@ pub struct Request {
     pub generator: Option<Rc<dyn Generator>>,
     /// The binary whose `serve` is a target.
     pub brunt: PathBuf,
+    /// File of the fleet whose agents are the plan's hosts; `None` is the usual one.
+    pub fleet: Option<PathBuf>,
     /// The command line as typed.
     pub command: Vec<String>,
 }
@@ -44,8 +50,7 @@ impl Request {
     pub(crate) fn tester_command(
         &self,
         cell: &Cell,
-        port: u16,
-        target: u32,
+        target: &Endpoint,
         seed: u64,
         dir: &Path,
     ) -> Result<(PathBuf, Vec<String>), String> {
@@ -62,8 +67,23 @@ impl Request {
                 self.plan.targets.iter().find(target_of).map(|target| target.service.words()).unwrap_or_default(),
             );
             added.extend(self.plan.fail_if.iter().flat_map(|bound| ["--fail-if".to_owned(), bound.clone()]));
+            added.extend(self.fleet_words(target));
         }
-        self.tester.command(&cell, &added, port, target, seed, dir)
+        self.tester.command(&cell, &added, target, seed, dir)
+    }
+
+    /// What `brunt load` is told of the fleet: agents that make the load, and one that meters a target on its machine.
+    fn fleet_words(&self, target: &Endpoint) -> Vec<String> {
+        let on = self.plan.hosts.get(hosts::LOAD).map(|agents| ["--on".to_owned(), agents.clone()]);
+        let meter = target.agent.as_ref().map(|agent| ["--meter".to_owned(), agent.clone()]);
+        let words: Vec<String> = on.into_iter().chain(meter).flatten().collect();
+        if words.is_empty() { words } else { words.into_iter().chain(self.fleet_file()).collect() }
+    }
+
+    /// The flag that names the fleet.
+    pub(crate) fn fleet_file(&self) -> impl Iterator<Item = String> {
+        let file = self.fleet.as_ref().map(|file| ["--fleet".to_owned(), file.display().to_string()]);
+        file.into_iter().flatten()
     }
 
     /// Whether the targets of a load take turns by slices.

@@ -11,6 +11,7 @@ mod oha;
 mod output_parser;
 mod wrk;
 
+use crate::run::endpoint::Endpoint;
 use crate::{plan::template::expand, schedule::Cell};
 use external::{ExternalTester, LoadSpec};
 use std::path::{Path, PathBuf};
@@ -49,21 +50,23 @@ impl Tester {
         &self,
         cell: &Cell,
         added: &[String],
-        port: u16,
-        server_pid: u32,
+        target: &Endpoint,
         seed: u64,
         out: &Path,
     ) -> Result<(PathBuf, Vec<String>), String> {
         let tester = cell.settings.tester.as_deref().and_then(external);
         let (program, mut args) = match tester {
             None => {
-                let mut args = self.args(cell, port, server_pid, seed, out)?;
-                if cell.connections() > PORTS && !added.iter().any(|word| word.starts_with("--source")) {
+                let mut args = self.args(cell, target, seed, out)?;
+                let is_loopback = target.address.ip().is_loopback();
+                if is_loopback && cell.connections() > PORTS && !added.iter().any(|word| word.starts_with("--source")) {
                     args.extend(["--source", "127.0.0.0/8"].map(str::to_owned));
                 }
                 (self.program.clone(), args)
             }
-            Some(tester) => (tester.capabilities.name.into(), (tester.args)(&LoadSpec::new(cell, port, out)?)),
+            Some(tester) => {
+                (tester.capabilities.name.into(), (tester.args)(&LoadSpec::new(cell, target.address.port(), out)?))
+            }
         };
         // Last, so that the plan wins; but the address of an external tester must stay at the end.
         let at = if tester.is_some() { args.len() - 1 } else { args.len() };
@@ -73,16 +76,16 @@ impl Tester {
         Ok((program, args))
     }
 
-    pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
+    pub fn args(&self, cell: &Cell, target: &Endpoint, seed: u64, out: &Path) -> Result<Vec<String>, String> {
         let of_trial = [
             "--server-pid".to_owned(),
-            server_pid.to_string(),
+            target.pid.to_string(),
             "--out".to_owned(),
             out.display().to_string(),
             "--quiet".to_owned(),
             "--accept-any-result".to_owned(),
         ];
-        Ok(self.lead.iter().cloned().chain(brunt::spec(cell, port, seed)?.words()).chain(of_trial).collect())
+        Ok(self.lead.iter().cloned().chain(brunt::spec(cell, target.address, seed)?.words()).chain(of_trial).collect())
     }
 
     /// Time after which a running tester counts as hung.

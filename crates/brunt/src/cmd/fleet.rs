@@ -10,6 +10,7 @@ mod collect;
 mod doctor;
 mod files;
 mod generator;
+mod hosts;
 mod json;
 mod key;
 mod launch;
@@ -22,12 +23,15 @@ mod services;
 mod settings;
 mod shipped;
 pub(super) mod ssh;
+mod start;
 mod stop;
+mod target;
 mod up;
 
 pub(super) use access::{FleetFlag, failed};
 pub(super) use account::RemoteAccount;
 pub(super) use chosen::chosen;
+pub(super) use hosts::HostsFlag;
 pub(super) use meter::RemoteMeter;
 pub(super) use shipped::Shipped;
 
@@ -55,6 +59,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Print what starts agents on a cluster
     Launch(launch::Args),
+    /// Start a target on the machine of an agent, and keep it until Ctrl-C
+    Start(start::Args),
     /// End a load, or all of them, on all machines
     Stop(stop::Args),
 }
@@ -69,6 +75,7 @@ impl Args {
             Command::Launch(args) => args.run(),
             Command::Collect(args) => args.run(),
             Command::Doctor(args) => args.run(),
+            Command::Start(args) => args.run(),
             Command::Stop(args) => args.run(),
         }
     }

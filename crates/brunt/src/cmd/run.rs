@@ -2,10 +2,14 @@
 //! stderr.
 
 mod checks;
+#[cfg(not(feature = "fleet"))]
+mod hosts_none;
 pub(in crate::cmd) mod pair;
 pub(in crate::cmd) mod versions;
 
 use super::ci::{CiFlags, Outcome};
+#[cfg(feature = "fleet")]
+pub(super) use super::fleet::HostsFlag;
 use super::load::session::Sessions;
 use super::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use super::{current_binary, out_directory, parsed, percent, registered, stdout};
@@ -21,6 +25,8 @@ use brunt_lab::testers::Tester;
 use brunt_results::{Error, ExitCode, Span};
 use brunt_view::{preview, trials};
 use clap::value_parser;
+#[cfg(not(feature = "fleet"))]
+pub(super) use hosts_none::HostsFlag;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::AtomicBool};
 use std::{collections::BTreeSet, fs, io, io::Write as _, rc::Rc, time::Duration, time::Instant};
@@ -109,6 +115,9 @@ pub struct Args {
     /// Seed of the trial order and of the loads
     #[arg(long, value_name = "N", help_heading = OVERRIDES)]
     seed: Option<u64>,
+
+    #[command(flatten)]
+    hosts: HostsFlag,
 
     /// Program that accepts the arguments of `brunt load`, in place of this binary
     #[arg(long, value_name = "PROGRAM", hide = true)]
@@ -205,6 +214,7 @@ impl Args {
             // Only this program's own load can be cut into slices.
             generator: self.tester.is_none().then(|| Rc::new(Sessions { stop: stop.clone() }) as Rc<dyn Generator>),
             brunt,
+            fleet: self.hosts.file()?,
             command: command(),
         };
         if request.is_sliced() {
@@ -232,7 +242,8 @@ impl Args {
         if let Some(why) = preflight::missing_file(&plan, &base) {
             return Err(Error::Usage(why));
         }
-        let unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
+        let mut unavailable = preflight::unavailable(&plan, &base, no_uring().as_deref());
+        unavailable.extend(self.hosts.unavailable(&plan)?);
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
         if self.order == Some(Order::Abba) {
             schedule.reorder_abba(plan.seed);

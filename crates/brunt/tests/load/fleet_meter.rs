@@ -13,7 +13,6 @@ fn used_us(pid: u32) -> f64 {
     let ticks: f64 = fields[11..13].iter().map(|field| field.parse::<f64>().unwrap() + 1.0).sum();
     ticks * 1e4
 }
-use serde_json::Value;
 
 #[test]
 fn an_agent_meters_the_server_of_a_load_of_this_machine_or_of_other_agents() {

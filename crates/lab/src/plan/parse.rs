@@ -5,7 +5,7 @@ use super::keys::TAKEN;
 use super::phase::{an_override, phase};
 use super::references::References;
 use super::source::{Source, Table, Value, entries, one_or_list};
-use super::{Axis, Plan, Style, Sweep, colocation, keys, slicing, target, tester, validate};
+use super::{Axis, Plan, Style, Sweep, colocation, hosts, keys, slicing, target, tester, validate};
 use crate::plan::settings::{NO_AXES, Settings};
 use crate::plan::{PlanError, template};
 use brunt_diagnostic::{Text, suggest::did_you_mean};
@@ -36,6 +36,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
         baseline: document.read("baseline", Source::string)?,
         fail_if: document.read("fail_if", bounds)?.unwrap_or_default(),
         style: document.read("style", style)?,
+        hosts: BTreeMap::new(),
         targets: Vec::new(),
         colocation: document.read("colocation", colocation::colocation)?,
         co_runners: Vec::new(),
@@ -53,6 +54,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
     }
     // These use the axes of all sweeps, wherever they are in the source.
     references.own = plan.custom_axes().map(|axis| axis.name.clone()).collect();
+    plan.hosts = hosts::read(&document, &mut references)?;
     targets(&document, &mut plan, &mut references)?;
     colocation::co_runners(&document, &mut plan, &mut references)?;
     tester_words(&document, &mut plan, &mut references)?;
@@ -79,6 +81,7 @@ fn targets(document: &Table, plan: &mut Plan, references: &mut References) -> Re
     let text = document.text;
     for (table, place) in document.tables("target")? {
         let target = target::read(text, table, references)?;
+        hosts::check(text, &plan.hosts, &target, place.clone())?;
         validate::check_protocol(text, &target, plan.load.path.is_some(), place.clone())?;
         if plan.targets.iter().any(|known| known.name == target.name) {
             return Err(text.error(place, format!("two targets have the name '{}'", target.name)));

@@ -113,7 +113,7 @@ fn value_schema(what: ValueType) -> Value {
 
 fn target() -> Value {
     let mut target = table(TARGET);
-    let starts = ["serve", "command", "nginx"].map(|start| json!({ "required": [start] }));
+    let starts = ["serve", "command", "nginx", "on"].map(|start| json!({ "required": [start] }));
     target["oneOf"] = json!(starts);
     target
 }

@@ -64,6 +64,9 @@ impl Plan {
         if self.targets.len() < 2 {
             return Some("it has one target, and slices compare several".to_owned());
         }
+        if self.hosts.contains_key(super::hosts::LOAD) {
+            return Some("agents of a fleet make its load, and they make whole loads".to_owned());
+        }
         if !self.phases.is_empty() {
             return Some("it has phases, which follow each other on one start of a target".to_owned());
         }

@@ -4,7 +4,7 @@ use super::filter::filter;
 use super::references::References;
 use super::service::Service;
 use super::source::{Source, Table, Value, entries};
-use super::{HOOK_TIMEOUT, Pin, Target, TargetKind, keys};
+use super::{HOOK_TIMEOUT, Pin, Target, TargetKind, hosts, keys};
 use crate::plan::{Limits, PlanError};
 use brunt_diagnostic::suggest::did_you_mean;
 use brunt_results::{Count, Size, Span};
@@ -16,15 +16,18 @@ pub(super) fn read(text: &Source, table: &DeTable, references: &mut References) 
     let filter = filter(&table, true, references)?;
     let mut words = Words { text, references };
     let kind = kind(&table, &mut words)?;
+    let on = hosts::on(&table, kind.as_ref())?;
+    let kind = kind.or_else(|| on.as_ref().map(|_| TargetKind::OfAgent));
     let name = table.read("name", Source::name)?;
     let name = name.ok_or_else(|| text.error(table.start(), "this target has no name: add name = \"...\""))?;
-    let missing = || format!("target '{name}' has neither serve, command nor nginx: nothing could be started");
+    let missing = || format!("target '{name}' has neither serve, command, nginx nor on: nothing could be started");
     let kind = kind.ok_or_else(|| text.error(table.start(), missing()))?;
     table.read("ready", ready)?;
     let single_process = table.read("single_process", Source::boolean)?.unwrap_or_else(|| one_process(&kind));
     Ok(Target {
         name,
         kind,
+        on,
         single_process,
         dir: table.read("dir", Source::string)?,
         build: table

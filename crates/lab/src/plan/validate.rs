@@ -35,7 +35,7 @@ pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: 
     let speaks = match &target.kind {
         TargetKind::Serve { service, .. } => service == "http",
         TargetKind::Nginx { .. } => true,
-        TargetKind::Command(_) => return Ok(()),
+        TargetKind::Command(_) | TargetKind::OfAgent => return Ok(()),
     };
     let name = &target.name;
     match (speaks, http) {

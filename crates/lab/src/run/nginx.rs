@@ -2,6 +2,7 @@
 //! persistent connections; everything else is nginx's default.
 
 use brunt_tls::Identity;
+use std::net::SocketAddr;
 use std::{fmt, fs, io, path::Path};
 
 pub const PROGRAM: &str = "nginx";
@@ -30,7 +31,7 @@ pub fn write_identity(dir: &Path) -> io::Result<()> {
 /// What differs between trials; written in nginx's syntax.
 #[derive(Debug, Clone, Copy)]
 pub struct Config<'a> {
-    pub port: u16,
+    pub address: SocketAddr,
     pub workers: usize,
     /// Connections of the load.
     pub connections: u64,
@@ -44,7 +45,7 @@ pub struct Config<'a> {
 impl fmt::Display for Config<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [certificate, key] = IDENTITY;
-        let Self { port, workers, .. } = self;
+        let Self { address, workers, .. } = self;
         let (ssl, identity) = match self.tls {
             true => (" ssl", format!("        ssl_certificate {certificate};\n        ssl_certificate_key {key};\n")),
             false => ("", String::new()),
@@ -70,7 +71,7 @@ http {{
     keepalive_requests {requests};
     keepalive_timeout 1h;
 {folders}    server {{
-        listen 127.0.0.1:{port}{ssl};
+        listen {address}{ssl};
 {identity}        location / {{
             default_type text/plain;
             return 200 \"{body}\";
@@ -89,7 +90,7 @@ mod tests {
     #[test]
     fn the_body_is_quoted_and_workers_have_enough_connections() {
         let plain = Config {
-            port: 8080,
+            address: ([127, 0, 0, 1], 8080).into(),
             workers: 2,
             connections: 1000,
             keepalive_requests: None,

@@ -34,6 +34,9 @@ pub fn missing_file(plan: &Plan, base: &Path) -> Option<String> {
 }
 
 fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<String> {
+    if target.on.is_some() {
+        return None;
+    }
     let own_uring = matches!(&target.kind, TargetKind::Serve { model, .. } if model == "uring");
     if let Some(why) = no_uring.filter(|_| own_uring || target.needs.iter().any(|need| need == IO_URING)) {
         return Some(format!("needs io_uring, which is unavailable here: {why}"));

@@ -3,12 +3,11 @@
 //! Invariant: no process outlives [`SingleTarget::with`].
 
 use super::sliced::written;
-use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner};
+use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner, free_address};
 use crate::schedule::Machine;
 use crate::slices::Generator;
 use crate::slices::account;
 use crate::slices::participant::Participant;
-use crate::system::ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use brunt_results::directory::Directory;
 use brunt_results::result::{Load, Server};
@@ -37,8 +36,7 @@ impl SingleTarget<'_> {
     ) -> Result<Option<T>, Error> {
         Directory::create(&self.group.trials[0].dir)?;
         let _affinity = AffinityGuard::pin(&self.group.cell().placement.client);
-        let port = ports::free()?;
-        let context = TrialContext::new(self.runner, self.group, port, Machine::here()?)?;
+        let context = TrialContext::new(self.runner, self.group, free_address()?, Machine::here()?)?;
         let mut background = None;
         let done = self.start_and(&context, &mut background, work);
         let after = context.after(&mut |_| ());
@@ -60,20 +58,25 @@ impl SingleTarget<'_> {
         work: impl FnOnce(Participant, &mut Gone<'_>) -> Result<Option<T>, Error>,
     ) -> Result<Option<Result<T, Error>>, TrialError> {
         let mut running = context.start_target(background, &mut |_, _| ())?;
-        let pid = running.process.pid();
+        let endpoint = running.endpoint.clone();
         let request = self.runner.request;
         let trial = &self.group.trials[0];
-        let command = request.tester_command(trial.cell, context.port, pid, self.group.seed, &trial.dir);
+        let command = request.tester_command(trial.cell, &endpoint, self.group.seed, &trial.dir);
         let (_, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
-        let opened = self.generator.open(&args[request.tester.lead.len()..]);
+        let words = &args[request.tester.lead.len()..];
+        let opened = self.generator.open(words);
         let connections = match opened {
             Err(_) if self.runner.stop.load(Ordering::Relaxed) => return Err(TrialError::Interrupted),
             opened => opened.map_err(|why| context.target_failed(why))?,
         };
         let name = self.group.target.name.clone();
         let scope = self.group.target.service.scope().map_err(|why| context.target_failed(why))?;
-        let (loader, server) = (Box::new(connections), account::of_server(vec![pid], scope, None));
-        let participant = Participant { name, loader, process: Some(pid), server, freezable: None };
+        let server = match endpoint.agent {
+            None => account::of_server(vec![endpoint.pid], scope, None),
+            Some(_) => self.generator.account(words),
+        };
+        let loader = Box::new(connections);
+        let participant = Participant { name, loader, process: Some(endpoint.pid), server, freezable: None };
         let done = work(participant, &mut || running.gone());
         context.stop_target(running)?;
         Ok(done.transpose())

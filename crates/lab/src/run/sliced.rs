@@ -7,7 +7,10 @@ mod enough;
 mod tester;
 pub(super) mod written;
 
-use super::trial::{RunningTarget, TrialContext, TrialError, TrialGroup, TrialRunner, TrialStatus, write_failures};
+use super::endpoint::Endpoint;
+use super::trial::{
+    RunningTarget, TrialContext, TrialError, TrialGroup, TrialRunner, TrialStatus, free_address, write_failures,
+};
 use crate::clock;
 use crate::run_directory::Failure;
 use crate::schedule::{Machine, shuffle};
@@ -15,7 +18,6 @@ use crate::slices::participant::{Participant, process_group};
 use crate::slices::rounds::{LEAST_RUN, Rounds};
 use crate::slices::session::{End, session};
 use crate::slices::{Generator, Loader, account, text};
-use crate::system::ports;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use crate::testers::external;
 use brunt_meter::{Scope, ServerMeter};
@@ -77,7 +79,7 @@ impl SlicedStart<'_> {
         let env = Env { regime: self.regime.cloned(), ..brunt_meter::environment::collect() };
         let mut targets = Vec::new();
         for group in &self.groups {
-            let context = TrialContext::new(self.runner, group, ports::free()?, machine.clone())?;
+            let context = TrialContext::new(self.runner, group, free_address()?, machine.clone())?;
             targets.push(Up {
                 context,
                 background: None,
@@ -123,13 +125,7 @@ impl SlicedStart<'_> {
             match target.context.start_target(&mut target.background, &mut told) {
                 Ok(running) => {
                     target.words = running.words.clone();
-                    // What stands behind it is in the account of its slices.
-                    let alone = Scope { only_listener: true, ..Scope::default() };
-                    let mut meter = ServerMeter::attach_scoped(&[running.process.pid()], &[], alone);
-                    if let Ok(meter) = &mut meter {
-                        meter.open();
-                    }
-                    target.meter = Some(meter);
+                    target.meter = Some(metered(&running));
                     target.running = Some(running);
                 }
                 Err(error) => target.failure = Some(error),
@@ -147,15 +143,18 @@ impl SlicedStart<'_> {
         for (group, target) in self.groups.iter().zip(targets.iter_mut()) {
             let Some(running) = &target.running else { continue };
             tick(&format!("{}: opening connections", group.target.name));
-            let pid = running.process.pid();
-            let (record, words) = self.words(group, target, pid)?;
+            let endpoint = running.endpoint.clone();
+            let (record, words) = self.words(group, target, &endpoint)?;
             Directory::open(&group.trials[0].dir).write_json("trial.json", &record)?;
-            let loader = self.loader(group, target.context.port, pid, &words);
+            let loader = self.loader(group, &endpoint, &words);
             match loader.and_then(|loader| Ok((loader, group.target.service.scope()?))) {
                 Ok((loader, scope)) => {
                     target.load = loader.load().clone();
-                    let (name, server) = (group.target.name.clone(), account::of_server(vec![pid], scope, None));
-                    let freezable = Some(process_group(pid));
+                    let (name, pid) = (group.target.name.clone(), endpoint.pid);
+                    let (server, freezable) = match endpoint.agent {
+                        None => (account::of_server(vec![pid], scope, None), Some(process_group(pid))),
+                        Some(_) => (self.generator.account(&words), None),
+                    };
                     participants.push(Participant { name, loader, process: Some(pid), server, freezable });
                 }
                 Err(why) => target.failure = Some(target.context.target_failed(why)),
@@ -168,13 +167,15 @@ impl SlicedStart<'_> {
     fn loader(
         &self,
         group: &TrialGroup,
-        port: u16,
-        pid: u32,
+        endpoint: &Endpoint,
         words: &[String],
     ) -> Result<Box<dyn Loader + '_>, String> {
         let trial = &group.trials[0];
         match trial.cell.settings.tester.as_deref().and_then(external) {
-            Some(external) => Ok(Box::new(TesterRuns::new(self.runner, external, trial, port, pid, group.seed)?)),
+            Some(external) => {
+                let (port, pid) = (endpoint.address.port(), endpoint.pid);
+                Ok(Box::new(TesterRuns::new(self.runner, external, trial, port, pid, group.seed)?))
+            }
             None => Ok(Box::new(self.generator.open(words)?)),
         }
     }
@@ -200,7 +201,8 @@ impl SlicedStart<'_> {
         let (slicing, settings) = (&self.runner.request.plan.slicing, &cell.settings);
         let start = self.groups[0].repeat;
         let seed = seed_of(self.groups[0].seed, cell.combination());
-        let server = &cell.placement.server.0;
+        // Interrupts of another machine are those of its account.
+        let server = if cell.placement.elsewhere { &[][..] } else { &cell.placement.server.0[..] };
         let mut rounds =
             Rounds::begin(participants, start, seed, slicing.slice.0, settings.warmup.0, server).map_err(failed)?;
         let (setup, mut so_far) = (clock::since(begun), String::new());
@@ -228,14 +230,14 @@ impl SlicedStart<'_> {
         &self,
         group: &TrialGroup,
         target: &Up,
-        pid: u32,
+        endpoint: &Endpoint,
     ) -> Result<(crate::run_directory::TrialRecord, Vec<String>), TrialError> {
         let (request, trial) = (self.runner.request, &group.trials[0]);
         let mut cell = trial.cell.clone();
         if cell.settings.external_tester().is_some() {
             cell.settings.duration.0 = request.plan.slicing.slice.0.max(LEAST_RUN);
         }
-        let command = request.tester_command(&cell, target.context.port, pid, group.seed, &trial.dir);
+        let command = request.tester_command(&cell, endpoint, group.seed, &trial.dir);
         let (program, args) = command.map_err(|why| TrialError::failed(0, why, Vec::new()))?;
         let words = args.iter().skip(request.tester.lead.len()).cloned().collect();
         let mut record = target.context.record(trial, &target.words);
@@ -300,6 +302,17 @@ impl SlicedStart<'_> {
         write_failures(group, 0, failure, &mut statuses)?;
         Ok(statuses.remove(0))
     }
+}
+
+/// The meter of a target for the whole start. What stands behind it is in the account of its slices.
+fn metered(running: &RunningTarget) -> Result<ServerMeter, String> {
+    if let Some(agent) = &running.endpoint.agent {
+        return Err(format!("it runs on the machine of agent {agent}, which reads its CPU time between slices"));
+    }
+    let alone = Scope { only_listener: true, ..Scope::default() };
+    let mut meter = ServerMeter::attach_scoped(&[running.process.pid()], &[], alone)?;
+    meter.open();
+    Ok(meter)
 }
 
 /// The seed of a load: equal for all its targets, different for each start and load.

@@ -12,6 +12,7 @@ mod load;
 mod waits;
 
 use super::Request;
+use super::endpoint::Endpoint;
 use crate::clock;
 use crate::fs_error::with_path;
 use crate::plan::Target;
@@ -24,7 +25,7 @@ use crate::system::process_registry::ProcessRegistry;
 use brunt_results::{RunResult, directory::Directory};
 use hooks::Hook;
 pub(super) use launch::TrialContext;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -109,8 +110,20 @@ type Result<T> = std::result::Result<T, TrialError>;
 /// Reports the activity of the trial of this index, a few times a second.
 pub(super) type Tick<'t> = dyn FnMut(usize, &'static str) + 't;
 
+/// The target of another machine may be built first.
+const START_THERE: Duration = Duration::from_secs(3600);
+/// Time for the end of a target on another machine.
+const STOP_THERE: Duration = Duration::from_secs(20);
+
+/// A free port of this machine alone.
+pub(super) fn free_address() -> io::Result<SocketAddr> {
+    Ok((Ipv4Addr::LOCALHOST, ports::free()?).into())
+}
+
 /// Files of a trial beside those of the result.
-const TARGET_LOG: &str = "target.log";
+/// The endpoint of a target on another machine, once it is up.
+const ENDPOINT: &str = "endpoint.json";
+pub(super) const TARGET_LOG: &str = "target.log";
 pub(super) const TESTER_LOG: &str = "tester.log";
 pub(super) const TESTER_OUT: &str = "tester.out";
 
@@ -126,7 +139,7 @@ impl TrialRunner<'_> {
         }
         let machine = Machine::here()?;
         let _affinity = AffinityGuard::pin(&group.cell().placement.client);
-        let context = TrialContext::new(self, group, ports::free()?, machine)?;
+        let context = TrialContext::new(self, group, free_address()?, machine)?;
 
         let (mut done, mut background) = (Vec::new(), None);
         let phases = context.run_phases(&mut done, &mut background, tick);
@@ -156,6 +169,7 @@ impl TrialRunner<'_> {
 pub(super) struct RunningTarget {
     pub(super) process: ProcessGroup,
     cgroup: Option<MemoryCgroup>,
+    pub(super) endpoint: Endpoint,
     /// Its command line.
     pub(super) words: Vec<String>,
 }
@@ -198,7 +212,7 @@ impl TrialContext<'_> {
         let mut target = self.start_target(background, tick)?;
         for (index, trial) in group.trials.iter().enumerate() {
             let mut record = self.record(trial, &target.words);
-            let result = self.load(index, &mut record, &mut target.process, &mut |what| tick(index, what));
+            let result = self.load(index, &mut record, &mut target, &mut |what| tick(index, what));
             let result = result.map_err(|error| target.with_cause(error))?;
             // Its other processes may have answered on, but that is no longer the server to be measured.
             if let Some(cause) = target.oom_kill() {
@@ -219,8 +233,9 @@ impl TrialContext<'_> {
         tick(0, "starting the target");
         let process =
             ProcessGroup::start(launch, self.runner.registry).map_err(|e| self.target_failed(e.to_string()))?;
-        let mut target = RunningTarget { process, cgroup, words };
-        match self.wait_until_listening(&mut target.process, tick) {
+        let endpoint = Endpoint { address: self.address, pid: process.pid(), agent: None };
+        let mut target = RunningTarget { process, cgroup, endpoint, words };
+        match self.wait_until_ready(&mut target, tick) {
             Ok(()) => Ok(target),
             Err(error) => Err(target.with_cause(error)),
         }
@@ -233,12 +248,16 @@ impl TrialContext<'_> {
 
     /// Stops the target and waits until nothing listens on its port.
     pub(super) fn stop_target(&self, mut target: RunningTarget) -> Result<()> {
+        if target.endpoint.agent.is_some() {
+            target.process.stop(STOP_THERE);
+            return Ok(());
+        }
         target.process.stop(STOP_TIMEOUT);
-        match until_freed(self.group.max_connections(), || ports::is_free(self.port)) {
+        let port = self.address.port();
+        match until_freed(self.group.max_connections(), || ports::is_free(port)) {
             true => Ok(()),
             false => Err(self.target_failed(format!(
-                "port {} is still taken although the target's process group is gone: it must stay in the foreground",
-                self.port
+                "port {port} is still taken although the target's process group is gone: it must stay in the foreground"
             ))),
         }
     }
@@ -260,9 +279,33 @@ impl TrialContext<'_> {
         TrialError::failed(0, why, last_lines(&self.group.dir().join(TARGET_LOG), 3))
     }
 
+    /// Waits until the target accepts connections, and learns its endpoint if it is on another machine.
+    fn wait_until_ready(&self, target: &mut RunningTarget, tick: &mut Tick) -> Result<()> {
+        if self.group.target.on.is_none() {
+            return self.wait_until_listening(&mut target.process, tick);
+        }
+        let file = self.group.dir().join(ENDPOINT);
+        let ready = until_listening(START_THERE, || {
+            if self.runner.stop.load(Ordering::Relaxed) {
+                return Some(Err(TrialError::Interrupted));
+            }
+            if let Ok(text) = fs::read(&file) {
+                let unreadable = |error| self.target_failed(format!("{ENDPOINT}: {error}"));
+                return Some(serde_json::from_slice(&text).map_err(unreadable));
+            }
+            if target.process.ended().is_some() {
+                return Some(Err(self.target_failed("the target could not be started on its machine".to_owned())));
+            }
+            tick(0, "waiting for the target on its machine");
+            None
+        });
+        let late = || Err(self.target_failed("its machine did not start the target in time".to_owned()));
+        target.endpoint = ready.unwrap_or_else(late)?;
+        Ok(())
+    }
+
     fn wait_until_listening(&self, target: &mut ProcessGroup, tick: &mut Tick) -> Result<()> {
-        let (port, timeout) = (self.port, self.group.target.ready_timeout);
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let (address, timeout) = (self.address, self.group.target.ready_timeout);
         let listening = until_listening(timeout.0, || {
             if self.runner.stop.load(Ordering::Relaxed) {
                 return Some(Err(TrialError::Interrupted));

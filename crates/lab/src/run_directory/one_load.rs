@@ -60,6 +60,7 @@ fn cell(result: &RunResult) -> Cell {
         server: Cores(result.server.cores.clone().unwrap_or_default()),
         client: Cores(result.generator.cores.clone()),
         free: false,
+        elsewhere: result.server.machine.is_some(),
     };
     Cell::new(load.url.clone(), String::new(), settings, placement)
 }

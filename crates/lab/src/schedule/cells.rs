@@ -1,7 +1,7 @@
 //! The cells of a plan on a machine: every combination of every sweep on every target; those that cannot run here are
 //! skipped with a reason. Pure.
 
-use super::cpu_assignment::{Machine, Placement, SkipReason, assign_cores};
+use super::cpu_assignment::{Machine, Placement, SkipReason, assign_cores, assign_elsewhere};
 use crate::format::plural;
 use crate::plan::phase::{Phase, apply};
 use crate::plan::settings::{Amount, Settings};
@@ -10,6 +10,7 @@ use crate::plan::{Filter, PHASE, Plan, Sweep, Target, TargetKind};
 use brunt_results::{Count, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// One combination of swept values on one target.
@@ -85,14 +86,14 @@ impl Cell {
         self.settings.warmup.0 + self.settings.duration.0
     }
 
-    pub fn url(&self, port: u16) -> Result<String, String> {
-        Ok(self.urls(port)?.swap_remove(0))
+    pub fn url(&self, target: SocketAddr) -> Result<String, String> {
+        Ok(self.urls(target)?.swap_remove(0))
     }
 
     /// The URLs of the load, at least one.
-    pub fn urls(&self, port: u16) -> Result<Vec<String>, String> {
+    pub fn urls(&self, target: SocketAddr) -> Result<Vec<String>, String> {
         let (scheme, values) = (self.settings.scheme(), self.placeholders());
-        let url = |path: &str| Ok(format!("{scheme}://127.0.0.1:{port}{}", expand(path, &values)?));
+        let url = |path: &str| Ok(format!("{scheme}://{target}{}", expand(path, &values)?));
         match self.settings.path {
             None => Ok(vec![url("")?]),
             // The paths are those of the file.
@@ -252,11 +253,24 @@ fn fits(
     if let Some(why) = beside.err().or_else(|| settings.policy_limitation()) {
         return Err(SkipReason::Other(why));
     }
+    if let Some(on) = &target.on {
+        return elsewhere(on, settings, machine);
+    }
     let placement = assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)?;
     match too_many_connections(target, settings, &placement, machine.open_files) {
         Some(why) => Err(SkipReason::Other(why)),
         None => Ok(placement),
     }
+}
+
+/// The placement of a load on a target of another machine, which gives that its cores itself.
+fn elsewhere(on: &str, settings: &Settings, machine: &Machine) -> Result<Placement, SkipReason> {
+    let why = match settings.external_tester() {
+        Some(tester) => format!("it is on {on}, and {} is metered beside targets of this machine alone", tester.name),
+        None if settings.has_jobs() => format!("it is on {on}, and jobs run beside targets of this machine alone"),
+        None => return assign_elsewhere(machine, settings.server_cores, settings.client_cores),
+    };
+    Err(SkipReason::Other(why))
 }
 
 /// Why a target that is one process, or with `prefork` one for each core, cannot hold these connections, if so.

@@ -35,12 +35,15 @@ pub struct Placement {
     /// Whether the target may also run on other cores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free: bool,
+    /// Whether the cores of the target are those of another machine, of which only the number is known here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 impl Placement {
     /// Whether target and generator share a core and disturb each other.
     pub fn shared(&self) -> bool {
-        self.server.0.iter().any(|core| self.client.0.contains(core))
+        !self.elsewhere && self.server.0.iter().any(|core| self.client.0.contains(core))
     }
 }
 
@@ -88,15 +91,35 @@ pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientC
         ClientCores::PerServerCore(n) => n.saturating_mul(server),
         ClientCores::Rest => have.saturating_sub(server).max(1),
     };
-    let free = *pin == Pin::Free;
+    let (free, elsewhere) = (*pin == Pin::Free, false);
     // The only case of sharing: a machine with one core; the verdict says so.
     if have == 1 && server == 1 && wanted == 1 {
-        return Ok(Placement { server: Cores(machine.cores.clone()), client: Cores(machine.cores.clone()), free });
+        return Ok(Placement {
+            server: Cores(machine.cores.clone()),
+            client: Cores(machine.cores.clone()),
+            free,
+            elsewhere,
+        });
     }
     if server > servers.len() || wanted > rest.len() {
         return Err(SkipReason::Cores(TooFewCores { server, client: wanted, have }));
     }
-    Ok(Placement { server: Cores(servers), client: Cores(rest[..wanted].to_vec()), free })
+    Ok(Placement { server: Cores(servers), client: Cores(rest[..wanted].to_vec()), free, elsewhere })
+}
+
+/// The generator's cores beside a target that has its own on another machine.
+pub fn assign_elsewhere(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {
+    let have = machine.cores.len();
+    let wanted = match client {
+        ClientCores::Fixed(n) => n,
+        ClientCores::PerServerCore(n) => n.saturating_mul(server),
+        ClientCores::Rest => have,
+    };
+    if wanted > have {
+        return Err(SkipReason::Cores(TooFewCores { server: 0, client: wanted, have }));
+    }
+    let (server, client) = (Cores((0..server).collect()), Cores(machine.cores[..wanted].to_vec()));
+    Ok(Placement { server, client, free: false, elsewhere: true })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What makes the load of slices: one set of connections for each target, which idles until it is asked for a slice.
 
+use super::account::TargetAccount;
 use brunt_results::result::Load;
 use brunt_results::slice::{Measured, SliceSpec};
 
@@ -8,6 +9,11 @@ pub trait Generator: std::fmt::Debug {
     /// Opens all connections of one target and waits for them. `words` are arguments of `brunt load`, the URL first; those on
     /// length, warm-up and output have no effect. The error is one line.
     fn open(&self, words: &[String]) -> Result<Box<dyn ConnectionSet>, String>;
+
+    /// The account of the server that a load of these words meters; `None` if it cannot be had. For targets of other machines.
+    fn account(&self, _: &[String]) -> Option<Box<dyn TargetAccount>> {
+        None
+    }
 }
 
 /// The open connections to one target. Dropped, it closes them.

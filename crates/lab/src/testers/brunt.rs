@@ -5,6 +5,7 @@ use brunt_results::stages::{Quantity, Range};
 use brunt_results::{Count, Rate};
 use brunt_spec::{Arrival, Backend, CountOrFile, Direct, Factor, LoadSpec, Written};
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 
 fn constant<T: Quantity>(value: T) -> Range<T> {
     Range { from: value, to: value }
@@ -15,15 +16,15 @@ fn word<T: Written>(text: &Option<String>) -> Result<Option<T>, String> {
     text.as_ref().map(|text| T::read(OsStr::new(text))).transpose()
 }
 
-/// The load on a target at this port.
-pub(super) fn spec(cell: &Cell, port: u16, seed: u64) -> Result<LoadSpec, String> {
+/// The load on a target at this address.
+pub(super) fn spec(cell: &Cell, target: SocketAddr, seed: u64) -> Result<LoadSpec, String> {
     let settings = &cell.settings;
     let is_http = settings.path.is_some();
     let stages = settings.stages.iter().map(|stage| stage.parse()).collect::<Result<Vec<_>, _>>()?;
     let is_constant = stages.is_empty();
     let rate = cell.rate().map(|rate| constant(Rate(rate)));
     Ok(LoadSpec {
-        urls: cell.urls(port)?,
+        urls: cell.urls(target)?,
         connections: (is_constant || rate.is_some()).then(|| constant(Count(cell.connections()))),
         cores: Some(cell.placement.client.clone()),
         threads: settings.client_threads.map(Count),

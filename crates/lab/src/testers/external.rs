@@ -7,6 +7,7 @@
 use crate::{plan::tester::Capabilities, schedule::Cell};
 use brunt_results::result::{Errors, Generator, Responses};
 use brunt_results::{LatencySummary, RunResult, result};
+use std::net::Ipv4Addr;
 use std::{collections::BTreeMap, fmt, fs, path::Path, time::Duration};
 
 /// How to run an external tester and read its output.
@@ -61,7 +62,7 @@ pub struct LoadSpec {
 impl LoadSpec {
     pub fn new(cell: &Cell, port: u16, dir: &Path) -> Result<Self, String> {
         Ok(Self {
-            url: cell.url(port)?,
+            url: cell.url((Ipv4Addr::LOCALHOST, port).into())?,
             connections: cell.connections(),
             cores: cell.placement.client.0.clone(),
             duration: cell.settings.duration.0,

@@ -30,7 +30,9 @@ pub(super) fn target(
         plan.set(name, &value).map_err(|e| Error::Usage(format!("--{e}")))?;
     }
     let only: Vec<String> = std::iter::once(format!("target={name}")).chain(args.only.iter().cloned()).collect();
-    let unavailable = preflight::unavailable(&plan, &base, run::no_uring().as_deref());
+    let hosts = run::HostsFlag::default();
+    let mut unavailable = preflight::unavailable(&plan, &base, run::no_uring().as_deref());
+    unavailable.extend(hosts.unavailable(&plan)?);
     let schedule = Schedule::new(&plan, &Machine::here()?, &unavailable, &only)?;
     let brunt = current_binary()?;
     let request = Request {
@@ -42,6 +44,7 @@ pub(super) fn target(
         tester: Tester::brunt(&brunt),
         generator: Some(generator),
         brunt,
+        fleet: hosts.file()?,
         command: run::command(),
     };
     PlannedTarget::new(request, &schedule)

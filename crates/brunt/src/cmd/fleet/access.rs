@@ -23,6 +23,11 @@ impl FleetFlag {
         self.file.is_some()
     }
 
+    /// The file, if it was named.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
     /// Whether it is standard input.
     pub(super) fn is_stdin(&self) -> bool {
         self.file.as_deref() == Some(Path::new("-"))

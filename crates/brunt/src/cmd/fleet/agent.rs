@@ -1,10 +1,11 @@
 //! `brunt agent`: makes loads on this machine as the operators of its fleet ask, as far as its owner allows.
 
 use super::access::{FleetFlag, directory, failed, from_stdin};
-use super::allowed::Targets;
+use super::allowed::Targets as Loaded;
 use super::generator::Generator;
 use super::services::OwnServices;
 use super::settings::AgentSettings;
+use super::target::Targets;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use brunt_fleet::nats::{self, About, Access, Holder, Machine, Settings, clean, is_id};
 use brunt_fleet::words::{State, Times, Version};
@@ -13,6 +14,7 @@ use brunt_results::{Cores, Error, ExitCode};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _, UdpSocket};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -33,6 +35,8 @@ An agent loads nothing but this machine unless its owner allows more, in the fil
   rate = \"50k\"                           # and how much: also connections, duration [default: 1h]
   labels = { role = \"load\" }             # by which --on chooses
   secrets = \"/etc/brunt/secrets\"           # files that --bearer, --basic-auth, --cert and the like name
+  targets = \"targets.toml\"                 # a plan whose targets may be started here
+  address = \"10.0.0.2\"                     # where they listen [default: that of the way to the fleet]
   id = \"web-1\"
 
 Exit status: 0 ended by a signal or --once, 1 no connection to the fleet, 2 wrong usage.")]
@@ -47,7 +51,10 @@ pub struct Args {
     config: Option<PathBuf>,
     /// What may be loaded, beside what --config allows; may be repeated
     #[arg(long, value_name = "NETWORK[:PORTS]")]
-    allow: Vec<Targets>,
+    allow: Vec<Loaded>,
+    /// A plan whose targets may be started on this machine, beside what --config names
+    #[arg(long, value_name = "PLAN")]
+    targets: Option<PathBuf>,
     /// End after one load
     #[arg(long)]
     once: bool,
@@ -62,7 +69,8 @@ fn id(text: &str) -> Result<String, String> {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let AgentSettings { id, labels, mut allowed, secrets } = AgentSettings::read(self.config.as_deref())?;
+        let AgentSettings { id, labels, mut allowed, secrets, targets, address } =
+            AgentSettings::read(self.config.as_deref())?;
         allowed.targets.extend(self.allow.iter().cloned());
         let (access, id) = self.access(self.id.clone().or(id))?;
         let about = about(id, labels, allowed.words());
@@ -70,6 +78,10 @@ impl Args {
         let journals = directory()?.join("journals").join(&about.id);
         let files = directory()?.join("files");
         clean(&journals, KEPT);
+        let targets = self.targets.clone().or(targets);
+        let of_targets = directory()?.join("targets").join(&about.id);
+        let targets =
+            targets.map(|file| Targets::read(&file, data_address(&access, address), &of_targets)).transpose()?;
         let settings = Settings { about, journals, files, once: self.once };
         let (ended, end) = tokio::sync::oneshot::channel();
         let all = [SIGINT, SIGTERM, SIGHUP];
@@ -89,8 +101,9 @@ impl Args {
         }
         let say = |line: &str| _ = writeln!(io::stderr(), "{line}");
         say(&format!("may load {}", allowed.words()));
+        targets.iter().for_each(|targets| say(&format!("may start {}", targets.words())));
         let generator = Generator { allowed: Arc::new(allowed), secrets };
-        let machine = Machine { loads: &generator, services: Arc::new(OwnServices) };
+        let machine = Machine { loads: &generator, services: Arc::new(OwnServices { targets: targets.map(Arc::new) }) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let end = async { _ = end.await };
         runtime.block_on(nats::serve(&access, &settings, machine, end, &say)).map_err(failed)?;
@@ -134,6 +147,20 @@ fn of_machine() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let named = host.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     Some(named).filter(|named| is_id(named)).unwrap_or_else(|| "agent".to_owned())
+}
+
+/// Where others reach what listens on this machine: as said, or by the address from which it reaches the NATS server.
+fn data_address(access: &Access, said: Option<IpAddr>) -> IpAddr {
+    let way = || {
+        let host = access.url.split_once("://").map_or(access.url.as_str(), |(_, host)| host);
+        let server = host.to_socket_addrs().ok()?.next()?;
+        let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+        // Nothing is sent.
+        let socket = UdpSocket::bind(any).ok()?;
+        socket.connect(server).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    };
+    said.or_else(way).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
 }
 
 /// What is wrong with this machine for a generator.

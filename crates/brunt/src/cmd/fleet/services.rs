@@ -1,17 +1,27 @@
 //! What operators may have done on the machine of an agent, beside loads.
 
-use super::{account, meter};
+use super::{account, meter, target};
 use brunt_fleet::nats::{Service, Services};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Those of this program.
-pub(super) struct OwnServices;
+pub(super) struct OwnServices {
+    /// Targets that may be started.
+    pub targets: Option<Arc<target::Targets>>,
+}
 
 impl Services for OwnServices {
     fn open(&self, service: &str, settings: Value) -> Result<Box<dyn Service>, String> {
         match service {
             meter::NAME => meter::open(settings),
             account::NAME => account::open(settings),
+            target::NAME => match &self.targets {
+                Some(targets) => targets.open(settings),
+                None => {
+                    Err("its owner allows no targets to be started: brunt agent --targets PLAN says which".to_owned())
+                }
+            },
             other => Err(format!("there is no service '{other}': run the same version of brunt on all machines")),
         }
     }

@@ -8,6 +8,8 @@
 //! connections = "10k"
 //! duration = "1h"                                 # [default: 1h]
 //! secrets = "/etc/brunt/secrets"                  # files that --bearer and the like name
+//! targets = "targets.toml"                        # a plan, relative to this file, whose targets may be started
+//! address = "10.0.0.2"                            # where they listen [default: that of the way to the fleet]
 //! ```
 
 use super::allowed::{Allowed, Targets};
@@ -16,10 +18,11 @@ use brunt_fleet::nats::is_id;
 use brunt_results::Error;
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-const KEYS: [&str; 7] = ["id", "labels", "allow", "rate", "connections", "duration", "secrets"];
+const KEYS: [&str; 9] = ["id", "labels", "allow", "rate", "connections", "duration", "secrets", "targets", "address"];
 
 /// What the owner has said.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +32,10 @@ pub(super) struct AgentSettings {
     pub allowed: Allowed,
     /// Directory of the files of secrets; a relative one is below where the agent was started.
     pub secrets: Option<PathBuf>,
+    /// A plan whose targets may be started.
+    pub targets: Option<PathBuf>,
+    /// Where targets listen.
+    pub address: Option<IpAddr>,
 }
 
 impl AgentSettings {
@@ -45,7 +52,7 @@ impl AgentSettings {
         let document = text.document()?;
         let mut settings = Self::default();
         for entry @ (key, _, value) in entries(document.get_ref()) {
-            let Self { id, labels, allowed, secrets } = &mut settings;
+            let Self { id, labels, allowed, secrets, targets, address } = &mut settings;
             match key {
                 "id" => {
                     let given = text.string(value, key)?;
@@ -60,6 +67,11 @@ impl AgentSettings {
                 "rate" => allowed.rate = Some(parsed(text, value, key)?),
                 "connections" => allowed.connections = Some(parsed(text, value, key)?),
                 "secrets" => *secrets = Some(text.string(value, key)?.into()),
+                "targets" => {
+                    let beside = Path::new(text.file).parent().unwrap_or(Path::new(""));
+                    *targets = Some(beside.join(text.string(value, key)?));
+                }
+                "address" => *address = Some(parsed(text, value, key)?),
                 "duration" => allowed.duration = parsed(text, value, key)?,
                 _ => return Err(text.unknown(&entry, "", &KEYS)),
             }

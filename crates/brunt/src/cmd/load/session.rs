@@ -1,6 +1,7 @@
 //! The generator of sliced experiments: each target has a set of connections in this process.
 
-use super::words::options_of;
+use super::words::{metered, options_of};
+use brunt_lab::slices::account::TargetAccount;
 use brunt_lab::slices::{ConnectionSet, Generator, Measured, SliceSpec};
 use brunt_load::Options;
 use brunt_load::session::Session;
@@ -24,6 +25,10 @@ impl Sessions {
 impl Generator for Sessions {
     fn open(&self, words: &[String]) -> Result<Box<dyn ConnectionSet>, String> {
         self.connect(&options_of(words).map_err(|error| error.to_string())?)
+    }
+
+    fn account(&self, words: &[String]) -> Option<Box<dyn TargetAccount>> {
+        metered(words).ok()?.1
     }
 }
 

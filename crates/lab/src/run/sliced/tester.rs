@@ -5,6 +5,7 @@
 
 use crate::clock;
 use crate::plan::tester::Capabilities;
+use crate::run::endpoint::Endpoint;
 use crate::run::tester_window::{TesterWindow, busiest_percent};
 use crate::run::trial::{TESTER_LOG, TESTER_OUT, TrialRunner, TrialSpec};
 use crate::schedule::Cell;
@@ -84,7 +85,7 @@ impl<'a> TesterRuns<'a> {
     fn make(&self) -> Result<Run, (String, &'static str)> {
         let told = |why: String| (why, TESTER_LOG);
         let request = self.runner.request;
-        let command = request.tester_command(&self.cell, self.port, self.target, self.seed, &self.dir);
+        let command = request.tester_command(&self.cell, &Endpoint::here(self.port, self.target), self.seed, &self.dir);
         let (program, args) = command.map_err(told)?;
         // What an earlier run wrote must not pass for this one's.
         self.external.file.map(|file| fs::remove_file(self.dir.join(file)));

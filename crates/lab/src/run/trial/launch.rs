@@ -1,22 +1,24 @@
 //! The target's folder and command line: its words with placeholders replaced, or those of a server that brunt knows.
 
-use super::{Result, TARGET_LOG, TrialError, TrialGroup, TrialRunner};
+use super::{ENDPOINT, Result, TARGET_LOG, TrialError, TrialGroup, TrialRunner};
 use crate::plan::TargetKind;
 use crate::plan::template::expand;
 use crate::run::{nginx, preflight};
-use crate::schedule::{Machine, OTHER_FILES};
+use crate::schedule::{Machine, OTHER_FILES, Placement};
 use crate::system::cgroup::MemoryCgroup;
 use crate::system::process_group::Launch;
 use crate::system::rlimits;
 use brunt_meter::environment;
 use brunt_results::Cores;
+use std::net::SocketAddr;
 use std::{collections::BTreeMap, fs, fs::File, io, path::PathBuf};
 
 /// One start of a target, and what is settled before any process of its trials is started.
 pub(in crate::run) struct TrialContext<'a> {
     pub(super) runner: &'a TrialRunner<'a>,
     pub(super) group: &'a TrialGroup<'a>,
-    pub(in crate::run) port: u16,
+    /// Where a target of this machine is to listen.
+    pub(in crate::run) address: SocketAddr,
     pub(super) dir: PathBuf,
     values: BTreeMap<String, String>,
     /// Every core that this process may use.
@@ -27,17 +29,17 @@ impl<'a> TrialContext<'a> {
     pub(in crate::run) fn new(
         runner: &'a TrialRunner,
         group: &'a TrialGroup,
-        port: u16,
+        address: SocketAddr,
         machine: Machine,
     ) -> io::Result<Self> {
         let dir = std::path::absolute(preflight::folder(group.target, &runner.request.base))?;
         let mut values = group.cell().placeholders();
-        values.insert("listen".into(), format!("127.0.0.1:{port}"));
-        values.insert("host".into(), "127.0.0.1".into());
-        values.insert("port".into(), port.to_string());
+        values.insert("listen".into(), address.to_string());
+        values.insert("host".into(), address.ip().to_string());
+        values.insert("port".into(), address.port().to_string());
         values.insert("dir".into(), dir.display().to_string());
         values.insert("brunt".into(), runner.request.brunt.display().to_string());
-        Ok(Self { runner, group, port, dir, values, all_cores: Cores(machine.cores) })
+        Ok(Self { runner, group, address, dir, values, all_cores: Cores(machine.cores) })
     }
 
     pub(super) fn words(&self, words: &[String]) -> Result<Vec<String>> {
@@ -61,7 +63,11 @@ impl<'a> TrialContext<'a> {
         Ok(Launch {
             dir: self.existing_dir(),
             env: self.env()?,
-            cores: Some(if placement.free { self.all_cores.clone() } else { placement.server.clone() }),
+            cores: Some(match placement {
+                Placement { elsewhere: true, .. } => placement.client.clone(),
+                Placement { free: true, .. } => self.all_cores.clone(),
+                _ => placement.server.clone(),
+            }),
             ..Launch::new(program, args, log.try_clone()?, log)
         })
     }
@@ -76,6 +82,16 @@ impl<'a> TrialContext<'a> {
                 let all: Vec<String> = own.chain(args.iter().cloned()).chain(processes(group, service, args)).collect();
                 Ok((self.runner.request.brunt.clone(), self.words(&all)?))
             }
+            TargetKind::OfAgent => {
+                let (request, target) = (self.runner.request, group.target);
+                let agents = target.on.as_ref().and_then(|on| request.plan.hosts.get(on)).cloned().unwrap_or_default();
+                let settings = serde_json::to_string(&group.cell().settings).map_err(io::Error::other)?;
+                let endpoint = group.dir().join(ENDPOINT).display().to_string();
+                let agents = self.words(&[agents])?.remove(0);
+                let words = ["fleet", "start", &agents, &target.name, "--endpoint", &endpoint, "--settings", &settings];
+                let words = words.map(str::to_owned).into_iter().chain(request.fleet_file());
+                Ok((request.brunt.clone(), words.collect()))
+            }
             TargetKind::Command(all) => {
                 let mut all = self.words(all)?;
                 let args = all.split_off(1);
@@ -87,7 +103,7 @@ impl<'a> TrialContext<'a> {
                     nginx::write_identity(group.dir())?;
                 }
                 let config = nginx::Config {
-                    port: self.port,
+                    address: self.address,
                     workers: group.cell().placement.server.count(),
                     connections: group.max_connections(),
                     keepalive_requests: *keepalive_requests,

@@ -3,7 +3,7 @@
 use super::colocation::{Company, Controller, counting_flags};
 use super::external_meter::ExternalMeter;
 use super::waits::until_tester_ends;
-use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialContext, TrialError, TrialRecord};
+use super::{Result, RunningTarget, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialContext, TrialError, TrialRecord};
 use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use crate::testers::external;
 use brunt_results::{RunResult, directory::Directory};
@@ -15,9 +15,10 @@ impl TrialContext<'_> {
         &self,
         index: usize,
         record: &mut TrialRecord,
-        target: &mut ProcessGroup,
+        target: &mut RunningTarget,
         tick: &mut dyn FnMut(&'static str),
     ) -> Result<RunResult> {
+        let RunningTarget { process: target, endpoint, .. } = target;
         let (request, group) = (self.runner.request, self.group);
         let trial = &group.trials[index];
         let settings = &trial.cell.settings;
@@ -27,7 +28,7 @@ impl TrialContext<'_> {
         let (tester_log, tester_out) = (trial.dir.join(TESTER_LOG), trial.dir.join(TESTER_OUT));
         let fail = |why: String, log: &Path| TrialError::failed(index, why, last_lines(log, 3));
         let directory = Directory::open(&trial.dir);
-        let command = request.tester_command(trial.cell, self.port, target.pid(), group.seed, directory.path());
+        let command = request.tester_command(trial.cell, endpoint, group.seed, directory.path());
         let (program, mut args) = command.map_err(|why| TrialError::failed(index, why, Vec::new()))?;
         if let Some(slo) = company.as_ref().and_then(Company::slo) {
             args.extend(counting_flags(directory.path(), slo));
@@ -48,7 +49,7 @@ impl TrialContext<'_> {
         self.wait_for_tester(index, &mut tester, target, controller, &mut meter, tick)?;
         if let (Some(external), Some(meter)) = (external, meter) {
             meter
-                .write(external, trial.cell, group.seed, self.port, &directory, &record.tester)?
+                .write(external, trial.cell, group.seed, endpoint.address.port(), &directory, &record.tester)?
                 .map_err(|why| fail(why, &tester_out))?;
         }
         match directory.read_result() {
