@@ -22,7 +22,7 @@ pub fn text(request: &Request, schedule: &Schedule, machine: &Machine) -> String
     }
     for cell in wanted {
         let client = &cell.placement.client;
-        let server = if cell.placement.free { "any core".to_owned() } else { cell.placement.server.to_string() };
+        let server = cell.placement.server_words();
         let is_replay = cell.settings.replay.is_some();
         let loop_name = if is_replay { "at its own times" } else { "closed loop" };
         let rate = cell.rate().map_or(loop_name.to_owned(), |rate| format!("{} req/s", brunt_results::Rate(rate)));

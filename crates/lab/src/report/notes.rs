@@ -32,6 +32,7 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
         // Of a load without --cores, or a server elsewhere.
         "server_cores" if placement.server.count() == 0 => None,
         "client_cores" if placement.client.count() == 0 => None,
+        "server_cores" if placement.elsewhere => Some(format!("server on {}", placement.server_words())),
         "server_cores" if placement.server.count() == 1 => Some(format!("server on core {}", placement.server)),
         "server_cores" => Some(format!("server on cores {}", placement.server)),
         "client_cores" if placement.client.count() == 1 => Some(format!("generator on core {}", placement.client)),

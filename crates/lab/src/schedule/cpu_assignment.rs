@@ -1,6 +1,7 @@
 //! Assigns cores to the server (the highest) and the generator (the lowest), so that they share none if possible. Pure,
 //! except for [`Machine::here`] and [`busy`].
 
+use crate::format::plural;
 use crate::plan::{Pin, settings::ClientCores};
 use brunt_meter::environment;
 use brunt_results::Cores;
@@ -41,6 +42,15 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// The cores of the target, for readers.
+    pub fn server_words(&self) -> String {
+        match self {
+            Self { elsewhere: true, server, .. } => format!("{} of another machine", plural(server.count(), "core")),
+            Self { free: true, .. } => "any core".to_owned(),
+            Self { server, .. } => server.to_string(),
+        }
+    }
+
     /// Whether target and generator share a core and disturb each other.
     pub fn shared(&self) -> bool {
         !self.elsewhere && self.server.0.iter().any(|core| self.client.0.contains(core))

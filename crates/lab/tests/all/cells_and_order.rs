@@ -1,6 +1,7 @@
 //! Properties of cells, skips, selection and order, over plans and machines of any shape.
 
 use brunt_lab::plan::{Plan, read};
+use brunt_lab::run::endpoint::Endpoint;
 use brunt_lab::schedule::{Cell, Machine, Schedule, cells, order};
 use brunt_lab::testers::Tester;
 use proptest::prelude::*;
@@ -295,7 +296,7 @@ proptest! {
 #[test]
 fn vary_is_part_of_the_cell_and_an_argument_of_brunt_load() {
     let plan = plan("path = '/{{vary}}'\n[sweep]\nvary = [1, '4k']", &["a"]);
-    let arguments = |cell: &Cell| Tester::brunt("brunt").args(cell, 80, 1, 7, "out".as_ref()).unwrap();
+    let arguments = |cell: &Cell| Tester::brunt("brunt").args(cell, &Endpoint::here(80, 1), 7, "out".as_ref()).unwrap();
     let cells = all(&plan, 2);
     let ids: Vec<&str> = cells.iter().map(Cell::id).collect();
     assert_eq!(ids, ["target=a,vary=1", "target=a,vary=4k"]);

@@ -1,6 +1,7 @@
 //! The plans that repeat the benchmark of a million connections in Go: its thirteen programs, and the six rows of its table.
 
 use brunt_lab::plan::{Plan, read};
+use brunt_lab::run::endpoint::Endpoint;
 use brunt_lab::schedule::{Cell, Machine, Schedule};
 use brunt_lab::testers::Tester;
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
@@ -16,7 +17,7 @@ fn schedule(plan: &Plan) -> Schedule {
 }
 
 fn load(cell: &Cell) -> String {
-    Tester::brunt("brunt").args(cell, 7100, 1, 7, "out".as_ref()).unwrap().join(" ")
+    Tester::brunt("brunt").args(cell, &Endpoint::here(7100, 1), 7, "out".as_ref()).unwrap().join(" ")
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 use crate::common::{golden, golden_file};
 use brunt_lab::plan::{Plan, read};
+use brunt_lab::run::endpoint::Endpoint;
 use brunt_lab::schedule::{Cell, Machine, cells};
 use brunt_lab::testers::Tester;
 use std::collections::BTreeMap;
@@ -37,7 +38,7 @@ fn settings(cell: &Cell) -> String {
 }
 
 fn words(cell: &Cell) -> String {
-    let command = Tester::brunt("brunt").command(cell, &[], 7100, 9, 1, Path::new("out"));
+    let command = Tester::brunt("brunt").command(cell, &[], &Endpoint::here(7100, 9), 1, Path::new("out"));
     let (program, words) = command.unwrap_or_else(|why| panic!("{}: {why}", cell.id()));
     format!("{} {}", program.display(), words.join(" "))
 }

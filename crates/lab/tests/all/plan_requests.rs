@@ -1,6 +1,7 @@
 //! Plans with files of requests, replays, stages and names: as arguments of `brunt load`, and what they exclude.
 
 use brunt_lab::plan::read;
+use brunt_lab::run::endpoint::Endpoint;
 use brunt_lab::schedule::{Machine, Schedule};
 use brunt_lab::testers::Tester;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ fn words(load: &str) -> String {
     let machine = Machine { cores: vec![0, 1, 2, 3], open_files: 20_000 };
     let schedule = Schedule::new(&plan, &machine, &BTreeMap::new(), &[]).unwrap();
     let cell = schedule.selected().into_iter().next().unwrap().clone();
-    Tester::brunt("brunt").args(&cell, 80, 7, 1, Path::new("out")).unwrap().join(" ") + " "
+    Tester::brunt("brunt").args(&cell, &Endpoint::here(80, 7), 1, Path::new("out")).unwrap().join(" ") + " "
 }
 
 fn refused(load: &str, says: &str) {

@@ -3,7 +3,7 @@
 use super::access::{FleetFlag, failed};
 use super::chosen;
 use brunt_fleet::nats::{self, About};
-use brunt_lab::plan::{Plan, hosts};
+use brunt_lab::plan::{Plan, Target, hosts};
 use brunt_results::Error;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,21 +23,26 @@ impl HostsFlag {
 
     /// Why targets of the plan (by name) cannot run on their hosts. Asks nobody if the plan has no hosts.
     pub fn unavailable(&self, plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
+        let wanted = |target: &&Target| target.skip.is_none();
         if plan.hosts.is_empty() {
             return match self.fleet.is_given() {
                 true => Err(Error::Usage("--fleet says where agents are, and the plan has no [hosts]".to_owned())),
                 false => Ok(BTreeMap::new()),
             };
         }
+        if !plan.targets.iter().any(|target| wanted(&target)) {
+            return Ok(BTreeMap::new());
+        }
         let agents = self.fleet.of_operator().and_then(|access| nats::agents(&access).map_err(failed));
-        let why = |target: &brunt_lab::plan::Target| {
+        let why = |target: &Target| {
             let of = |host: &str| {
                 plan.hosts.get(host).map(|wanted| there(host, wanted, agents.as_ref(), host != hosts::LOAD))
             };
             let hosts = target.on.iter().map(String::as_str).chain([hosts::LOAD]);
             hosts.filter_map(of).find_map(Result::err)
         };
-        Ok(plan.targets.iter().filter_map(|target| Some((target.name.clone(), why(target)?))).collect())
+        let targets = plan.targets.iter().filter(wanted);
+        Ok(targets.filter_map(|target| Some((target.name.clone(), why(target)?))).collect())
     }
 }
 

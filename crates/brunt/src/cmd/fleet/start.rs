@@ -92,8 +92,9 @@ impl Args {
     fn tell(&self, endpoint: Endpoint) -> Result<(), Error> {
         let Endpoint { address, pid, agent } = &endpoint;
         let agent = agent.as_deref().unwrap_or_default();
+        self.endpoint.as_deref().map_or(Ok(()), |path| write(path, &endpoint))?;
         let _ = writeln!(io::stderr(), "{} is up on the machine of agent {agent}: {address}, pid {pid}", self.target);
-        self.endpoint.as_deref().map_or(Ok(()), |path| write(path, &endpoint))
+        Ok(())
     }
 }
 

@@ -141,7 +141,7 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
     own.sort_unstable();
     own.dedup();
     let range = figures.rate.filter(|_| row.done > 1).map(|rate| Interval { low: rate.low, high: rate.high });
-    let (server, client) = (&cell.placement.server, &cell.placement.client);
+    let (server, client) = (cell.placement.server_words(), &cell.placement.client);
     let failed = Some((FAILED, row.failures.len())).filter(|(_, count)| *count > 0);
     let Times { spectrum, heat } = times(row, run.store);
     let five = |value: Option<f64>| value.map(|value| significant(value, 5));
@@ -154,7 +154,7 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
         done: row.done,
         connections: cell.connections(),
         offered: five(cell.rate()),
-        cores: server.count(),
+        cores: cell.placement.server.count(),
         rate: five(figures.rate.map(|rate| rate.median)),
         rate_interval: ends(figures.rate_interval.or(range)),
         is_confidence_interval: figures.rate_interval.is_some(),

@@ -121,6 +121,7 @@ impl Scene {
             tester: Tester { program: "sh".into(), lead: vec![script.display().to_string()], grace: self.grace },
             generator: None,
             brunt: self.brunt.clone(),
+            fleet: None,
             command: vec!["test".into()],
         };
         (request, schedule)

@@ -60,6 +60,7 @@ impl Scene {
             tester: Tester { program: "sh".into(), lead: Vec::new(), grace: Duration::ZERO },
             generator: Some(Rc::new(NoLoad)),
             brunt: "brunt".into(),
+            fleet: None,
             command: Vec::new(),
         };
         Self { home, request }
