@@ -17,7 +17,7 @@ pub use apart::Apart;
 pub use bytes::Bytes;
 pub use derived::RATE_TOLERANCE;
 pub use few_steps::FewSteps;
-pub use fleet::{AgentSeen, Fleet, MissingSecond};
+pub use fleet::{AgentSeen, Fleet, MissingSecond, Probe};
 pub use host::{Core, Host};
 pub use outage::Outage;
 pub use parts::{Named, PartFigures, Step};
@@ -91,6 +91,9 @@ pub struct RunResult {
     /// The machines that made the load; absent if this one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
+    /// What a machine saw that did not make the load; absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
     /// Figures computed from the others, by name. Set where a result is written, not read back.
     #[serde(default, deserialize_with = "unread", skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, Option<f64>>,

@@ -14,6 +14,8 @@ use std::{cmp::Reverse, str::FromStr};
 pub enum ValidityIssue {
     /// An agent of a fleet was lost: what was measured ends after so many whole seconds of the load.
     AgentLost { agent: String, why: String, whole_seconds: u64 },
+    /// What one agent of a load says of itself, as that of the whole load.
+    AgentLimited { agent: String, evidence: String },
     /// The server's process exited, `after_s` seconds after the load began.
     ServerExited { pid: u32, after_s: f64 },
     /// Requests or connections failed, of `all`; `connections` without a request; `kinds` counts them, as `3 timeout, 1 reset`, and `first` tells of the first ones.
@@ -116,7 +118,9 @@ impl ValidityIssue {
         match self {
             Self::AgentLost { .. } => Kind::AgentLost,
             Self::ServerExited { .. } | Self::Errors { .. } => Kind::Errors,
-            Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } => Kind::ClientLimited,
+            Self::Lag { .. } | Self::GeneratorCpu { .. } | Self::Ceiling { .. } | Self::AgentLimited { .. } => {
+                Kind::ClientLimited
+            }
             Self::Throttled { .. } | Self::MemoryLimit { .. } => Kind::Throttled,
             Self::DelayedAck { .. } => Kind::DelayedAck,
             Self::RateMissed { .. } => Kind::RateMissed,
@@ -136,6 +140,7 @@ impl ValidityIssue {
                     "agent {agent} was lost ({why}): the figures are those of the first {whole_seconds} s of the load"
                 )
             }
+            Self::AgentLimited { agent, evidence } => format!("agent {agent}: {evidence}"),
             Self::ServerExited { pid, after_s } => format!("server pid {pid} exited after {after_s:.1} s"),
             Self::Errors { failed, all, connections, kinds, first, .. } => {
                 let first: String = first.iter().map(|one| format!("; {one}")).collect();
@@ -209,6 +214,7 @@ impl ValidityIssue {
         let remedy = match self {
             Self::SharedCores { cores, .. } => return cores.remedy().into(),
             Self::AgentLost { .. } => "look at the log of that agent, and repeat the run",
+            Self::AgentLimited { .. } => "use more agents (--on), or give that one more cores or less of the load",
             Self::ServerExited { .. } => "look at its log for the reason",
             Self::Errors { cause, .. } => cause.remedy(),
             Self::Lag { .. } => "give the generator a core of its own (--cores), more threads (-t), or a lower rate",

@@ -49,6 +49,7 @@ pub fn page(facts: &Facts) -> String {
     sends::rows(result).iter().for_each(|(name, text)| rows.row(name, text));
     generator(&mut rows, result);
     fleet::rows(result.fleet.as_ref()).iter().for_each(|(name, text)| rows.row(name, text));
+    result.probe.iter().for_each(|probe| rows.row("probe", &fleet::probe(probe)));
     server::rows(&mut rows, facts);
     rows.row("verdict", result.verdict.kind.word());
     for (why, remedy) in result.verdict.why.iter().zip(&result.verdict.remedy) {

@@ -17,6 +17,7 @@ mod launch;
 mod ls;
 mod meter;
 mod nats_server;
+mod probe;
 mod ps;
 pub(super) mod secrets;
 mod services;
@@ -33,6 +34,7 @@ pub(super) use account::RemoteAccount;
 pub(super) use chosen::chosen;
 pub(super) use hosts::HostsFlag;
 pub(super) use meter::RemoteMeter;
+pub(super) use probe::RemoteProbe;
 pub(super) use shipped::Shipped;
 
 use brunt_results::{Error, ExitCode};

@@ -66,10 +66,10 @@ fn a_meter_that_cannot_be_is_refused_and_one_that_is_lost_says_so() {
     let unused = brunt_testkit::free_port();
     for (flags, code, needle) in [
         ("--meter nobody".to_owned(), 1, "no agent 'nobody'; there is local-1, local-2"),
-        ("--meter 2".to_owned(), 2, "one agent meters a server"),
+        ("--meter 2".to_owned(), 2, "one agent is meant"),
         ("--meter local-1 --no-meter".to_owned(), 2, "give one of them"),
         ("--meter local-1 --server-pid 999999999".to_owned(), 1, "agent local-1: --server-pid"),
-        (String::new(), 2, "add --on or --meter"),
+        (String::new(), 2, "add --on, --meter or --probe"),
     ] {
         let output = fleet.run(&format!("load {} {flags} -n 1 --quiet", target.url()));
         assert_code(&output, &[code]);
@@ -88,4 +88,36 @@ fn a_meter_that_cannot_be_is_refused_and_one_that_is_lost_says_so() {
     assert_code(&output, &[0]);
     let page = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(page.contains("not metered: agent local-2: it did not answer in time"), "{}", text(&output));
+}
+
+#[test]
+fn a_machine_that_makes_no_load_sends_a_few_of_its_requests() {
+    if !is_here() {
+        return;
+    }
+    let (fleet, target) = (Fleet::up(2), Target::start_web());
+    for flags in ["-R 400", "--on local-2"] {
+        let words = format!("load {} {flags} --probe local-1 -c 2 -d 2", target.http("/"));
+        let output = fleet.run(&format!("{words} --json - --quiet --allow-untrusted"));
+        assert_code(&output, &[0]);
+        let probe = &json(&output)["probe"];
+        assert_eq!((probe["agent"].as_str(), probe["rate"].as_f64()), (Some("local-1"), Some(100.0)), "{probe}");
+        assert_eq!((probe["connections"].as_u64(), probe["failed"].as_u64()), (Some(2), Some(0)), "{probe}");
+        assert!(probe["completed"].as_u64().is_some_and(|count| count > 0) && probe["p50_us"].is_number(), "{probe}");
+    }
+    for (flags, code, needle) in [
+        ("--on local-1 --probe local-1", 2, "agent local-1 makes the load"),
+        ("--probe nobody", 1, "no agent 'nobody'"),
+        ("--probe 2", 2, "one agent is meant"),
+    ] {
+        let output = fleet.run(&format!("load {} {flags} -n 1 --quiet", target.http("/")));
+        assert_code(&output, &[code]);
+        assert!(stderr(&output).contains(needle), "{}", text(&output));
+    }
+    // What its owner does not allow is refused before the load.
+    let _agent = fleet.agent("careful", "rate = '5'\n");
+    let output = fleet.run(&format!("load {} --probe careful -n 1 --quiet", target.http("/")));
+    assert_code(&output, &[1]);
+    assert!(stderr(&output).contains("agent careful: it may send at most 5 requests a second"), "{}", text(&output));
+    fleet.until_idle();
 }

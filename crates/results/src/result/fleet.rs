@@ -23,6 +23,31 @@ pub struct Fleet {
     pub agents: Vec<AgentSeen>,
 }
 
+/// A low, steady load of the same requests from a machine that does not make the load, for as long as the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// Id of the agent that made it.
+    pub agent: String,
+    /// Name of its machine.
+    pub name: String,
+    /// Requests a second, at random times.
+    pub rate: f64,
+    /// Its connections.
+    pub connections: u64,
+    /// Requests that were answered correctly.
+    pub completed: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Median response time, in microseconds; absent without a completed request.
+    pub p50_us: Option<f64>,
+    /// 99th percentile of the response time, in microseconds.
+    pub p99_us: Option<f64>,
+    /// Longest response time, in microseconds.
+    pub max_us: Option<f64>,
+    /// 99th percentile of the time by which it sent late through its own fault, in microseconds.
+    pub lag_p99_us: Option<f64>,
+}
+
 /// A second that an agent has not sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingSecond {

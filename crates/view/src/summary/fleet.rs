@@ -1,7 +1,7 @@
 //! The agents that made a load, a line each.
 
 use crate::format::{plural, time};
-use brunt_results::result::{AgentSeen, Fleet};
+use brunt_results::result::{AgentSeen, Fleet, Probe};
 
 /// Rows of the summary; none without agents.
 pub(super) fn rows(fleet: Option<&Fleet>) -> Vec<(&'static str, String)> {
@@ -15,6 +15,15 @@ pub(super) fn rows(fleet: Option<&Fleet>) -> Vec<(&'static str, String)> {
     ];
     let first = ("agents", facts.into_iter().flatten().collect::<Vec<_>>().join(", "));
     [first].into_iter().chain(fleet.agents.iter().map(|agent| ("", line(agent)))).collect()
+}
+
+/// The row of a probe.
+pub(super) fn probe(probe: &Probe) -> String {
+    let times = [("p50", probe.p50_us), ("p99", probe.p99_us), ("max", probe.max_us), ("lag p99", probe.lag_p99_us)];
+    let times = times.into_iter().filter_map(|(name, us)| Some(format!("{name} {}", time(us?))));
+    let Probe { agent, name, rate, completed, failed, .. } = probe;
+    let first = format!("agent {agent} on {name}: {completed} completed, {failed} failed, at {rate:.0}/s");
+    [first].into_iter().chain(times).collect::<Vec<_>>().join(", ")
 }
 
 fn line(agent: &AgentSeen) -> String {

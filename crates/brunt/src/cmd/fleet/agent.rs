@@ -102,8 +102,11 @@ impl Args {
         let say = |line: &str| _ = writeln!(io::stderr(), "{line}");
         say(&format!("may load {}", allowed.words()));
         targets.iter().for_each(|targets| say(&format!("may start {}", targets.words())));
-        let generator = Generator { allowed: Arc::new(allowed), secrets };
-        let machine = Machine { loads: &generator, services: Arc::new(OwnServices { targets: targets.map(Arc::new) }) };
+        let allowed = Arc::new(allowed);
+        let services =
+            OwnServices { targets: targets.map(Arc::new), allowed: Arc::clone(&allowed), secrets: secrets.clone() };
+        let generator = Generator { allowed, secrets };
+        let machine = Machine { loads: &generator, services: Arc::new(services) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let end = async { _ = end.await };
         runtime.block_on(nats::serve(&access, &settings, machine, end, &say)).map_err(failed)?;

@@ -1,14 +1,20 @@
 //! What operators may have done on the machine of an agent, beside loads.
 
-use super::{account, meter, target};
+use super::allowed::Allowed;
+use super::{account, meter, probe, target};
 use brunt_fleet::nats::{Service, Services};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Those of this program.
 pub(super) struct OwnServices {
     /// Targets that may be started.
     pub targets: Option<Arc<target::Targets>>,
+    /// What may be loaded.
+    pub allowed: Arc<Allowed>,
+    /// Directory of the files of secrets.
+    pub secrets: Option<PathBuf>,
 }
 
 impl Services for OwnServices {
@@ -16,6 +22,7 @@ impl Services for OwnServices {
         match service {
             meter::NAME => meter::open(settings),
             account::NAME => account::open(settings),
+            probe::NAME => probe::open(settings, &self.allowed, self.secrets.as_deref()),
             target::NAME => match &self.targets {
                 Some(targets) => targets.open(settings),
                 None => {

@@ -55,6 +55,7 @@ fn unused(args: &Args) -> Option<&'static str> {
         ("--calibrate", args.calibrate),
         ("--counts", args.counting.counts.is_some()),
         ("--metrics", args.metrics.metrics.is_some()),
+        ("--probe", args.server.there.has_probe()),
         ("--push", args.metrics.push.is_some()),
         ("--fail-if", !args.fail_if.is_empty()),
     ])

@@ -56,6 +56,9 @@ pub(in crate::cmd) fn targets(spec: &LoadSpec, flags: &ServerFlags) -> Result<Ve
     if let Some(flag) = first_given(&[("--no-meter", flags.no_meter)]) {
         return usage(format!("{flag}: a cost is CPU time; leave it out"));
     }
+    if flags.there.has_probe() {
+        return usage("--probe: a cost is no time of an answer; leave it out");
+    }
     if let Some(path) = &flags.server_cgroup {
         return usage(format!("--server-cgroup {path}: name a process of it with --server-pid"));
     }

@@ -1,10 +1,11 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C, SIGUSR1.
 
-use super::{counts::CountsFile, gone::Gone, meter::Meter};
+use super::{counts::CountsFile, gone::Gone, meter::Meter, there::Probing};
 use brunt_load::Observer;
 use brunt_meter::everyone::Everyone;
 use brunt_meter::neighbours::{self, Neighbour};
 use brunt_meter::{HostMeter, generator::GeneratorMeter};
+use brunt_results::result::Probe;
 use brunt_results::series::{Line, Second};
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, start::LoadStart};
@@ -32,9 +33,11 @@ impl Pages {
     }
 }
 
-#[derive(Debug)]
 pub(super) struct LoadObserver {
     server: Option<Meter>,
+    probe: Option<Probing>,
+    /// What it has seen, or why nothing.
+    probed: Option<Result<Probe, String>>,
     generator: Option<GeneratorMeter>,
     host: HostMeter,
     series: Option<SeriesWriter>,
@@ -71,6 +74,8 @@ impl LoadObserver {
         let gone = Gone::new(pages.course.is_counted());
         Self {
             server,
+            probe: None,
+            probed: None,
             generator: None,
             host: HostMeter::attach(),
             series,
@@ -88,6 +93,16 @@ impl LoadObserver {
             everyone: None,
             busiest: Vec::new(),
         }
+    }
+
+    /// Another machine probes the target during the window.
+    pub(super) fn probe(&mut self, probe: Option<Probing>) {
+        self.probe = probe;
+    }
+
+    /// What it has seen, or why nothing.
+    pub(super) fn probed(&mut self) -> Option<Result<Probe, String>> {
+        self.probed.take()
     }
 
     /// The load threads are those of agents; says how their run is called.
@@ -188,6 +203,7 @@ impl Observer for LoadObserver {
     }
 
     fn window_opened(&mut self) {
+        self.probe.iter().for_each(Probing::begin);
         self.generator.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
         // Late, because reading connection state and every process of the machine takes time.
@@ -229,6 +245,7 @@ impl Observer for LoadObserver {
         self.generator.iter_mut().for_each(GeneratorMeter::stop);
         self.host.stop();
         self.server.iter_mut().for_each(Meter::stop);
+        self.probed = self.probe.take().map(Probing::end);
         let service = self.server.iter().flat_map(Meter::service_pids);
         let ours: Vec<u32> = service.chain([std::process::id()]).collect();
         self.busiest = self.everyone.take().map_or(Vec::new(), |before| neighbours::busiest(&before, &ours, NAMED));

@@ -82,8 +82,8 @@ impl OnFlags {
     /// They are not there, or run another program.
     pub fn choose(&self, spec: &LoadSpec, there: &ThereFlags) -> Result<Option<Chosen>, Error> {
         let Some(on) = &self.on else {
-            return match there.fleet.is_given() && !there.is_given() {
-                true => usage("--fleet says where agents are: add --on or --meter"),
+            return match there.fleet.is_given() && !there.is_given() && !there.has_probe() {
+                true => usage("--fleet says where agents are: add --on, --meter or --probe"),
                 false => Ok(None),
             };
         };
@@ -107,6 +107,11 @@ impl OnFlags {
 }
 
 impl Chosen {
+    /// Ids of the agents.
+    pub fn ids(&self) -> Vec<&str> {
+        self.agents.iter().map(|agent| agent.id.as_str()).collect()
+    }
+
     /// Number of agents.
     pub fn count(&self) -> usize {
         self.agents.len()

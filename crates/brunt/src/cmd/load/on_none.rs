@@ -34,6 +34,10 @@ impl OnFlags {
 }
 
 impl Chosen {
+    pub fn ids(&self) -> Vec<&str> {
+        match *self {}
+    }
+
     pub fn count(&self) -> usize {
         match *self {}
     }

@@ -1,12 +1,13 @@
 //! The sequence of `brunt load`: from the flags to the result on stdout, in files and as an exit status.
 
+use super::on::Chosen;
 use super::progress::{self, Makers};
 use super::{Args, Measured, absent, calibration, conclude, metrics, names, observer, once, options, output};
 use super::{script, start, words};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM, SIGUSR1};
 use crate::cmd::stdout;
 use brunt_load::Report;
-use brunt_results::{Error, ExitCode, Percentile, Threshold, drift, env::Env, named};
+use brunt_results::{Error, ExitCode, Percentile, Threshold, drift, env::Env, judge, named};
 use brunt_view::ui::Served;
 use brunt_view::{page, percentiles, short, summary};
 use std::collections::BTreeMap;
@@ -159,6 +160,13 @@ impl Args {
         let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
         let mut observer =
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
+        let makers = agents.as_ref().map_or(Vec::new(), Chosen::ids);
+        observer.probe(self.server.there.probe(
+            &self.spec,
+            &options,
+            !files.is_empty() || script.is_some(),
+            &makers,
+        )?);
         let ran = match (&agents, layout.len()) {
             (Some(agents), _) => {
                 let script = (&self.script, script.as_ref());
@@ -176,6 +184,7 @@ impl Args {
         let server_exit = observer.server_exit().filter(|_| report.result.failures() > 0);
         self.print_notes(observer.lost_counts().as_slice());
         let (neighbours, sinks) = (observer.neighbours(), observer.take_sinks());
+        let probed = observer.probed();
         let (absent, series_error) = observer.end(&mut report.result);
         complete(&mut env, &report, absent);
         let mut result = report.result;
@@ -188,6 +197,12 @@ impl Args {
             result.fleet = Some(agents.told(made, &options, &result));
             result.interrupted |= made.is_interrupted();
             made.issue().iter().for_each(|issue| result.verdict.add(issue));
+            judge::agents(&result).iter().for_each(|issue| result.verdict.add(issue));
+        }
+        match probed {
+            Some(Ok(probe)) => result.probe = Some(probe),
+            Some(Err(why)) => self.print_notes(&[why]),
+            None => (),
         }
         self.print_notes(&conclude::on_number(&result));
         // An agent that meters it may be lost on the way.

@@ -5,11 +5,13 @@ use super::participants::MeteredServer;
 use super::server::ServerFlags;
 use super::usage;
 pub(super) use crate::cmd::fleet::FleetFlag;
-use crate::cmd::fleet::{RemoteAccount, RemoteMeter, chosen, failed};
+pub(super) use crate::cmd::fleet::RemoteProbe as Probing;
+use crate::cmd::fleet::{RemoteAccount, RemoteMeter, RemoteProbe, chosen, failed};
 use brunt_fleet::nats::{self, About, Access};
-use brunt_load::Target;
+use brunt_load::{Options, Target};
 use brunt_results::Error;
 use brunt_runtime::net::Address;
+use brunt_spec::LoadSpec;
 
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct ThereFlags {
@@ -17,6 +19,10 @@ pub(super) struct ThereFlags {
     /// that it alone has, as role=server
     #[arg(long = "meter", value_name = "AGENT", help_heading = "Server")]
     agent: Option<String>,
+    /// Send the same requests, few and at random times, from this agent, which makes no load: its response times stand beside those of the
+    /// load, to which busy generators add
+    #[arg(long, value_name = "AGENT", help_heading = "Fleet")]
+    probe: Option<String>,
     #[command(flatten)]
     pub fleet: FleetFlag,
 }
@@ -32,6 +38,47 @@ impl ThereFlags {
 
     pub fn is_given(&self) -> bool {
         self.agent.is_some()
+    }
+
+    pub fn has_probe(&self) -> bool {
+        self.probe.is_some()
+    }
+
+    /// The probe of a load that reads no files, beside agents of these ids.
+    ///
+    /// # Errors
+    /// There is no such agent, or it cannot probe this load.
+    pub fn probe(
+        &self,
+        spec: &LoadSpec,
+        options: &Options,
+        reads_files: bool,
+        makers: &[&str],
+    ) -> Result<Option<Probing>, Error> {
+        let Some(probe) = &self.probe else { return Ok(None) };
+        if reads_files {
+            return usage(format!(
+                "--probe {probe}: it sends requests that are described by flags alone, and these are in files"
+            ));
+        }
+        let (access, about) = self.one("--probe", probe)?;
+        if makers.contains(&about.id.as_str()) {
+            return usage(format!("--probe {probe}: agent {} makes the load; name one that does not", about.id));
+        }
+        RemoteProbe::prepare(&access, &about, spec, options).map(Some)
+    }
+
+    /// The one agent that a flag names.
+    fn one(&self, flag: &str, agent: &str) -> Result<(Access, About), Error> {
+        let access = self.fleet.of_operator()?;
+        let found = chosen(flag, agent, nats::agents(&access).map_err(failed)?)?;
+        match &found[..] {
+            [about] => Ok((access, about.clone())),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|about| about.id.as_str()).collect();
+                usage(format!("{flag} {agent}: one agent is meant, and these are {}", ids.join(", ")))
+            }
+        }
     }
 
     /// The meter of the server of this target on the machine of the agent; `None` without one.
@@ -59,12 +106,7 @@ impl ThereFlags {
     /// The agent, and the addresses of the target as they are known here.
     fn agent(&self, flags: &ServerFlags, target: &Target) -> Result<Option<(Access, About, Vec<String>)>, Error> {
         let Some(agent) = &self.agent else { return Ok(None) };
-        let access = self.fleet.of_operator()?;
-        let found = chosen("--meter", agent, nats::agents(&access).map_err(failed)?)?;
-        let [about] = &found[..] else {
-            let ids: Vec<&str> = found.iter().map(|about| about.id.as_str()).collect();
-            return usage(format!("--meter {agent}: one agent meters a server, and these are {}", ids.join(", ")));
-        };
+        let (access, about) = self.one("--meter", agent)?;
         let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let is_loopback = |address: &Address| address.tcp().is_none_or(|tcp| tcp.ip().is_loopback());
         let own = target.addresses().into_iter().find(is_loopback);
@@ -77,6 +119,6 @@ impl ThereFlags {
             ));
         }
         let addresses = target.addresses().iter().map(ToString::to_string).collect();
-        Ok(Some((access, about.clone(), addresses)))
+        Ok(Some((access, about, addresses)))
     }
 }

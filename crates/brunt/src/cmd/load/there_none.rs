@@ -3,12 +3,27 @@
 use super::meter::Meter;
 use super::participants::MeteredServer;
 use super::server::ServerFlags;
-use brunt_load::Target;
+use brunt_load::{Options, Target};
 use brunt_results::Error;
+use brunt_results::result::Probe;
+use brunt_spec::LoadSpec;
 
 /// There is none.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct FleetFlag {}
+
+/// Nor is there one that probes.
+pub(super) enum Probing {}
+
+impl Probing {
+    pub fn begin(&self) {
+        match *self {}
+    }
+
+    pub fn end(self) -> Result<Probe, String> {
+        match self {}
+    }
+}
 
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct ThereFlags {
@@ -23,6 +38,14 @@ impl ThereFlags {
 
     pub fn is_given(&self) -> bool {
         false
+    }
+
+    pub fn has_probe(&self) -> bool {
+        false
+    }
+
+    pub fn probe(&self, _: &LoadSpec, _: &Options, _: bool, _: &[&str]) -> Result<Option<Probing>, Error> {
+        Ok(None)
     }
 
     pub fn meter(&self, _: &ServerFlags, _: &Target) -> Result<Option<Meter>, Error> {

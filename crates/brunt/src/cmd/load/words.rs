@@ -37,9 +37,12 @@ pub(super) fn options_of(words: &[String]) -> Result<brunt_load::Options, Error>
     Ok(options)
 }
 
+/// That of a server; `None` if it is not metered.
+type Account = Option<Box<dyn TargetAccount>>;
+
 /// The process of this machine that `brunt load` with these arguments would meter, if there is one, and its account or that of a server
 /// on another machine.
-pub(in crate::cmd) fn metered(words: &[String]) -> Result<(Option<u32>, Option<Box<dyn TargetAccount>>), Error> {
+pub(in crate::cmd) fn metered(words: &[String]) -> Result<(Option<u32>, Account), Error> {
     let (line, options) = read_sliced(words)?;
     let flags = &line.args.server;
     let MeteredServer { process, account, .. } = server(&options.target, flags)?;

@@ -39,11 +39,14 @@ pub(super) struct Answered {
     has_begun: bool,
 }
 
+/// The thread of a session, and where it takes questions.
+type Talking = (Sender<(u64, Value)>, JoinHandle<()>);
+
 /// The threads of the sessions.
 pub(super) struct Threads {
     core: Sessions,
     services: Arc<dyn Services>,
-    threads: BTreeMap<String, (Sender<(u64, Value)>, JoinHandle<()>)>,
+    threads: BTreeMap<String, Talking>,
     sender: UnboundedSender<Answered>,
 }
 
