@@ -112,7 +112,7 @@ pub(super) fn open(settings: Value, allowed: &Allowed, directory: Option<&Path>)
     let spec: LoadSpec = serde_json::from_value(settings).map_err(|error| error.to_string())?;
     let spec = secrets::own(spec, directory)?;
     // No file of this machine is read but secrets.
-    let options = named::copied(BTreeMap::new(), || load::resolved_here(&spec))?;
+    let options = named::copied(BTreeMap::new(), || load::resolved_here(&spec, false))?;
     allowed.check(&options, 1.0)?;
     Ok(Box::new(Probing { options, stop: Arc::default(), thread: None }))
 }
