@@ -28,8 +28,9 @@ const SHARE: f64 = 0.01;
 const LEAST: f64 = 100.0;
 const MOST: f64 = 1000.0;
 const CONNECTIONS: u64 = 4;
-/// The probe ends by itself so long after the longest load.
+/// The probe ends by itself so long after the longest load, and after an hour: agents allow no longer load unless told otherwise.
 const LONGER: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(3600);
 const OPEN: Duration = Duration::from_secs(15);
 /// Requests that are under way at the end may take their timeout.
 const END: Duration = Duration::from_secs(5);
@@ -72,7 +73,7 @@ impl RemoteProbe {
             source: None,
             steady: false,
             warmup: Some(Span(Duration::ZERO)),
-            duration: Some(Span(options.warmup + options.duration + LONGER)),
+            duration: Some(Span((options.warmup + options.duration + LONGER).min(LONGEST))),
             seed: Some(options.seed),
             ..spec.clone()
         };
