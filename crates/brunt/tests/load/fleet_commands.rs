@@ -1,9 +1,8 @@
 //! Commands around loads of agents: collecting, checking, searching, and fleets that are started and end.
 
-use super::fleet::stderr;
 use crate::shared::fleet::{Fleet, is_here};
 use crate::shared::target::{Target, json};
-use brunt_testkit::{Running, Signal, assert_code, home, program, signal, text, until};
+use brunt_testkit::{Running, Signal, assert_code, signal, text, until};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -128,49 +127,6 @@ fn a_search_makes_its_loads_on_agents() {
     let result: Value =
         serde_json::from_slice(&fs::read(directory.unwrap().path().join("result.json")).unwrap()).unwrap();
     assert_eq!(result["fleet"]["agents"].as_array().unwrap().len(), 2, "{result}");
-}
-
-#[test]
-fn agents_are_started_over_ssh_for_one_load_and_end_with_it() {
-    if !is_here() {
-        return;
-    }
-    let (home, target) = (home(), Target::start());
-    // Runs the remote command here; the ports that ssh forwards are those of this machine.
-    let ssh = home.join("ssh");
-    program(&ssh, "#!/bin/sh\nfor last; do :; done\nexec sh -c \"$last\"\n");
-    let brunt = env!("CARGO_BIN_EXE_brunt");
-    let load = |on: &str, ssh: &std::path::Path| {
-        let mut load = Command::new(brunt);
-        load.args([
-            "load",
-            &target.url(),
-            "--on",
-            on,
-            "-c",
-            "4",
-            "-R",
-            "200",
-            "-d",
-            "500ms",
-            "--json",
-            "-",
-            "--quiet",
-            "--allow-untrusted",
-        ]);
-        load.env("BRUNT_SSH", ssh).env("BRUNT_STATE_DIR", home.path()).stdin(std::process::Stdio::null());
-        Running::start(load.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped())).output()
-    };
-    let output = load(&format!("ssh://one{brunt},ssh://me@two.example{brunt}"), &ssh);
-    assert_code(&output, &[0]);
-    let agents = json(&output)["fleet"]["agents"].clone();
-    let ids: Vec<&str> = agents.as_array().unwrap().iter().map(|agent| agent["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["one-1", "two-example-2"]);
-    let output = load("ssh://one/no/such/brunt", &ssh);
-    assert_code(&output, &[1]);
-    assert!(stderr(&output).contains("no agent on one") && stderr(&output).contains("not found"), "{}", text(&output));
-    let output = load("ssh://-x", &ssh);
-    assert_code(&output, &[2]);
 }
 
 #[test]

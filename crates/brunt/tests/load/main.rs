@@ -23,6 +23,8 @@ mod fleet_meter;
 #[cfg(feature = "fleet")]
 mod fleet_scripts;
 #[cfg(feature = "fleet")]
+mod fleet_ssh;
+#[cfg(feature = "fleet")]
 mod fleet_targets;
 mod groups;
 mod http;

@@ -37,14 +37,18 @@ impl Held {
     }
 
     /// An agent, by a command that runs one with `--fleet -`. Without a log its stderr is a pipe.
-    pub fn agent(name: &str, command: Command, access: &Access, log: Option<&Path>) -> io::Result<Self> {
-        let mut held = Self::start(name, command, log)?;
+    pub fn agent(name: &str, command: Command, log: Option<&Path>) -> io::Result<Self> {
+        Self::start(name, command, log)
+    }
+
+    /// Tells an agent how to join.
+    pub fn give(&mut self, access: &Access) -> io::Result<()> {
         let access = serde_json::to_string(access).map_err(io::Error::other)?;
-        if let Some(stdin) = &mut held.child.stdin {
+        if let Some(stdin) = &mut self.child.stdin {
             // An error is that of one that has ended, which is noticed.
             let _ = writeln!(stdin, "{access}");
         }
-        Ok(held)
+        Ok(())
     }
 
     fn start(name: &str, mut command: Command, log: Option<&Path>) -> io::Result<Self> {

@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::str::FromStr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +26,10 @@ const READY: Duration = Duration::from_secs(30);
 /// Until the server listens.
 const LISTENS: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
+/// What to do where the other machine does not let agents reach this one.
+const FORWARDING: &str = ": allow it there, as AllowTcpForwarding remote in sshd_config";
+/// Of an ssh that has not told the port.
+const SILENT: &str = "ssh is not connected yet, or does not say which port it has (OpenSSH does, without -q)";
 
 /// A machine that is reached by ssh.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,9 +78,14 @@ pub(in crate::cmd) struct Launched {
 /// An ssh that runs an agent.
 struct Agent {
     ssh: Held,
+    /// How it joins, but for the port.
+    access: Access,
     /// What it says.
     lines: Receiver<String>,
+    /// The line that says most: the first that is an error, or else the last.
     last: String,
+    /// The agent knows how to join.
+    is_told: bool,
 }
 
 /// Starts an agent on each of these machines.
@@ -94,7 +103,7 @@ pub(in crate::cmd) fn launch(hosts: &[Host]) -> Result<Launched, Error> {
     wait(&AtomicBool::new(false), std::slice::from_mut(&mut server), LISTENS, || nats::agents(&access).is_ok())?;
     let start = |(host, id): (&Host, &String)| {
         let own = Access::read(&files.of(&Holder::Agent(id.clone()))).map_err(failed)?;
-        host.start(id, listen.port(), &own)
+        host.start(id, listen.port(), own)
     };
     let agents = hosts.iter().zip(&ids).map(start).collect::<Result<_, _>>()?;
     Ok(Launched { access, ids, agents, _server: server, _home: home })
@@ -108,53 +117,94 @@ impl Host {
         format!("{name}-{number}")
     }
 
-    fn start(&self, id: &str, port: u16, access: &Access) -> Result<Agent, Error> {
+    fn start(&self, id: &str, port: u16, access: Access) -> Result<Agent, Error> {
         let words = std::env::var(COMMAND_VAR).unwrap_or_else(|_| "ssh".to_owned());
         let mut words = words.split_whitespace();
-        let mut command = Command::new(words.next().unwrap_or("ssh"));
+        let ssh = words.next().unwrap_or("ssh");
+        let mut command = Command::new(ssh);
         command.args(words).args(["-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
-        command.args(["-o", "ServerAliveInterval=2", "-R", &format!("127.0.0.1:{port}:127.0.0.1:{port}")]);
+        // Port 0 is one that is free there; ssh says which.
+        command.args(["-o", "ServerAliveInterval=2", "-R", &format!("127.0.0.1:0:127.0.0.1:{port}")]);
         command.args(self.port.iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));
         // A login that can start programs there can load anything from there.
         let all = "--allow 0.0.0.0/0 --allow [::]/0";
         command.arg(&self.host).arg(format!("{} agent --fleet - --id {id} {all}", self.program));
         let cannot = |why| {
-            Error::Failed(format!("cannot start ssh for {}: {why}: install it, or name it in {COMMAND_VAR}", self.host))
+            Error::Failed(format!(
+                "cannot start '{ssh}' for {}: {why}: install it, or name it in {COMMAND_VAR}",
+                self.host
+            ))
         };
-        let mut ssh = Held::agent(&self.host, command, access, None).map_err(cannot)?;
+        let mut ssh = Held::agent(&self.host, command, None).map_err(cannot)?;
         let (sender, lines) = channel();
         if let Some(stderr) = ssh.stderr() {
             thread::spawn(move || {
                 BufReader::new(stderr).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
             });
         }
-        Ok(Agent { ssh, lines, last: String::new() })
+        Ok(Agent { ssh, access, lines, last: String::new(), is_told: false })
     }
+}
+
+impl Agent {
+    /// Tells it how to join, once ssh says by which port.
+    ///
+    /// # Errors
+    /// It has ended.
+    fn follow(&mut self) -> Result<(), Error> {
+        // What it says last may come after its end.
+        let how = self.ssh.ended();
+        let lines: Vec<String> =
+            if how.is_some() { self.lines.iter().collect() } else { self.lines.try_iter().collect() };
+        for line in lines {
+            if let Some(port) = forwarded(&line).filter(|_| !self.is_told) {
+                self.ssh.give(&Access { url: format!("nats://127.0.0.1:{port}"), ..self.access.clone() })?;
+                self.is_told = true;
+            } else if !is_error(&self.last) && !line.trim().is_empty() {
+                self.last = line;
+            }
+        }
+        let Some(how) = how else { return Ok(()) };
+        let why = if self.last.contains("forwarding failed") { FORWARDING } else { "" };
+        Err(Error::Failed(format!("no agent on {} ({how}): {}{why}", self.ssh.name, self.last)))
+    }
+}
+
+/// As clap and this program begin one.
+fn is_error(line: &str) -> bool {
+    line.starts_with("error: ")
+}
+
+/// The port that ssh has got from the other machine, if it says so.
+fn forwarded(line: &str) -> Option<u16> {
+    let (port, _) = line.strip_prefix("Allocated port ")?.split_once(" for remote forward")?;
+    port.parse().ok()
 }
 
 impl Launched {
     /// The agents, once all are there.
-    pub fn agents(&mut self) -> Result<Vec<About>, Error> {
+    ///
+    /// # Errors
+    /// One has ended, they take too long, or `stop` is set.
+    pub fn agents(&mut self, stop: Option<&AtomicBool>) -> Result<Vec<About>, Error> {
         let began = Instant::now();
         loop {
             let found = nats::agents(&self.access).map_err(failed)?;
             if found.len() == self.ids.len() {
                 return Ok(found);
             }
-            for agent in &mut self.agents {
-                agent.last = agent.lines.try_iter().last().unwrap_or(std::mem::take(&mut agent.last));
-                if let Some(how) = agent.ssh.ended() {
-                    // Its last words may come after it.
-                    let said = agent.lines.iter().last().unwrap_or(std::mem::take(&mut agent.last));
-                    return Err(Error::Failed(format!("no agent on {} ({how}): {said}", agent.ssh.name)));
-                }
+            self.agents.iter_mut().try_for_each(Agent::follow)?;
+            if stop.is_some_and(|stop| stop.load(Ordering::SeqCst)) {
+                return Err(Error::Failed("interrupted before the agents were there".to_owned()));
             }
             if began.elapsed() > READY {
                 let missing =
                     self.agents.iter().zip(&self.ids).find(|(_, id)| found.iter().all(|agent| agent.id != **id));
-                let (host, last) =
-                    missing.map_or(("", ""), |(agent, _)| (agent.ssh.name.as_str(), agent.last.as_str()));
-                return Err(Error::Failed(format!("the agent on {host} is not there after {READY:?}: {last}")));
+                let of = |(agent, _): (&Agent, _)| {
+                    let last = if agent.is_told { agent.last.as_str() } else { SILENT };
+                    format!("the agent on {} is not there after {READY:?}: {last}", agent.ssh.name)
+                };
+                return Err(Error::Failed(missing.map_or_else(String::new, of)));
             }
             thread::sleep(LOOK);
         }
@@ -171,6 +221,12 @@ impl Drop for Launched {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_port_is_read_as_openssh_says_it() {
+        assert_eq!(forwarded("Allocated port 43211 for remote forward to 127.0.0.1:4222"), Some(43211));
+        assert_eq!(forwarded("may load everything"), None);
+    }
 
     #[test]
     fn machines_are_read_and_what_a_shell_would_read_otherwise_is_refused() {

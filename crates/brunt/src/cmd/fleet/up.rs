@@ -81,7 +81,9 @@ impl Args {
             let mut command = Command::new(current_binary()?);
             command.args(["agent", "--fleet", "-", "--id", name]);
             let own = Access::read(&files.of(&Holder::Agent(name.clone()))).map_err(failed)?;
-            agents.push(Held::agent(name, command, &own, Some(&dir.join(format!("{name}.log"))))?);
+            let mut agent = Held::agent(name, command, Some(&dir.join(format!("{name}.log"))))?;
+            agent.give(&own)?;
+            agents.push(agent);
         }
         wait(&stop, &mut agents, READY, || there().is_some_and(|there| there >= usize::from(self.local)))?;
         stdout::print(&self.joined(&dir, &files))?;

@@ -76,11 +76,16 @@ impl OnFlags {
         self.on.is_some()
     }
 
-    /// The agents that were asked for; `None` without `--on`.
+    /// The agents that were asked for; `None` without `--on`. Does not wait for them any more once `stop` is set.
     ///
     /// # Errors
     /// They are not there, or run another program.
-    pub fn choose(&self, spec: &LoadSpec, there: &ThereFlags) -> Result<Option<Chosen>, Error> {
+    pub fn choose(
+        &self,
+        spec: &LoadSpec,
+        there: &ThereFlags,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Option<Chosen>, Error> {
         let Some(on) = &self.on else {
             return match there.fleet.is_given() && !there.is_given() && !there.has_probe() {
                 true => usage("--fleet says where agents are: add --on, --meter or --probe"),
@@ -92,7 +97,7 @@ impl OnFlags {
                 .split(',')
                 .map(|host| host.trim().parse::<Host>().map_err(|why| Error::Usage(format!("--on: {why}"))));
             let mut launched = ssh::launch(&hosts.collect::<Result<Vec<_>, _>>()?)?;
-            let agents = chosen("--on", &launched.ids.join(","), launched.agents()?)?;
+            let agents = chosen("--on", &launched.ids.join(","), launched.agents(stop)?)?;
             (launched.access.clone(), agents, Some(launched))
         } else {
             let access = there.fleet.of_operator()?;

@@ -28,7 +28,7 @@ impl OnFlags {
         false
     }
 
-    pub fn choose(&self, _: &LoadSpec, _: &ThereFlags) -> Result<Option<Chosen>, Error> {
+    pub fn choose(&self, _: &LoadSpec, _: &ThereFlags, _: Option<&AtomicBool>) -> Result<Option<Chosen>, Error> {
         Ok(None)
     }
 }

@@ -121,12 +121,15 @@ impl Args {
     /// Runs the load and writes the requested files; prints only progress.
     pub(super) fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
-        let agents = self.on.choose(&self.spec, &self.server.there)?;
+        let stop_on = |signals: &[i32]| signals::flag(signals, Repeated::Kill);
+        // What is started for the load ends with an interrupt, also before the load.
+        let early = if self.on.is_given() { Some(stop_on(&[SIGINT, SIGTERM])?) } else { None };
+        let agents = self.on.choose(&self.spec, &self.server.there, early.as_deref())?;
         let whole = agents.as_ref().map(|agents| agents.whole(self)).transpose()?;
         let spec = whole.as_ref().unwrap_or(&self.spec);
         let (resolved, mut files) = named::noted(|| options::options_of(self, spec, env.cpus_allowed.as_deref()));
         let (mut options, mut notes) = resolved?;
-        let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
+        let stop = early.map_or_else(|| stop_on(&[SIGINT, SIGTERM]), Ok)?;
         self.server.wait(&options, &stop, self.quiet)?;
         let makers = if agents.is_some() { script::Makers::Agents } else { script::Makers::Here };
         let (installed, of_script) = named::noted(|| self.script.install(spec, &mut options, makers));
