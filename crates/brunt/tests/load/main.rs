@@ -19,6 +19,8 @@ mod fleet_hosts;
 #[cfg(feature = "fleet")]
 mod fleet_keys;
 #[cfg(feature = "fleet")]
+mod fleet_launch;
+#[cfg(feature = "fleet")]
 mod fleet_meter;
 #[cfg(feature = "fleet")]
 mod fleet_scripts;
@@ -53,6 +55,7 @@ mod verdicts;
 #[allow(dead_code, reason = "each test program uses a part of it")]
 mod shared {
     pub mod band;
+    pub mod consumers;
     pub mod fleet;
     pub mod proxy;
     pub mod recorder;

@@ -71,6 +71,9 @@ struct Slurm {
     program: String,
 }
 
+/// The group of the key's file in a container: the image of packaging/ runs as this user and is no owner of a secret's files.
+const GROUP: u32 = 65535;
+
 /// A name of Kubernetes objects: a DNS label.
 fn name(text: &str) -> Result<String, String> {
     let is_dns = text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
@@ -135,6 +138,9 @@ spec:
     spec:
       restartPolicy: Never
       terminationGracePeriodSeconds: 10
+      automountServiceAccountToken: false
+      securityContext:
+        fsGroup: {GROUP}
       topologySpreadConstraints:
         - maxSkew: 1
           topologyKey: kubernetes.io/hostname
@@ -190,7 +196,9 @@ impl Slurm {
 #SBATCH --cpus-per-task={cores}
 #SBATCH --exclusive
 #SBATCH --time={minutes}
-# {agents} agents, one on each node, with the key of: brunt fleet key '{name}-*'. A signal ends them with their loads.
+# {agents} agents, one on each node, with the key of: brunt fleet key '{name}-*'. A signal ends them with their loads. The shell of
+# each expands its rank.
+# shellcheck disable=SC2016
 exec srun --kill-on-bad-exit=0 sh -c 'exec {program} agent --fleet {fleet} --id "{name}-$SLURM_PROCID" "$@"' agent{allow}
 "#
         )
