@@ -157,8 +157,8 @@ impl RunDirectory {
             return None;
         }
         if let Ok(result) = directory.read_result() {
-            // Written by a tester that was stopped early, perhaps after brunt was killed.
-            return (!result.interrupted).then(|| TrialOutcome::Done(Box::new(result)));
+            // Of a run, written by a tester that was stopped early, perhaps after brunt was killed; of one load, all that there is.
+            return (self.is_load || !result.interrupted).then(|| TrialOutcome::Done(Box::new(result)));
         }
         directory.read_json("failed.json").ok().map(TrialOutcome::Failed)
     }

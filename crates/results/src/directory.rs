@@ -3,6 +3,7 @@
 //! Files are replaced atomically (written beside, then renamed): a run that dies leaves the old file or the new one.
 //! `result.json` is written last and marks the directory as complete.
 
+use crate::agents::AgentNow;
 use crate::lock::{Lock, is_locked};
 use crate::{env::Env, figure, result::RunResult, series::Second, start::LoadStart};
 use serde::{Serialize, de::DeserializeOwned};
@@ -12,6 +13,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const START_FILE: &str = "load.json";
+const AGENTS_FILE: &str = "agents.json";
 
 /// The directory of one trial.
 #[derive(Debug, Clone)]
@@ -65,6 +67,21 @@ impl Directory {
     /// Whether the load that writes to the directory still runs; `None` if that cannot be known.
     pub fn is_written(&self) -> Option<bool> {
         is_locked(&self.path.join(START_FILE))
+    }
+
+    /// Writes `agents.json`; nothing waits for the disk.
+    pub fn write_agents(&self, agents: &[AgentNow]) -> io::Result<()> {
+        self.replace(AGENTS_FILE, &json(&agents)?, |_| Ok(())).map(drop)
+    }
+
+    /// The agents of a load that goes on; none if this machine makes it.
+    pub fn read_agents(&self) -> io::Result<Vec<AgentNow>> {
+        self.read_json(AGENTS_FILE)
+    }
+
+    /// Removes `agents.json`, if it is there.
+    pub fn remove_agents(&self) {
+        let _ = fs::remove_file(self.path.join(AGENTS_FILE));
     }
 
     pub fn write_env(&self, env: &Env) -> io::Result<()> {

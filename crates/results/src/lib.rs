@@ -6,6 +6,7 @@
 #![allow(missing_docs, reason = "not published")]
 
 pub mod acceptance;
+pub mod agents;
 pub mod buckets;
 pub mod calibration;
 pub mod colocation;

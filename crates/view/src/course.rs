@@ -2,6 +2,7 @@
 
 use crate::doubts::Doubts;
 use crate::live::{self, Model};
+use brunt_results::agents::AgentNow;
 use brunt_results::series::Line;
 use brunt_results::start::LoadStart;
 use brunt_results::verdict::ValidityIssue;
@@ -30,8 +31,9 @@ impl Course {
         self.doubts.arising(self.model.last().map_or(0.0, |last| last.at_s), &verdict)
     }
 
-    /// The page so far, ending in a newline.
-    pub fn page(&self) -> String {
+    /// The page so far, ending in a newline; of a load that these agents make, if there are any.
+    pub fn page(&mut self, agents: Vec<AgentNow>) -> String {
+        self.model.agents = agents;
         live::page(&self.model)
     }
 

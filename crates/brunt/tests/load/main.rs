@@ -21,6 +21,8 @@ mod fleet_keys;
 #[cfg(feature = "fleet")]
 mod fleet_launch;
 #[cfg(feature = "fleet")]
+mod fleet_live;
+#[cfg(feature = "fleet")]
 mod fleet_meter;
 #[cfg(feature = "fleet")]
 mod fleet_scripts;

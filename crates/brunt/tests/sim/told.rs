@@ -73,7 +73,7 @@ impl Observer for Told {
         let line = Line::from(&*second);
         self.lines.push(self.describer.describe(&line));
         self.course.push(line);
-        self.pages.push(self.course.page());
+        self.pages.push(self.course.page(Vec::new()));
         self.doubts.extend(self.course.doubts(None));
     }
 

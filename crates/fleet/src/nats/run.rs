@@ -23,6 +23,12 @@ const HELD: usize = 256 << 20;
 
 /// Takes what the agents have measured, on the thread of the run.
 pub trait Sink: Send {
+    /// Another second of an agent is there, which has a number from 0; it is given once all have it.
+    fn arrived(&mut self, agent: &str, second: u64);
+
+    /// The agents of which a second is late now.
+    fn late(&mut self, agents: &[&str]);
+
     /// The next second of an agent; of all agents or of none.
     ///
     /// # Errors
@@ -281,6 +287,7 @@ impl Running {
         };
         let (counts, outputs) = self.core.second(&agent, incarnation, second, now());
         if counts {
+            self.sink.arrived(&agent, second);
             self.whole.add(&agent, second, table);
         }
         outputs
@@ -344,6 +351,7 @@ impl Running {
                 self.shared.change(|seen| _ = seen.lost.get_or_insert((agent, why)));
             }
         }
+        self.sink.late(&self.core.late(now()));
         let lost = self.core.lost().next().map(|(agent, why)| (agent.to_owned(), why.words()));
         let (times, whole_seconds) = (self.core.times(), self.core.whole_seconds());
         let mut seen = self.shared.lock();

@@ -1,17 +1,19 @@
-//! Parts of the load of a row: its named requests, and the steps of a rate that changes. They are those of the repeat with the
+//! Parts of the load of a row: its named requests, the steps of a rate that changes, and the agents that made it. They are those of the repeat with the
 //! median throughput: percentiles are not averaged.
 
 use super::knee_point::{KNEE_FACTOR, KneePoint, Mark};
 use crate::format;
 use brunt_results::RunResult;
 use brunt_results::result::RATE_TOLERANCE;
-use brunt_results::result::{Named, Step};
+use brunt_results::result::{Fleet, Named, Step};
 use brunt_statistics::median;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
     pub names: Vec<Named>,
     pub steps: Vec<Step>,
+    /// The agents that made the load.
+    pub fleet: Option<Fleet>,
 }
 
 /// Fewer steps make no curve.
@@ -44,7 +46,11 @@ impl Parts {
         };
         let distance = |result: &RunResult| (result.requests.rate - middle).abs();
         let nearest = results.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        nearest.map_or(Self::default(), |result| Self { names: result.names.clone(), steps: result.steps.clone() })
+        nearest.map_or(Self::default(), |result| Self {
+            names: result.names.clone(),
+            steps: result.steps.clone(),
+            fleet: result.fleet.clone(),
+        })
     }
 
     /// The steps with their offered rates, by rate, if they make a curve.

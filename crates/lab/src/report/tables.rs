@@ -1,5 +1,6 @@
 //! Tables of the printed report, in one of six layouts. Layouts omit figures, but never the verdict.
 
+mod by_agent;
 mod by_name;
 mod colocation;
 pub(super) mod columns;
@@ -11,6 +12,7 @@ use super::{Report, Row};
 use crate::{group::grouped, plan::Style};
 use columns::{columns, names, shown};
 
+pub(super) use by_agent::by_agent;
 pub(super) use by_name::by_name;
 pub(super) use columns::{Column, drop_least};
 pub(super) use compact::{WIDEST, compact};
@@ -31,7 +33,7 @@ pub(super) fn rendered_tables(report: &Report, style: Style, wide: bool) -> Vec<
         Style::Plain => {
             let tables = selections(report).into_iter().filter(|table| !table.rows.is_empty());
             let tables = tables.map(|table| if wide { full(table) } else { compact(&table) });
-            tables.chain(by_name(report)).collect()
+            tables.chain(by_name(report)).chain(by_agent(report)).collect()
         }
         Style::PingPong => layouts::ping_pong(report),
         Style::Upstreams => layouts::upstreams(report),

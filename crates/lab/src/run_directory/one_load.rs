@@ -14,11 +14,12 @@ pub(super) const REPEAT: u32 = 1;
 pub(super) fn experiment(directory: &Directory) -> io::Result<Experiment> {
     let (result, env) = (directory.read_result()?, directory.read_env()?);
     let cell = cell(&result);
+    let end = if result.interrupted { ", ended before its time" } else { "" };
     let name = directory.path().file_name().map_or("load".into(), |name| name.to_string_lossy());
     Ok(Experiment {
         schema: SCHEMA.to_owned(),
         name: name.into_owned(),
-        description: format!("one load of {}", result.load.url),
+        description: format!("one load of {}{end}", result.load.url),
         plan_hash: String::new(),
         seed: result.load.seed,
         repeats: 1,

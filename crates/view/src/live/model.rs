@@ -1,6 +1,7 @@
 //! What is known of a load from its files. Has no clock and reads no file.
 
 use super::points::Points;
+use brunt_results::agents::{self, AgentNow};
 use brunt_results::provisional::Provisional;
 use brunt_results::series::{Line, Second};
 use brunt_results::verdict::{ValidityIssue, Verdict};
@@ -43,6 +44,8 @@ pub struct Model {
     pub(super) window_from_s: f64,
     pub(super) result: Option<Box<RunResult>>,
     pub(super) silence: Option<Silence>,
+    /// Those that make the load, if it is not this machine.
+    pub(crate) agents: Vec<AgentNow>,
     /// A stop was asked for.
     pub(super) is_stopping: bool,
 }
@@ -54,10 +57,12 @@ impl Model {
 
     /// Forgets the lines, which are no longer in the file.
     pub(super) fn clear(&mut self) {
-        *self = Self { name: self.name.take(), start: self.start.take(), ..Self::default() };
+        let agents = std::mem::take(&mut self.agents);
+        *self = Self { name: self.name.take(), start: self.start.take(), agents, ..Self::default() };
     }
 
     pub(super) fn end(&mut self, result: RunResult) {
+        self.agents = result.fleet.as_ref().map_or_else(Vec::new, agents::of);
         self.result = Some(Box::new(result));
     }
 

@@ -5,6 +5,7 @@ use crate::format::{or_dash, percent, plural, rate, shown, three_digits, time};
 use crate::summary::cpu;
 use crate::told;
 use brunt_results::RunResult;
+use brunt_results::agents::{self, AgentNow};
 use brunt_results::figure::{COST, OFFERED_RATE, RATE};
 use std::fmt::Write as _;
 
@@ -15,13 +16,31 @@ pub(super) type Row = (&'static str, String);
 pub(super) fn rows(model: &Model) -> Vec<Row> {
     let result = model.result();
     let with_told = |name: &'static str, text: String| (name, text + &told::known(&result, name));
-    vec![
+    let mut rows = vec![
         with_told("rate", rates(model, &result)),
         with_told("response", response(&result)),
         ("server", server(model, &result)),
         with_told("generator", generator(model, &result)),
-        with_told("errors", errors(&result)),
-    ]
+    ];
+    rows.extend((!model.agents.is_empty()).then(|| ("agents", of_agents(&model.agents))));
+    rows.push(with_told("errors", errors(&result)));
+    rows
+}
+
+/// One line, however many there are: who is lost or late, and the slowest and the fastest.
+fn of_agents(agents: &[AgentNow]) -> String {
+    let concerns = agents::concerns(agents);
+    let state = if concerns.is_empty() { "all in time".to_owned() } else { concerns.join(", ") };
+    let mut text = format!("{}: {state}", agents.len());
+    let mut by_p99: Vec<(f64, &str)> = agents.iter().filter_map(|one| Some((one.p99_us?, one.id.as_str()))).collect();
+    by_p99.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    if let [(least, fastest), .., (most, slowest)] = by_p99[..] {
+        let _ = write!(text, "; p99 {} ({fastest}) to {} ({slowest})", time(least), time(most));
+    }
+    if let Some(busiest) = agents.iter().filter_map(|agent| agent.thread_cpu_percent).reduce(f64::max) {
+        let _ = write!(text, "; busiest thread {}", percent(busiest));
+    }
+    text
 }
 
 fn rates(model: &Model, result: &RunResult) -> String {

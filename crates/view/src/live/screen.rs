@@ -42,7 +42,7 @@ impl Look {
         let style = match kind {
             None => return Style::default(),
             Some(Kind::Ok) => self.colour(Color::Green),
-            Some(Kind::Errors) => self.colour(Color::Red),
+            Some(Kind::Errors | Kind::AgentLost) => self.colour(Color::Red),
             Some(_) => self.colour(Color::Yellow),
         };
         style.add_modifier(Modifier::BOLD)

@@ -85,6 +85,7 @@ pub struct Source {
     tail: Tail,
     start: Option<Version>,
     result: Option<Version>,
+    agents: Option<Version>,
     model: Model,
     opened: Instant,
     /// Of the last line.
@@ -99,6 +100,7 @@ impl Source {
             tail: Tail::default(),
             start: None,
             result: None,
+            agents: None,
             model: Model::default(),
             opened: Instant::now(),
             heard: Instant::now(),
@@ -148,6 +150,7 @@ impl Source {
         if self.model.points.end_s() != before {
             (self.heard, is_new) = (Instant::now(), true);
         }
+        is_new |= self.read_agents();
         is_new |= self.read_result();
         let silence = self.silence();
         is_new |= silence != self.model.silence;
@@ -213,9 +216,21 @@ impl Source {
         }
         let Ok(start) = self.directory.read_start() else { return false };
         self.start = version;
+        self.agents = None;
         self.model.begin(start);
         self.tail = Tail::default();
         self.heard = Instant::now();
+        true
+    }
+
+    /// Those of a load that goes on.
+    fn read_agents(&mut self) -> bool {
+        let version = version(&self.place("agents.json"));
+        if version == self.agents || version.is_none() {
+            return false;
+        }
+        self.agents = version;
+        self.model.agents = self.directory.read_agents().unwrap_or_default();
         true
     }
 

@@ -1,6 +1,6 @@
 //! Observes a running load: metering windows, series lines, progress, Ctrl-C, SIGUSR1.
 
-use super::{counts::CountsFile, gone::Gone, meter::Meter, there::Probing};
+use super::{counts::CountsFile, gone::Gone, meter::Meter, on::Watched, there::Probing};
 use brunt_load::Observer;
 use brunt_meter::everyone::Everyone;
 use brunt_meter::neighbours::{self, Neighbour};
@@ -11,9 +11,11 @@ use brunt_results::verdict::ValidityIssue;
 use brunt_results::{RunResult, counts::Counts, directory::SeriesWriter, start::LoadStart};
 use brunt_view::{course::Course, metrics::Sinks, progress::Progress};
 use hdrhistogram::Histogram;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use std::{cell::Cell, collections::BTreeMap, io, sync::Arc};
+use std::{io, sync::Arc};
 
 /// Why figures of the load threads are absent that only their own machine can read.
 pub(super) const ON_AGENTS: &str = "agents of a fleet made the load";
@@ -24,12 +26,12 @@ const NAMED: usize = 3;
 #[derive(Debug)]
 pub(super) struct Pages {
     asked: Arc<AtomicBool>,
-    course: Course,
+    course: RefCell<Course>,
 }
 
 impl Pages {
     pub(super) fn new(asked: Arc<AtomicBool>, start: LoadStart) -> Self {
-        Self { asked, course: Course::new(start) }
+        Self { asked, course: RefCell::new(Course::new(start)) }
     }
 }
 
@@ -48,8 +50,8 @@ pub(super) struct LoadObserver {
     progress: Progress,
     pages: Pages,
     gone: Gone,
-    /// Whether the load threads are those of agents.
-    is_on_agents: bool,
+    /// The load threads are those of agents.
+    agents: Option<Watched>,
     /// When the load began.
     started: Instant,
     /// The process of the server that exited before the end of the window, and when that was noticed.
@@ -71,7 +73,7 @@ impl LoadObserver {
         progress: Progress,
         pages: Pages,
     ) -> Self {
-        let gone = Gone::new(pages.course.is_counted());
+        let gone = Gone::new(pages.course.borrow().is_counted());
         Self {
             server,
             probe: None,
@@ -86,7 +88,7 @@ impl LoadObserver {
             progress,
             pages,
             gone,
-            is_on_agents: false,
+            agents: None,
             started: Instant::now(),
             exited: Cell::new(None),
             successors: Vec::new(),
@@ -107,8 +109,8 @@ impl LoadObserver {
 
     /// The load threads are those of agents; says how their run is called.
     #[cfg(feature = "fleet")]
-    pub(super) fn begin_on_agents(&mut self, run: &str) {
-        self.is_on_agents = true;
+    pub(super) fn begin_on_agents(&mut self, run: &str, agents: Watched) {
+        self.agents = Some(agents);
         self.progress.line(&format!("run {run}: 'brunt fleet stop {run}' ends it"));
     }
 
@@ -135,7 +137,7 @@ impl LoadObserver {
             return;
         }
         let exit = self.server_exit();
-        self.pages.course.doubts(exit.as_ref()).iter().for_each(|line| self.progress.line(line));
+        self.pages.course.get_mut().doubts(exit.as_ref()).iter().for_each(|line| self.progress.line(line));
     }
 
     fn look_for_exit(&self) {
@@ -170,7 +172,7 @@ impl LoadObserver {
         let window = Duration::from_secs_f64(result.load.measured_s);
         let mut absent = match &self.generator {
             Some(generator) => generator.close(completed, window, &mut result.generator),
-            None if self.is_on_agents => brunt_meter::generator::all_absent(ON_AGENTS),
+            None if self.agents.is_some() => brunt_meter::generator::all_absent(ON_AGENTS),
             None => brunt_meter::generator::all_absent("no load thread ran"),
         };
         if let Some(meter) = &mut self.server {
@@ -194,7 +196,7 @@ impl Observer for LoadObserver {
     fn started(&mut self, threads: &[u32]) {
         self.started = Instant::now();
         self.sinks.started();
-        self.generator = (!self.is_on_agents).then(|| GeneratorMeter::attach(threads));
+        self.generator = self.agents.is_none().then(|| GeneratorMeter::attach(threads));
         self.server.iter_mut().for_each(Meter::search);
     }
 
@@ -219,7 +221,7 @@ impl Observer for LoadObserver {
         self.host.sample(second);
         let line = Line::from(&*second);
         self.progress.second(&line);
-        self.pages.course.push(line);
+        self.pages.course.get_mut().push(line);
         self.doubt();
         self.gone.add(second).iter().for_each(|line| self.progress.line(line));
     }
@@ -253,8 +255,9 @@ impl Observer for LoadObserver {
 
     fn wants_stop(&self) -> bool {
         self.look_for_exit();
+        let agents = self.agents.as_ref().map(|agents| agents.look(&self.progress)).unwrap_or_default();
         if self.pages.asked.swap(false, Ordering::Relaxed) {
-            self.progress.print(&self.pages.course.page());
+            self.progress.print(&self.pages.course.borrow_mut().page(agents));
         }
         self.gone.is_gone() || self.stop.load(Ordering::Relaxed)
     }

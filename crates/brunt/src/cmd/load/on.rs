@@ -6,11 +6,13 @@
 mod collected;
 mod feeds;
 mod machines;
+mod now;
 mod refused;
 mod sent_script;
 mod told;
 
 pub(in crate::cmd) use collected::report as collected;
+pub(super) use now::Watched;
 pub(in crate::cmd) use sent_script::SentScript;
 
 use super::observer::LoadObserver;
@@ -30,8 +32,9 @@ use brunt_runtime::net::Address;
 use brunt_spec::LoadSpec;
 use feeds::Feeds;
 use machines::Machines;
+use now::Now;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -213,7 +216,8 @@ impl Chosen {
         })
     }
 
-    /// Makes the load of `options`, which are those of the whole load; they and the script were read from these files.
+    /// Makes the load of `options`, which are those of the whole load; they and the script were read from these files. Its agents are
+    /// told in the directory while it goes on.
     ///
     /// # Errors
     /// There is no result: an agent refused it, or the load did not begin.
@@ -222,21 +226,23 @@ impl Chosen {
         options: &Options,
         script: (&Scripting, Option<&Wrk>),
         files: BTreeSet<PathBuf>,
+        directory: Option<&Path>,
         stop: &Arc<AtomicBool>,
         observer: &mut LoadObserver,
     ) -> Result<(Report, Made), Error> {
         let (files, offered) = Offered::of(files).map_err(|why| Error::Failed(format!("--on: {why}")))?;
         let config = self.config(options, SentScript::of(script.0, script.1), files, offered.bytes())?;
         let run_id = config.run.clone();
-        observer.begin_on_agents(&run_id);
         let machines: Vec<(String, usize)> =
             config.members.iter().map(|member| (format!("agent {}", member.id), member.first)).collect();
         let ids: Vec<String> = config.members.iter().map(|member| member.id.clone()).collect();
+        let now = Now::new(&ids, directory);
+        observer.begin_on_agents(&run_id, Watched::new(now.clone()));
         let (mut kept, mut measured) = (None, Vec::new());
         let (access, agents) = (self.access.clone(), self.agents.clone());
         let others = |feeds: Vec<brunt_load::remote::Feed>, zero_ns: u64| {
             measured = feeds.iter().map(brunt_load::remote::Feed::measured).collect();
-            let feeds = Feeds::new(ids.iter().cloned().zip(feeds));
+            let feeds = Feeds::new(ids.iter().cloned().zip(feeds), now.clone());
             let run = nats::Run::start(&access, config, agents, offered, feeds)
                 .map_err(|error| LoadError::Process(error.to_string()))?;
             let machines = Machines::new(run, zero_ns);

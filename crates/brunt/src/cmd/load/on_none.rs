@@ -6,12 +6,14 @@ use super::script::Scripting;
 use super::there::ThereFlags;
 use brunt_load::script::Wrk;
 use brunt_load::{Options, Report};
+use brunt_results::agents::AgentNow;
 use brunt_results::result::Fleet;
 use brunt_results::verdict::ValidityIssue;
 use brunt_results::{Error, RunResult};
 use brunt_spec::LoadSpec;
+use brunt_view::progress::Progress;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::AtomicBool};
 
 #[derive(Debug, clap::Args)]
@@ -19,6 +21,16 @@ pub(super) struct OnFlags {}
 
 /// There are none.
 pub(super) enum Chosen {}
+
+/// Nor are they watched.
+#[derive(Debug)]
+pub(super) enum Watched {}
+
+impl Watched {
+    pub fn look(&self, _: &Progress) -> Vec<AgentNow> {
+        match *self {}
+    }
+}
 
 /// Nor has one made a load.
 pub(super) enum Made {}
@@ -51,6 +63,7 @@ impl Chosen {
         _: &Options,
         _: (&Scripting, Option<&Wrk>),
         _: BTreeSet<PathBuf>,
+        _: Option<&Path>,
         _: &Arc<AtomicBool>,
         _: &mut LoadObserver,
     ) -> Result<(Report, Made), Error> {

@@ -173,7 +173,9 @@ impl Args {
         let ran = match (&agents, layout.len()) {
             (Some(agents), _) => {
                 let script = (&self.script, script.as_ref());
-                agents.run(&options, script, files, &stop, &mut observer).map(|(report, made)| (report, Some(made)))
+                agents
+                    .run(&options, script, files, output.directory(), &stop, &mut observer)
+                    .map(|(report, made)| (report, Some(made)))
             }
             (None, 1) => {
                 brunt_load::run(&options, &mut observer).map(|report| (report, None)).map_err(options::error_of)

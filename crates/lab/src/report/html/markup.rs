@@ -5,7 +5,7 @@ use super::{FAILED, data::PageData, ratios::comparison, views::View};
 use crate::format::{escaped, plural};
 use crate::report::charts::{self, Bar, Bars, Body, COLOURS, Chart, Lines, SHAPES};
 use crate::report::tables::columns::{Column, columns};
-use crate::report::tables::{RenderedTable, Selection, by_name, selections};
+use crate::report::tables::{RenderedTable, Selection, by_agent, by_name, selections};
 use crate::report::{Report, Row, Run, answers::first_lines, notes};
 use crate::run_directory::CHARTS_FOLDER;
 
@@ -35,7 +35,7 @@ pub fn body(
         let _ = writeln!(out, "<section class=\"grid\">\n{}</section>", cards(charts, views)?);
         out.push_str(&loads(data));
         out.push_str(&tables(report, &data.targets));
-        by_name(report).for_each(|table| out.push_str(&rendered(&table)));
+        by_name(report).chain(by_agent(report)).for_each(|table| out.push_str(&rendered(&table)));
     }
     out.push_str(&commands(&started(runs)));
     out.push_str("<h2>How to read it, and where it was measured</h2>\n");

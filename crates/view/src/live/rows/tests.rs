@@ -1,6 +1,7 @@
 use super::*;
 use crate::live::snapshot;
 use brunt_results::LatencySummary;
+use brunt_results::agents::AgentNow;
 use brunt_results::result::Server;
 use brunt_results::series::{Line, SoFar};
 use brunt_results::start::LoadStart;
@@ -36,6 +37,31 @@ fn summary(count: u64, us: f64) -> LatencySummary {
         max_us: Some(us * 300.0),
         ..LatencySummary::default()
     }
+}
+
+#[test]
+fn agents_have_one_row_however_many_they_are() {
+    let agent = |number: u64| AgentNow {
+        id: format!("a{number}"),
+        seconds: 9,
+        p99_us: Some(100.0 * number as f64),
+        thread_cpu_percent: Some(number as f64),
+        ..AgentNow::default()
+    };
+    let row = |agents: Vec<AgentNow>| {
+        let model = Model { agents, ..begun(None) };
+        rows(&model).into_iter().find(|(name, _)| *name == "agents").map(|(_, text)| text)
+    };
+    assert_eq!(row(Vec::new()), None);
+    assert_eq!(row(vec![agent(2)]), Some("1: all in time; busiest thread 2.0 %".to_owned()));
+    let mut all: Vec<AgentNow> = (1..=100).map(agent).collect();
+    let figures = "p99 100 us (a1) to 10.0 ms (a100); busiest thread 100.0 %";
+    assert_eq!(row(all.clone()), Some(format!("100: all in time; {figures}")));
+    (all[1].is_late, all[6].lost) = (true, Some("no answer for 5 s".to_owned()));
+    assert_eq!(
+        row(all),
+        Some(format!("100: a2 late (its second 10 is missing), a7 LOST (no answer for 5 s); {figures}"))
+    );
 }
 
 /// Seconds with all that a line may have; the third is shorter.
