@@ -1,11 +1,10 @@
-//! Commands around loads of agents: collecting, checking, searching, and fleets that are started and end.
+//! Commands around loads of agents: collecting, checking, and fleets that are started and end.
 
 use crate::shared::fleet::{Fleet, is_here};
 use crate::shared::target::{Target, json};
 use brunt_testkit::{Running, Signal, assert_code, signal, text, until};
 use serde_json::Value;
 use std::fs;
-use std::process::Command;
 
 #[test]
 fn a_load_whose_coordinator_was_killed_is_collected_from_its_agents() {
@@ -86,47 +85,6 @@ fn a_doctor_looks_at_server_agents_and_clocks() {
     let output = none.run("fleet doctor");
     assert_code(&output, &[3]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("brunt fleet key NAME"), "{}", text(&output));
-}
-
-#[test]
-fn a_search_makes_its_loads_on_agents() {
-    if !is_here() {
-        return;
-    }
-    let (fleet, target) = (Fleet::up(2), Target::start());
-    let mut find = Command::new(env!("CARGO_BIN_EXE_brunt"));
-    // So much is always answered: the search ends at its highest rate.
-    find.args([
-        "find",
-        "--slo",
-        "p50<10s,errors<100%",
-        "--from",
-        "100",
-        "--to",
-        "200",
-        "--step",
-        "1s",
-        "--confirm",
-        "1s",
-    ]);
-    find.args(["--json", "--quiet", "--out"]).arg(fleet.home().join("found")).arg(target.url());
-    find.args(["-c", "4", "--on", "2", "--warmup", "100ms", "--fleet"]).arg(fleet.home().join("operator.fleet"));
-    let output = Running::start(
-        find.env("BRUNT_STATE_DIR", fleet.home().join("state"))
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped()),
-    )
-    .output();
-    assert_code(&output, &[0, 3]);
-    let found = json(&output);
-    let steps = found["steps"].as_array().unwrap();
-    assert!(!steps.is_empty(), "{found}");
-    let directory =
-        fs::read_dir(fleet.home().join("found/steps")).unwrap().flatten().find(|entry| entry.path().is_dir());
-    let result: Value =
-        serde_json::from_slice(&fs::read(directory.unwrap().path().join("result.json")).unwrap()).unwrap();
-    assert_eq!(result["fleet"]["agents"].as_array().unwrap().len(), 2, "{result}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `--on ssh://..` through a real sshd: agents are started for one load, and end with it.
 
-mod server;
+pub(super) mod server;
 
 use crate::shared::fleet;
 use crate::shared::target::{Target, json};

@@ -15,6 +15,8 @@ mod fleet_commands;
 #[cfg(feature = "fleet")]
 mod fleet_files;
 #[cfg(feature = "fleet")]
+mod fleet_guide;
+#[cfg(feature = "fleet")]
 mod fleet_hosts;
 #[cfg(feature = "fleet")]
 mod fleet_keys;

@@ -23,6 +23,7 @@ pub fn is_here() -> bool {
 pub struct Server {
     running: Running,
     pub home: Home,
+    pub port: u16,
 }
 
 impl Server {
@@ -51,12 +52,18 @@ impl Server {
              UserKnownHostsFile {path}/known\nGlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\n"
         );
         fs::write(home.join("ssh_config"), client).unwrap();
-        let mut sshd = Command::new(PROGRAM);
-        sshd.args(["-D", "-e", "-f"]).arg(home.join("sshd_config")).stdin(Stdio::null()).stderr(Stdio::null());
-        let server = Self { running: Running::start(&mut sshd), home };
+        let running = Running::start(&mut sshd(Command::new(PROGRAM), &home));
+        let server = Self { running, home, port };
         server.knows("host");
         until("sshd listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         server
+    }
+
+    /// Another one with the same keys and settings, at this address, started by a command that begins like this one.
+    #[track_caller]
+    pub fn another(&self, mut command: Command, address: &str) -> Running {
+        command.arg(PROGRAM).arg(format!("-oListenAddress={address}"));
+        Running::start(&mut sshd(command, &self.home))
     }
 
     /// Clients expect this key of the server.
@@ -77,4 +84,9 @@ impl Server {
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
+}
+
+fn sshd(mut command: Command, home: &Path) -> Command {
+    command.args(["-D", "-e", "-f"]).arg(home.join("sshd_config")).stdin(Stdio::null()).stderr(Stdio::null());
+    command
 }
