@@ -210,7 +210,7 @@ impl Verdict {
                 let (bound, limit) = (ms(*bound_ns), ms(*limit_ns));
                 format!(
                     "agent {agent}: its clock is known to {bound:.3} ms only, {limit:.3} ms are allowed: use a faster way \
-                     to it, or allow more"
+                     to it, or give --allow-skew"
                 )
             }
             Self::NotCommitted { agents } => {

@@ -58,6 +58,9 @@ pub(super) struct OnFlags {
     /// With --on: also while another load of the fleet goes to the same address
     #[arg(long, requires = "on", help_heading = "Fleet")]
     with_others: bool,
+    /// Load also if the clocks of agents are known to worse than 5 ms: they then begin and end apart by as much, and the result tells it
+    #[arg(long, help_heading = "Fleet", requires = "on")]
+    allow_skew: bool,
 }
 
 /// The agents of a load.
@@ -66,6 +69,8 @@ pub(super) struct Chosen {
     agents: Vec<About>,
     /// Load threads of each.
     threads: usize,
+    /// How well clocks have to be known.
+    skew_ns: Option<i64>,
     /// What was started for this load.
     _launched: Option<Launched>,
     /// The load as it was typed.
@@ -110,7 +115,8 @@ impl OnFlags {
         let threads =
             spec.threads.map_or_else(|| spec.cores.as_ref().map_or(1, Cores::count), |count| count.0 as usize);
         let (typed, with_others) = (spec.clone(), self.with_others);
-        Ok(Some(Chosen { access, agents, threads, _launched: launched, typed, with_others }))
+        let skew_ns = (!self.allow_skew).then_some(Config::SKEW_NS);
+        Ok(Some(Chosen { access, agents, threads, skew_ns, _launched: launched, typed, with_others }))
     }
 }
 
@@ -209,7 +215,7 @@ impl Chosen {
             drain_ns: ns(options.timeout),
             prepare_ns: fetch_ns,
             connect_ns: ns(connect),
-            skew_ns: Some(Config::SKEW_NS),
+            skew_ns: self.skew_ns,
             tolerate: 0,
             tries: Config::TRIES,
             seed: day.as_nanos() as u64,
