@@ -5,7 +5,7 @@ mod machines;
 
 use super::fleet_ssh::server;
 use crate::shared::fleet::is_here;
-use brunt_testkit::{Running, assert_code, text, until};
+use brunt_testkit::{Running, Signal, assert_code, text, until};
 use machines::{Machine, Network, can_be_made};
 use serde_json::Value;
 use std::path::Path;
@@ -14,6 +14,8 @@ use std::{env, fs};
 
 const PAGE: &str = include_str!("../../../../docs/guide/fleet.md");
 const BRUNT: &str = env!("CARGO_BIN_EXE_brunt");
+/// On the machine of the server.
+const SUT: &str = "brunt agent --fleet sut.fleet --targets targets.toml";
 /// The machines that ssh reaches.
 const PLACES: [(&str, &str); 2] = [("web-1", "10.0.0.11"), ("web-2", "10.0.0.12")];
 
@@ -83,7 +85,7 @@ fn every_command_of_the_guide_does_what_the_page_says() {
     for command in commands() {
         let load = shortened(&command);
         match command.as_str() {
-            "brunt fleet up --listen 10.0.0.5:4222" => {
+            "brunt fleet up --listen 10.0.0.5:4222 --agents web-1,web-2" => {
                 let mut up = Running::start(&mut typed(hub, &command));
                 // It tells on stdout.
                 up.child().stderr.take();
@@ -91,9 +93,11 @@ fn every_command_of_the_guide_does_what_the_page_says() {
                 running.push(up);
                 is_up = true;
             }
-            "brunt agent --fleet agent.fleet --config agent.toml" => {
+            "brunt agent --fleet web-1.fleet --config agent.toml" => {
                 assert!(is_up, "the page starts the server first");
-                running.extend(web[..2].iter().map(|machine| agent(machine, &of_hub, &command)));
+                running.extend(
+                    std::iter::zip(&web[..2], &names[1..]).map(|(machine, name)| agent(machine, &of_hub, name)),
+                );
             }
             "brunt fleet ls" => {
                 let (page, _) = told(hub, &command, &[0]);
@@ -109,16 +113,36 @@ fn every_command_of_the_guide_does_what_the_page_says() {
                 over_ssh(hub, &web[..2], &load)
             }
             "brunt find --slo 'p99<6ms' http://10.0.0.9:8080/ --on 4 -c 400" => {
-                running.extend(
-                    web[2..]
-                        .iter()
-                        .map(|machine| agent(machine, &of_hub, "brunt agent --fleet agent.fleet --config agent.toml")),
-                );
+                // The page names the first of them.
+                for (machine, name) in std::iter::zip(&web[2..], &names[3..]) {
+                    told(hub, &format!("brunt fleet key {name}"), &[0]);
+                    running.push(agent(machine, &of_hub, name));
+                }
                 told(hub, &load, &[0, 3]);
                 let steps = fs::read_dir(hub.home.join("found/steps")).unwrap().flatten();
                 let step = steps.map(|step| step.path()).find(|step| step.is_dir()).expect("a step");
                 let result: Value = serde_json::from_slice(&fs::read(step.join("result.json")).unwrap()).unwrap();
                 assert_eq!(result["fleet"]["agents"].as_array().unwrap().len(), 4, "{result}");
+            }
+            "brunt fleet key 'brunt-agent-*'" => {
+                told(hub, &command, &[0]);
+                assert!(of_hub.join("launches/brunt-agent.fleet").is_file());
+            }
+            "brunt load http://10.0.0.9:8080/ --meter sut -c 400 -R 100k -d 30" => {
+                running.push(server_agent(hub, target, &of_hub));
+                let (page, _) = told(hub, &load, &[0, 3]);
+                assert!(page.contains("metered by agent sut"), "{page}");
+            }
+            "brunt load http://10.0.0.9:8080/ --on web-1,web-2 -c 400 -R 100k -d 30 --probe web-3" => {
+                let (page, _) = told(hub, &load, &[0, 3]);
+                assert!(page.contains("agent web-3 on "), "{page}");
+            }
+            SUT => assert!(!running.is_empty(), "it has been started"),
+            "brunt fleet start sut web" => {
+                let mut start = Running::start(&mut typed(hub, &command));
+                start.line_after("web is up on the machine of agent sut: 10.0.0.9:");
+                start.signal(Signal::INT);
+                assert_code(&start.output(), &[0]);
             }
             // Kubernetes and Slurm have tests of their own.
             _ if command.starts_with("kubectl") || command.starts_with("sbatch") => (),
@@ -154,15 +178,30 @@ fn serve(target: &Machine, listen: &str, flags: &str) -> Running {
 
 /// An agent with the two files of the page.
 #[track_caller]
-fn agent(machine: &Machine, of_hub: &Path, command: &str) -> Running {
-    fs::copy(of_hub.join("agent.fleet"), machine.home.join("agent.fleet")).unwrap();
+fn agent(machine: &Machine, of_hub: &Path, name: &str) -> Running {
+    let file = format!("{name}.fleet");
+    fs::copy(of_hub.join("agents").join(&file), machine.home.join(&file)).unwrap();
     let secrets = machine.home.join("secrets");
     fs::create_dir_all(&secrets).unwrap();
     fs::write(secrets.join("token"), "a-secret\n").unwrap();
     let settings = [block("with what its owner allows"), block("An agent without it refuses the load.")].concat();
     let settings = settings.replace("/etc/brunt/secrets", &secrets.display().to_string());
     fs::write(machine.home.join("agent.toml"), settings).unwrap();
-    let mut agent = Running::start(&mut typed(machine, command));
+    let mut agent = Running::start(&mut typed(machine, &format!("brunt agent --fleet {file} --config agent.toml")));
+    agent.line_after("is ready");
+    agent
+}
+
+/// The agent on the machine of the server, with the targets of the page.
+#[track_caller]
+fn server_agent(hub: &Machine, target: &Machine, of_hub: &Path) -> Running {
+    assert!(PAGE.contains("`brunt fleet key sut`"));
+    told(hub, "brunt fleet key sut", &[0]);
+    fs::copy(of_hub.join("agents/sut.fleet"), target.home.join("sut.fleet")).unwrap();
+    let targets = block("those of a plan, by their names.");
+    let server = format!("\"{BRUNT}\", \"serve\", \"http\"");
+    fs::write(target.home.join("targets.toml"), targets.replace("\"/opt/web/server\"", &server)).unwrap();
+    let mut agent = Running::start(&mut typed(target, SUT));
     agent.line_after("is ready");
     agent
 }

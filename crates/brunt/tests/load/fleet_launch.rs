@@ -61,7 +61,7 @@ fn a_manifest_has_keys_and_names_that_kubernetes_knows() {
             let of_pod = pod["args"].as_array().unwrap();
             assert_eq!((&of_pod[4], of_pod.len()), (&Value::from(format!("{name}-{number}")), 5 + args), "{pod}");
             // The user of the image is in the group, and owns nothing there.
-            assert_eq!((&pod["mounts"]["/fleet"], &pod["modes"]["/fleet"]), (&"brunt-fleet".into(), &0o440.into()));
+            assert_eq!((&pod["mounts"]["/fleet"], &pod["modes"]["/fleet"]), (&name.into(), &0o440.into()));
         }
     }
     let manifest = printed("kubernetes --agents 2 --image b");
@@ -81,12 +81,13 @@ fn the_containers_of_a_job_make_a_load() {
         return;
     }
     let (fleet, target) = (Fleet::up(0), Target::start());
+    let key = fleet.key("pod-*").display().to_string();
     let words = format!("kubernetes --agents 2 --image brunt --name pod --allow 127.0.0.1:{}", target.port());
     let mut agents = Vec::new();
     for pod in pods(fleet.home(), &printed(&words)) {
         let mut agent = Command::new(env!("CARGO_BIN_EXE_brunt"));
         // The secret is mounted here.
-        let place = |arg: &str| arg.replace("/fleet", &fleet.home().display().to_string());
+        let place = |arg: &str| arg.replace("/fleet/agent.fleet", &key);
         agent.args(pod["args"].as_array().unwrap().iter().map(|arg| place(arg.as_str().unwrap())));
         agent.env("BRUNT_STATE_DIR", fleet.home().join("state")).stdin(Stdio::null()).stderr(Stdio::null());
         agents.push(Running::start(&mut agent));
@@ -100,9 +101,9 @@ fn a_batch_script_starts_an_agent_on_each_node_of_slurm() {
         return;
     }
     let (fleet, target, cluster) = (Fleet::up(0), Target::start(), slurm::Cluster::start());
-    let (home, brunt) = (fleet.home().path().display().to_string(), env!("CARGO_BIN_EXE_brunt"));
+    let (key, brunt) = (fleet.key("of-slurm-*").display().to_string(), env!("CARGO_BIN_EXE_brunt"));
     let allow = format!("--allow 127.0.0.1:{} --allow [::1]/128:80,443", target.port());
-    let words = format!("--agents 2 --time 10m --name of-slurm --fleet {home}/agent.fleet --program {brunt} {allow}");
+    let words = format!("--agents 2 --time 10m --name of-slurm --fleet {key} --program {brunt} {allow}");
     let script = fleet.home().join("agents.sh");
     fs::write(&script, printed(&format!("slurm {words}"))).unwrap();
     if !lacks("shellcheck", runs("shellcheck", &["--version"])) {
