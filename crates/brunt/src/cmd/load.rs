@@ -32,6 +32,7 @@ mod resolve;
 mod run;
 mod script;
 mod server;
+mod service;
 pub(super) mod session;
 mod stages;
 mod start;
@@ -47,13 +48,14 @@ pub(super) use costed::{Costed, flag_of_cost, targets as costed};
 pub(super) use flags::Described;
 #[cfg(feature = "fleet")]
 pub(super) use on::{SentScript, collected};
-#[cfg(feature = "fleet")]
-pub(super) use participants::account_here;
-pub(super) use participants::{MeteredServer, one_server, placed};
+pub(super) use participants::{one_server, placed};
 #[cfg(feature = "fleet")]
 pub(super) use resolve::resolved_here;
 pub(super) use resolve::{MOST_RATE, resolved};
 pub(super) use server::ServerFlags;
+pub(super) use service::MeteredServer;
+#[cfg(feature = "fleet")]
+pub(super) use service::ServiceFlags;
 pub(super) use words::{check, is_on_agents, measure, metered};
 
 use super::{bounds, ci};

@@ -17,10 +17,9 @@ pub(super) fn read(document: &Table, references: &mut References) -> Result<BTre
     let hosts = document.read("hosts", |text, value, key| {
         let mut hosts = BTreeMap::new();
         for (name, at, value) in entries(text.table(value, key)?) {
-            let agents = text.scalar(value, name)?;
-            if name.is_empty() || agents.trim().is_empty() {
-                return Err(text.error(at, "a host has a name and agents, such as sut = \"role=server\""));
-            }
+            let agents = value.get_ref().as_str().filter(|agents| !name.is_empty() && !agents.trim().is_empty());
+            let form = || format!("the host '{name}' is a text that names agents, such as sut = \"role=server\"");
+            let agents = agents.ok_or_else(|| text.error(at, form()))?.to_owned();
             references.check(text, &agents, value.span(), name != LOAD)?;
             hosts.insert(name.to_owned(), agents);
         }

@@ -133,7 +133,7 @@ fn every_other_error_names_a_remedy() {
         ),
         ("[sweep]", "[sweep]\nport = [1]", "'port' is reserved"),
         ("[[target]]", "[target]", "[[target]], in double brackets"),
-        ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve, command nor nginx"),
+        ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve, command, nginx nor on"),
         ("command = [\"server\"", "serve = {}\ncommand = [\"server\"", "serve needs a service and a model"),
         ("command = [\"server\", \"--listen\", \"{listen}\"]", "command = \"server\"", "no shell reads it"),
         ("command = [\"server\"", "ready = \"log\"\ncommand = [\"server\"", "ready 'log' is not known"),

@@ -3,7 +3,7 @@
 
 use super::failed;
 use super::meter::{Chosen, listeners};
-use crate::cmd::load::{MeteredServer, ServerFlags, account_here};
+use crate::cmd::load::{MeteredServer, ServiceFlags};
 use brunt_fleet::nats::{About, Access, Service, Session};
 use brunt_lab::slices::account::TargetAccount;
 use brunt_meter::search::Found;
@@ -58,9 +58,9 @@ struct Account {
 /// # Errors
 /// There is none.
 pub(super) fn open(settings: Value) -> Result<Box<dyn Service>, String> {
-    let Chosen::<ServerFlags> { flags, addresses } =
+    let Chosen::<ServiceFlags> { flags, addresses } =
         serde_json::from_value(settings).map_err(|error| error.to_string())?;
-    let metered = account_here(&flags, listeners(&addresses)).map_err(|error| error.to_string())?;
+    let metered = flags.account_here(listeners(&addresses)).map_err(|error| error.to_string())?;
     let MeteredServer { process, account, moved_from } = metered;
     let server = account?;
     let interrupts = IrqTime::attach(&server.cores());
@@ -122,7 +122,7 @@ impl RemoteAccount {
     pub fn attach(
         access: &Access,
         agent: &About,
-        flags: &ServerFlags,
+        flags: &ServiceFlags,
         addresses: Vec<String>,
     ) -> Result<(Self, Option<u32>, Option<Cores>), Error> {
         let error = |error: String| Error::Failed(format!("agent {}: {error}", agent.id));

@@ -10,7 +10,7 @@ mod service;
 pub(in crate::cmd) use remote::RemoteMeter;
 pub(super) use service::open;
 
-use crate::cmd::load::ServerFlags;
+use crate::cmd::load::ServiceFlags;
 use brunt_meter::listener;
 use brunt_results::result::{Host, Server};
 use brunt_results::series::Second;
@@ -86,4 +86,4 @@ fn by_port(address: &str) -> Option<listener::Listeners> {
 }
 
 /// Flags as they are sent, without a copy.
-type Sent<'f> = Chosen<&'f ServerFlags>;
+type Sent<'f> = Chosen<&'f ServiceFlags>;

@@ -22,7 +22,7 @@ impl Services for OwnServices {
         match service {
             meter::NAME => meter::open(settings),
             account::NAME => account::open(settings),
-            probe::NAME => probe::open(settings, &self.allowed, self.secrets.as_deref()),
+            probe::NAME => probe::service::open(settings, &self.allowed, self.secrets.as_deref()),
             target::NAME => match &self.targets {
                 Some(targets) => targets.open(settings),
                 None => {

@@ -1,6 +1,7 @@
 //! `brunt load A B --compare`: which of several running servers is faster, by slices of the same load on each in turn.
 
-use super::participants::{MeteredServer, names, one_server, placed, server};
+use super::participants::{names, one_server, placed, server};
+use super::service::MeteredServer;
 use super::{Args, options, requests, session::Sessions, usage};
 use crate::cmd::signals::{self, Repeated, SIGINT, SIGTERM};
 use crate::cmd::stdout;
@@ -49,8 +50,8 @@ fn unused(args: &Args) -> Option<&'static str> {
     super::first_given(&[
         ("-n", requests::count(&args.spec).is_ok_and(|count| count.is_some())),
         ("--steady", args.spec.steady),
-        ("--server-pid", args.server.pid.is_some()),
-        ("--server-cgroup", args.server.server_cgroup.is_some()),
+        ("--server-pid", args.server.service.pid.is_some()),
+        ("--server-cgroup", args.server.service.server_cgroup.is_some()),
         ("--latency", args.latency),
         ("--calibrate", args.calibrate),
         ("--counts", args.counting.counts.is_some()),

@@ -1,9 +1,10 @@
 //! The targets of `brunt cost`: one description of a load, on each of several servers.
 
 use super::beside::Beside;
-use super::participants::{MeteredServer, names, server};
+use super::participants::{names, server};
 use super::resolve::resolve;
 use super::server::ServerFlags;
+use super::service::MeteredServer;
 use super::{first_given, usage};
 use brunt_results::{Error, Rate, stages::Range};
 use brunt_spec::LoadSpec;
@@ -59,10 +60,10 @@ pub(in crate::cmd) fn targets(spec: &LoadSpec, flags: &ServerFlags) -> Result<Ve
     if flags.there.has_probe() {
         return usage("--probe: a cost is no time of an answer; leave it out");
     }
-    if let Some(path) = &flags.server_cgroup {
+    if let Some(path) = &flags.service.server_cgroup {
         return usage(format!("--server-cgroup {path}: name a process of it with --server-pid"));
     }
-    if let (Some(pid), [_, _, ..]) = (flags.pid, spec.urls.as_slice()) {
+    if let (Some(pid), [_, _, ..]) = (flags.service.pid, spec.urls.as_slice()) {
         return usage(format!("--server-pid {pid}: with several URLs each server is found by its address"));
     }
     let allowed = brunt_meter::environment::cpus_allowed();

@@ -2,8 +2,8 @@
 
 use super::listeners;
 use super::server::ServerFlags;
+use super::service::MeteredServer;
 use brunt_inputs::address;
-use brunt_lab::slices::account::{self, TargetAccount};
 use brunt_load::Target;
 use brunt_results::{Cores, Error};
 
@@ -17,42 +17,15 @@ pub(in crate::cmd) fn names(urls: &[String]) -> Vec<String> {
     urls.iter().enumerate().map(name).collect()
 }
 
-/// The server of a target.
-pub(in crate::cmd) struct MeteredServer {
-    /// The local process that listens on the addresses of the target, or the one that was named.
-    pub process: Option<u32>,
-    /// Its account, or why it is not metered.
-    pub account: Result<Box<dyn TargetAccount>, String>,
-    /// The cores that it had, if it was moved.
-    pub moved_from: Option<Cores>,
-}
-
 /// Finds the server of a target, and moves it if that was asked for.
 pub(super) fn server(target: &Target, flags: &ServerFlags) -> Result<MeteredServer, Error> {
     if flags.no_meter {
         return Ok(MeteredServer { process: None, account: Err("--no-meter".to_owned()), moved_from: None });
     }
-    if let Some(there) = flags.there.account(flags, target)? {
+    if let Some(there) = flags.there.account(&flags.service, target)? {
         return Ok(there);
     }
-    account_here(flags, listeners::of(target))
-}
-
-/// The same on this machine, of the processes that were found by its address.
-pub(in crate::cmd) fn account_here(
-    flags: &ServerFlags,
-    found: Result<Vec<u32>, String>,
-) -> Result<MeteredServer, Error> {
-    let (pids, scope) = (flags.processes(found), flags.scope()?);
-    let placement = flags.place(&pids)?;
-    let moved_from = placement.as_ref().map(|placement| Cores(placement.before()));
-    let process = pids.as_ref().ok().and_then(|all| all.first().copied());
-    let account = pids.and_then(|all| {
-        let Some(pid) = process else { return Err("no process of this machine listens there".to_owned()) };
-        let ended = || format!("process {pid} cannot be metered: it has ended, or belongs to another user");
-        account::of_server(all, scope, placement).ok_or_else(ended)
-    });
-    Ok(MeteredServer { process, account, moved_from })
+    flags.service.account_here(listeners::of(target))
 }
 
 /// A note if the process that serves the last of these targets serves one of those before it too.
@@ -67,7 +40,7 @@ pub(in crate::cmd) fn one_server(targets: &[(String, Option<u32>)]) -> Option<St
 
 /// A note on servers that were moved from these cores.
 pub(in crate::cmd) fn placed(flags: &ServerFlags, mut before: Vec<Cores>) -> Option<String> {
-    let cores = flags.server_cores.as_ref().filter(|_| !before.is_empty())?.words();
+    let cores = flags.service.server_cores.as_ref().filter(|_| !before.is_empty())?.words();
     before.dedup();
     let before = before.iter().map(Cores::to_string).collect::<Vec<_>>().join(" and ");
     Some(format!("the servers were moved to {cores} for this time (before: {before}) and then given back"))

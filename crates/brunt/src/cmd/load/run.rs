@@ -1,6 +1,5 @@
 //! The sequence of `brunt load`: from the flags to the result on stdout, in files and as an exit status.
 
-use super::on::Chosen;
 use super::progress::{self, Makers};
 use super::{Args, Measured, absent, calibration, conclude, metrics, names, observer, once, options, output};
 use super::{script, start, words};
@@ -163,7 +162,7 @@ impl Args {
         let pages = observer::Pages::new(if view.is_some() { Arc::default() } else { page }, start);
         let mut observer =
             observer::LoadObserver::new(server, series, counts, sinks, Arc::clone(&stop), progress, pages);
-        let makers = agents.as_ref().map_or(Vec::new(), Chosen::ids);
+        let makers = agents.as_ref().map_or(Vec::new(), |agents| agents.ids());
         observer.probe(self.server.there.probe(
             &self.spec,
             &options,

@@ -1,8 +1,7 @@
 //! `--meter`: the server is metered by the agent of a fleet on its machine.
 
 use super::meter::Meter;
-use super::participants::MeteredServer;
-use super::server::ServerFlags;
+use super::service::{MeteredServer, ServiceFlags};
 use super::usage;
 pub(super) use crate::cmd::fleet::FleetFlag;
 pub(super) use crate::cmd::fleet::RemoteProbe as Probing;
@@ -85,7 +84,7 @@ impl ThereFlags {
     ///
     /// # Errors
     /// There is no such agent, or no such server on its machine.
-    pub fn meter(&self, flags: &ServerFlags, target: &Target) -> Result<Option<Meter>, Error> {
+    pub fn meter(&self, flags: &ServiceFlags, target: &Target) -> Result<Option<Meter>, Error> {
         let Some((access, agent, addresses)) = self.agent(flags, target)? else { return Ok(None) };
         Ok(Some(Meter::There(Box::new(RemoteMeter::attach(&access, &agent, flags, addresses)?))))
     }
@@ -94,7 +93,7 @@ impl ThereFlags {
     ///
     /// # Errors
     /// As of [`Self::meter`].
-    pub fn account(&self, flags: &ServerFlags, target: &Target) -> Result<Option<MeteredServer>, Error> {
+    pub fn account(&self, flags: &ServiceFlags, target: &Target) -> Result<Option<MeteredServer>, Error> {
         if self.fleet.is_given() && !self.is_given() {
             return usage("--fleet says where agents are: add --meter");
         }
@@ -104,7 +103,7 @@ impl ThereFlags {
     }
 
     /// The agent, and the addresses of the target as they are known here.
-    fn agent(&self, flags: &ServerFlags, target: &Target) -> Result<Option<(Access, About, Vec<String>)>, Error> {
+    fn agent(&self, flags: &ServiceFlags, target: &Target) -> Result<Option<(Access, About, Vec<String>)>, Error> {
         let Some(agent) = &self.agent else { return Ok(None) };
         let (access, about) = self.one("--meter", agent)?;
         let here = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -1,8 +1,7 @@
 //! A program that was built without the feature `fleet` meters servers of this machine.
 
 use super::meter::Meter;
-use super::participants::MeteredServer;
-use super::server::ServerFlags;
+use super::service::{MeteredServer, ServiceFlags};
 use brunt_load::{Options, Target};
 use brunt_results::Error;
 use brunt_results::result::Probe;
@@ -48,11 +47,11 @@ impl ThereFlags {
         Ok(None)
     }
 
-    pub fn meter(&self, _: &ServerFlags, _: &Target) -> Result<Option<Meter>, Error> {
+    pub fn meter(&self, _: &ServiceFlags, _: &Target) -> Result<Option<Meter>, Error> {
         Ok(None)
     }
 
-    pub fn account(&self, _: &ServerFlags, _: &Target) -> Result<Option<MeteredServer>, Error> {
+    pub fn account(&self, _: &ServiceFlags, _: &Target) -> Result<Option<MeteredServer>, Error> {
         Ok(None)
     }
 }

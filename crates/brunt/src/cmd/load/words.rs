@@ -1,7 +1,8 @@
 //! Loads described by the arguments of `brunt load`, for other commands.
 
-use super::participants::{MeteredServer, server};
+use super::participants::server;
 use super::script::Makers;
+use super::service::MeteredServer;
 use super::{Args, Measured, options, output, usage};
 use crate::cmd::parsed;
 use brunt_lab::slices::account::TargetAccount;

@@ -2,7 +2,7 @@
 
 use super::{Chosen, Closed, Question, Sampled, Sent};
 use crate::cmd::fleet::failed;
-use crate::cmd::load::ServerFlags;
+use crate::cmd::load::ServiceFlags;
 use brunt_fleet::nats::{About, Access, Session};
 use brunt_results::Error;
 use brunt_results::result::{Server, ServerMachine};
@@ -49,7 +49,7 @@ impl RemoteMeter {
     ///
     /// # Errors
     /// The agent does not answer, or there is no such server.
-    pub fn attach(access: &Access, agent: &About, flags: &ServerFlags, addresses: Vec<String>) -> Result<Self, Error> {
+    pub fn attach(access: &Access, agent: &About, flags: &ServiceFlags, addresses: Vec<String>) -> Result<Self, Error> {
         let chosen: Sent<'_> = Chosen { flags, addresses };
         let settings = serde_json::to_value(chosen).map_err(|error| Error::Failed(error.to_string()))?;
         let session = Session::open(access, agent, super::NAME, settings, ATTACH).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! The agent's end.
 
 use super::{Chosen, Closed, Question, Sampled, listeners};
-use crate::cmd::load::ServerFlags;
+use crate::cmd::load::ServiceFlags;
 use brunt_fleet::nats::Service;
 use brunt_meter::{HostMeter, ServerMeter};
 use brunt_results::series::Second;
@@ -19,7 +19,7 @@ struct Metered {
 /// # Errors
 /// There is none.
 pub(in crate::cmd::fleet) fn open(settings: Value) -> Result<Box<dyn Service>, String> {
-    let Chosen::<ServerFlags> { flags, addresses } =
+    let Chosen::<ServiceFlags> { flags, addresses } =
         serde_json::from_value(settings).map_err(|error| error.to_string())?;
     let found = listeners(&addresses);
     let server = flags.meter_here(found, addresses).map_err(|error| error.to_string())??;
