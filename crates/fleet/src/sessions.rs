@@ -171,6 +171,12 @@ impl Sessions {
         silent.into_iter().map(|session| Act::End { session, why: "its operator is silent" }).collect()
     }
 
+    /// Ends all sessions, as an operator asks.
+    pub fn stop(&mut self) -> Vec<Act> {
+        let open = std::mem::take(&mut self.open);
+        open.into_keys().map(|session| Act::End { session, why: "it was stopped by an operator" }).collect()
+    }
+
     /// When the next tick is due.
     pub fn due(&self) -> Option<i64> {
         self.open.values().map(|open| open.heard.saturating_add(SILENCE_NS)).min()

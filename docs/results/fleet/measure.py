@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loads that several agents make, while processes are killed and stopped, clocks are apart, and what it all costs.
 
-    docs/results/fleet/measure.py target/release/brunt [kills|faults|clocks|counts|costs] [COUNT]
+    docs/results/fleet/measure.py target/release/brunt [kills|faults|clocks|counts|costs|meters|many] [COUNT]
 
 Three agents of this machine, a nats-server, and a target that counts what it gets and when. Prints a table for each part. Needs root
 (namespaces) and nats-server; faults need iproute2 and faketime, too.
@@ -14,15 +14,17 @@ from faults import faults
 from figures import clocks, costs, counts
 from foot import foot
 from kills import kills
+from many import many
+from meters import meters
 from world import BRUNT, TARGET, Target
 
-PARTS = dict(kills=kills, faults=faults, clocks=clocks, counts=counts)
-COUNTS = dict(kills=100, faults=3, clocks=50, counts=100, costs=10)
+PARTS = dict(kills=kills, faults=faults, clocks=clocks, counts=counts, many=many)
+COUNTS = dict(kills=100, faults=3, clocks=50, counts=100, costs=10, meters=10, many=20)
 WANTED = [word for word in sys.argv[2:] if word in COUNTS] or list(COUNTS)
 if sys.argv[-1].isdigit():
     COUNTS = dict.fromkeys(COUNTS, int(sys.argv[-1]))
 # Crates whose sources the figures depend on.
-MEASURED = ["load", "results", "runtime", "wire"]
+MEASURED = ["load", "meter", "results", "runtime", "wire"]
 
 
 def environment():
@@ -45,6 +47,8 @@ def main():
         target.end()
     if "costs" in WANTED:
         costs(COUNTS["costs"])
+    if "meters" in WANTED:
+        meters(COUNTS["meters"])
     print(foot(environment(), MEASURED))
 
 

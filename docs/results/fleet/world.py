@@ -58,19 +58,20 @@ class Fleet:
     """A server, and an agent of each name. `offsets` are seconds of their CLOCK_MONOTONIC, `wrap` has words before their command, `url` where
     they find the server. The server is one of `brunt fleet up`, or with `own` one that can end and come back."""
 
-    def __init__(self, offsets={}, wrap={}, url={}, own=False, host="127.0.0.1", target="127.0.0.1"):
+    def __init__(self, offsets={}, wrap={}, url={}, own=False, host="127.0.0.1", target="127.0.0.1", names=AGENTS):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="brunt-fleet-"))
         self.env = dict(os.environ, BRUNT_STATE_DIR=str(self.home / "state"))
+        self.names = names
         self.offsets, self.wrap, self.url, self.own, self.host, self.target = offsets, wrap, url, own, host, target
         self.up = self.start_up()
         if own:
             self.end_up()
             self.up = self.start_server()
-        self.agents = {name: self.agent(name) for name in AGENTS}
+        self.agents = {name: self.agent(name) for name in names}
         self.until_ready()
 
     def start_up(self):
-        words = [BRUNT, "fleet", "up", "--listen", f"{self.host}:{PORT}", "--dir", self.home / "fleet", "--agents", ",".join(AGENTS)]
+        words = [BRUNT, "fleet", "up", "--listen", f"{self.host}:{PORT}", "--dir", self.home / "fleet", "--agents", ",".join(self.names)]
         up = subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert b"fleet at" in up.stdout.readline()
         return up
@@ -107,7 +108,7 @@ class Fleet:
         began = time.monotonic()
         while time.monotonic() < began + limit:
             found = self.ls()
-            if len(found) == len(AGENTS) and all(agent["busy"] is None for agent in found.values()):
+            if len(found) == len(self.names) and all(agent["busy"] is None for agent in found.values()):
                 return time.monotonic() - began
             time.sleep(0.1)
         return None
@@ -115,7 +116,7 @@ class Fleet:
     def load(self, *words, out="result.json", connections=3):
         out = self.home / out
         out.unlink(missing_ok=True)
-        words = [BRUNT, "load", f"tcp://{self.target}:{TARGET}", "--on", "a,b,c", "-c", str(connections), "--json", out, "--quiet", *words]
+        words = [BRUNT, "load", f"tcp://{self.target}:{TARGET}", "--on", ",".join(self.names), "-c", str(connections), "--json", out, "--quiet", *words]
         words += ["--fleet", self.home / "fleet/operator.fleet", "--allow-untrusted"]
         return subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

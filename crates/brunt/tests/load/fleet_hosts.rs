@@ -158,6 +158,11 @@ fn a_target_ends_with_what_has_started_it() {
     start.signal(Signal::INT);
     assert_code(&start.output(), &[0]);
     assert!(!is_up(&endpoint));
+    // An operator ends everything.
+    let start = up();
+    assert_code(&fleet.run("fleet stop all"), &[0]);
+    assert_code(&start.output(), &[1]);
+    until("the target is down", || !is_up(&endpoint));
     // Its machine hears nothing more.
     let start = up();
     signal(start.pid(), Signal::KILL);

@@ -78,6 +78,10 @@ fn a_meter_that_cannot_be_is_refused_and_one_that_is_lost_says_so() {
     let output = fleet.run(&format!("load tcp://127.0.0.1:{unused} --meter local-1 -n 1 --quiet"));
     assert_code(&output, &[1]);
     assert!(stderr(&output).contains("agent local-1: ") && stderr(&output).contains("listens on"), "{}", text(&output));
+    let _careful = fleet.agent("careful", "meter = false\n");
+    let output = fleet.run(&format!("load {} --meter careful -n 1 --quiet", target.url()));
+    assert_code(&output, &[1]);
+    assert!(stderr(&output).contains("its owner allows no server to be metered"), "{}", text(&output));
     // The agent is killed once the load has begun: the load goes on, and says why nothing is known of the server.
     let (agent, words) =
         (fleet.pid_of("local-2"), format!("load {} --meter local-2 -d 2 --allow-untrusted", target.url()));

@@ -229,11 +229,14 @@ impl Serving<'_> {
 
     async fn due(&mut self) {
         let now = now();
-        if let Some((_, run)) = self.halt.take_if(|(at, _)| now >= *at)
-            && self.core.run().is_some_and(|(own, _)| run.as_deref().is_none_or(|run| run == own))
-        {
-            let outputs = self.core.halt("it was stopped by an operator", now);
-            self.apply(outputs).await;
+        if let Some((_, run)) = self.halt.take_if(|(at, _)| now >= *at) {
+            if self.core.run().is_some_and(|(own, _)| run.as_deref().is_none_or(|run| run == own)) {
+                let outputs = self.core.halt("it was stopped by an operator", now);
+                self.apply(outputs).await;
+            }
+            if run.is_none() {
+                self.stop_sessions().await;
+            }
         }
         let outputs = self.core.tick(now);
         self.apply(outputs).await;

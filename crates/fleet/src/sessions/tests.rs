@@ -87,6 +87,9 @@ fn a_session_without_signs_of_life_ends() {
     let ended = sessions.tick(SECOND_NS + SILENCE_NS);
     assert!(matches!(&ended[..], [Act::End { session, .. }] if session == "s"));
     assert_eq!((sessions.due(), sessions.newest("s")), (None, None));
+    sessions.take(&ask("t", 1, open(DAY_S)), 0, DAY_S);
+    assert!(matches!(&sessions.stop()[..], [Act::End { session, .. }] if session == "t"));
+    assert_eq!((sessions.due(), sessions.stop()), (None, Vec::new()));
 }
 
 proptest! {

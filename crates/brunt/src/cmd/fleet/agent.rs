@@ -37,6 +37,7 @@ An agent loads nothing but this machine unless its owner allows more, in the fil
   secrets = \"/etc/brunt/secrets\"           # files that --bearer, --basic-auth, --cert and the like name
   targets = \"targets.toml\"                 # a plan whose targets may be started here
   address = \"10.0.0.2\"                     # where they listen [default: that of the way to the fleet]
+  meter = false                              # no server of this machine is metered [default: true]
   id = \"web-1\"
 
 Exit status: 0 ended by a signal or --once, 1 no connection to the fleet, 2 wrong usage.")]
@@ -69,7 +70,7 @@ fn id(text: &str) -> Result<String, String> {
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
-        let AgentSettings { id, labels, mut allowed, secrets, targets, address } =
+        let AgentSettings { id, labels, mut allowed, secrets, targets, address, meter } =
             AgentSettings::read(self.config.as_deref())?;
         allowed.targets.extend(self.allow.iter().cloned());
         let (access, id) = self.access(self.id.clone().or(id))?;
@@ -103,8 +104,12 @@ impl Args {
         say(&format!("may load {}", allowed.words()));
         targets.iter().for_each(|targets| say(&format!("may start {}", targets.words())));
         let allowed = Arc::new(allowed);
-        let services =
-            OwnServices { targets: targets.map(Arc::new), allowed: Arc::clone(&allowed), secrets: secrets.clone() };
+        let services = OwnServices {
+            meter: meter.unwrap_or(true),
+            targets: targets.map(Arc::new),
+            allowed: Arc::clone(&allowed),
+            secrets: secrets.clone(),
+        };
         let generator = Generator { allowed, secrets };
         let machine = Machine { loads: &generator, services: Arc::new(services) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

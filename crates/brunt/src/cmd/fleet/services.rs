@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub(super) struct OwnServices {
     /// Targets that may be started.
     pub targets: Option<Arc<target::Targets>>,
+    /// Whether servers of this machine may be metered.
+    pub meter: bool,
     /// What may be loaded.
     pub allowed: Arc<Allowed>,
     /// Directory of the files of secrets.
@@ -20,6 +22,9 @@ pub(super) struct OwnServices {
 impl Services for OwnServices {
     fn open(&self, service: &str, settings: Value) -> Result<Box<dyn Service>, String> {
         match service {
+            meter::NAME | account::NAME if !self.meter => {
+                Err("its owner allows no server to be metered: meter = true in its --config does".to_owned())
+            }
             meter::NAME => meter::open(settings),
             account::NAME => account::open(settings),
             probe::NAME => probe::service::open(settings, &self.allowed, self.secrets.as_deref()),

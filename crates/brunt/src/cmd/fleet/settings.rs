@@ -10,6 +10,7 @@
 //! secrets = "/etc/brunt/secrets"                  # files that --bearer and the like name
 //! targets = "targets.toml"                        # a plan, relative to this file, whose targets may be started
 //! address = "10.0.0.2"                            # where they listen [default: that of the way to the fleet]
+//! meter = false                                   # whether servers of this machine may be metered [default: true]
 //! ```
 
 use super::allowed::{Allowed, Targets};
@@ -22,7 +23,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-const KEYS: [&str; 9] = ["id", "labels", "allow", "rate", "connections", "duration", "secrets", "targets", "address"];
+const KEYS: [&str; 10] =
+    ["id", "labels", "allow", "rate", "connections", "duration", "secrets", "targets", "address", "meter"];
 
 /// What the owner has said.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +38,8 @@ pub(super) struct AgentSettings {
     pub targets: Option<PathBuf>,
     /// Where targets listen.
     pub address: Option<IpAddr>,
+    /// Whether servers of this machine may be metered; yes, unless told otherwise.
+    pub meter: Option<bool>,
 }
 
 impl AgentSettings {
@@ -52,7 +56,7 @@ impl AgentSettings {
         let document = text.document()?;
         let mut settings = Self::default();
         for entry @ (key, _, value) in entries(document.get_ref()) {
-            let Self { id, labels, allowed, secrets, targets, address } = &mut settings;
+            let Self { id, labels, allowed, secrets, targets, address, meter } = &mut settings;
             match key {
                 "id" => {
                     let given = text.string(value, key)?;
@@ -71,6 +75,7 @@ impl AgentSettings {
                     let beside = Path::new(text.file).parent().unwrap_or(Path::new(""));
                     *targets = Some(beside.join(text.string(value, key)?));
                 }
+                "meter" => *meter = Some(text.boolean(value, key)?),
                 "address" => *address = Some(parsed(text, value, key)?),
                 "duration" => allowed.duration = parsed(text, value, key)?,
                 _ => return Err(text.unknown(&entry, "", &KEYS)),
@@ -101,12 +106,12 @@ mod tests {
     #[test]
     fn the_file_says_what_an_agent_may_do_and_errors_name_the_place() {
         let settings = of(
-            "id = 'a'\nlabels = { role = 'load' }\nallow = '10.0.0.0/8'\nrate = '5k'\nduration = '2h'\nsecrets = '/s'",
+            "id = 'a'\nlabels = { role = 'load' }\nallow = '10.0.0.0/8'\nrate = '5k'\nduration = '2h'\nsecrets = '/s'\nmeter = false",
         )
         .unwrap();
         assert_eq!(settings.id.as_deref(), Some("a"));
         assert_eq!(settings.labels["role"], "load");
-        assert_eq!(settings.secrets.as_deref(), Some(Path::new("/s")));
+        assert_eq!((settings.secrets.as_deref(), settings.meter), (Some(Path::new("/s")), Some(false)));
         assert_eq!(settings.allowed.words(), "10.0.0.0/8; at most 5k/s, for at most 2h");
         assert_eq!(of("").unwrap().allowed.words(), "127.0.0.0/8 [::1]/128; for at most 1h");
         for (source, needle) in [

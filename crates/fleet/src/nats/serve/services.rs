@@ -123,6 +123,11 @@ impl Serving<'_> {
         self.act(acts).await;
     }
 
+    pub(super) async fn stop_sessions(&mut self) {
+        let acts = self.threads.core.stop();
+        self.act(acts).await;
+    }
+
     pub(super) async fn tick_sessions(&mut self) {
         let acts = self.threads.core.tick(now());
         self.act(acts).await;
