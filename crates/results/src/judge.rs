@@ -1,10 +1,11 @@
 //! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
+mod agents;
 mod delayed_ack;
 mod limits;
 
-use crate::LatencySummary;
-use crate::result::AgentSeen;
+pub use agents::agents;
+
 use crate::shared_cores::SharedCores;
 use crate::verdict::{FailureCause, ValidityIssue, Verdict};
 use crate::{result::RunResult, wrong_reply::WrongReply};
@@ -54,21 +55,6 @@ pub fn issues(result: &RunResult, steal_percent: Option<f64>) -> Vec<ValidityIss
     ];
     let issues = checks.into_iter().filter_map(|check| check(result));
     issues.chain(disturbances(result, steal_percent)).collect()
-}
-
-/// What limits the load on one of the agents that made it: a sum hides a bad one.
-pub fn agents(result: &RunResult) -> Vec<ValidityIssue> {
-    let agents = result.fleet.iter().flat_map(|fleet| &fleet.agents);
-    agents.filter_map(|agent| limited(result, agent)).collect()
-}
-
-fn limited(result: &RunResult, agent: &AgentSeen) -> Option<ValidityIssue> {
-    let mut own = RunResult { server: result.server.clone(), ..RunResult::default() };
-    let of = |p50_us, p99_us| LatencySummary { count: agent.completed, p50_us, p99_us, ..LatencySummary::default() };
-    (own.latency.response, own.latency.lag) = (of(agent.p50_us, agent.p99_us), of(None, agent.lag_p99_us));
-    own.generator.thread_cpu_percent = agent.thread_cpu_percent.into_iter().collect();
-    let issue = lag(&own).or_else(|| generator_cpu(&own))?;
-    Some(ValidityIssue::AgentLimited { agent: agent.id.clone(), evidence: issue.evidence() })
 }
 
 /// Other work on the cores of the run; `steal_percent` as in [`judge`].
@@ -217,7 +203,6 @@ pub fn few_samples(result: &RunResult) -> Option<ValidityIssue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Fleet;
     use crate::result::{Apart, Latency, MemoryLimit, Requests, Responses, Throttled, Upstream};
     use crate::{latency::LatencySummary, verdict::Kind};
 
@@ -255,27 +240,6 @@ mod tests {
         let verdict = judge(&result, Some(0.0));
         assert_eq!(verdict.kind, kind, "{:?}", verdict.why);
         assert_eq!(verdict.why.len(), verdict.remedy.len());
-    }
-
-    #[test]
-    fn one_agent_that_is_the_limit_is_named_though_the_sum_hides_it() {
-        let agent = |id: &str, cpu, lag_us| AgentSeen {
-            id: id.to_owned(),
-            completed: 100_000,
-            p50_us: Some(300.0),
-            p99_us: Some(900.0),
-            lag_p99_us: Some(lag_us),
-            thread_cpu_percent: Some(cpu),
-            ..AgentSeen::default()
-        };
-        let mut result = good();
-        let agents = vec![agent("a", 40.0, 10.0), agent("b", 99.0, 10.0), agent("c", 40.0, 800.0)];
-        result.fleet = Some(Fleet { agents, ..Fleet::default() });
-        let named: Vec<String> = super::agents(&result).iter().map(ValidityIssue::evidence).collect();
-        assert!(named[0].starts_with("agent b: a generator thread used 99 %"), "{named:?}");
-        assert!(named[1].starts_with("agent c: the generator sent late: lag p99 800 us"), "{named:?}");
-        assert_eq!(named.len(), 2, "{named:?}");
-        assert!(super::agents(&good()).is_empty());
     }
 
     #[test]

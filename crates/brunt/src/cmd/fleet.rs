@@ -31,7 +31,7 @@ mod up;
 
 pub(super) use access::{FleetFlag, failed};
 pub(super) use account::RemoteAccount;
-pub(super) use chosen::chosen;
+pub(super) use chosen::{chosen, one};
 pub(super) use hosts::HostsFlag;
 pub(super) use meter::RemoteMeter;
 pub(super) use probe::RemoteProbe;

@@ -6,7 +6,7 @@ use crate::words::VERSION;
 use std::fmt;
 use std::str::FromStr;
 
-/// Who has a key.
+/// The holder of a key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
     /// One that starts loads.

@@ -9,6 +9,8 @@ use super::{FleetError, signed, subject};
 use crate::words::{Ask, Question, Said, SessionAnswer, Version};
 use async_nats::{Message, Subscriber};
 use futures_lite::StreamExt as _;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -47,7 +49,7 @@ impl Session {
         access: &Access,
         agent: &About,
         service: &str,
-        settings: Value,
+        settings: &impl Serialize,
         patience: Duration,
     ) -> Result<Self, FleetError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -55,6 +57,7 @@ impl Session {
         let session = format!("{:016x}", RandomState::new().hash_one((day, std::process::id())));
         let talk = runtime.block_on(Talk::begin(access.clone(), agent, session))?;
         let (questions, asked) = unbounded_channel();
+        let settings = serde_json::to_value(settings).map_err(|error| FleetError::Ended(error.to_string()))?;
         let open = Question::Open { service: service.to_owned(), settings, at_unix_s: day.as_secs() };
         let (answer, opened) = sync_channel(1);
         let first = (open, Instant::now() + patience, answer);
@@ -75,17 +78,21 @@ impl Session {
     /// Asks, and waits this long at most for the answer.
     ///
     /// # Errors
-    /// The agent has not answered or could not do it; one line without its name.
-    pub fn ask(&self, question: Value, patience: Duration) -> Answer {
-        self.begin(question, patience).wait()
+    /// The agent has not answered or could not do it, or its answer is none; one line without its name.
+    pub fn ask<T: DeserializeOwned>(&self, question: &impl Serialize, patience: Duration) -> Result<T, String> {
+        self.begin(question, patience)?.wait()
     }
 
     /// Asks, without waiting for the answer.
-    pub fn begin(&self, question: Value, patience: Duration) -> Waiting<'_> {
+    ///
+    /// # Errors
+    /// The question has no form in JSON.
+    pub fn begin(&self, question: &impl Serialize, patience: Duration) -> Result<Waiting<'_>, String> {
+        let question = serde_json::to_value(question).map_err(|error| error.to_string())?;
         let (answer, answered) = sync_channel(1);
         let asked = Asked { question, until: Instant::now() + patience, answer };
         let _ = self.questions.as_ref().map(|questions| questions.send(asked));
-        Waiting { session: self, answered }
+        Ok(Waiting { session: self, answered })
     }
 
     fn wait(&self, answered: &Receiver<Answer>) -> Answer {
@@ -105,8 +112,9 @@ impl Waiting<'_> {
     ///
     /// # Errors
     /// As of [`Session::ask`].
-    pub fn wait(self) -> Answer {
-        self.session.wait(&self.answered)
+    pub fn wait<T: DeserializeOwned>(self) -> Result<T, String> {
+        let answer = self.session.wait(&self.answered)?;
+        serde_json::from_value(answer).map_err(|error| error.to_string())
     }
 }
 
@@ -148,7 +156,7 @@ impl Talk {
         Ok(Self { access, bus, answers, agent, incarnation, session, seq: 0, alive: 0, alive_at, pending: None })
     }
 
-    /// Until nobody asks any more.
+    /// Until the session is dropped.
     async fn run(
         mut self,
         (open, until, answer): (Question, Instant, SyncSender<Answer>),

@@ -50,7 +50,7 @@ fn a_session_is_opened_once_and_questions_reach_its_service_once() {
     assert!(matches!(&acts[..], [Act::End { .. }, Act::Say(_)]));
     let unknown = SessionAnswer::Unknown {};
     assert_eq!(said(&sessions.take(&ask("s", 4, question(1)), 0, DAY_S)), [(4, unknown.clone())]);
-    // Neither a repetition nor somebody who has seen the message opens it again.
+    // Neither a repetition nor a recorded message opens it again.
     assert_eq!(said(&sessions.take(&ask("s", 1, open(DAY_S)), 0, DAY_S)), [(1, unknown)]);
 }
 
@@ -80,7 +80,7 @@ fn a_session_without_signs_of_life_ends() {
     assert_eq!(sessions.tick(SILENCE_NS - 1), []);
     let alive = ask("s", 1, Question::Alive {});
     assert_eq!(sessions.take(&alive, SECOND_NS, DAY_S).len(), 1);
-    // Whoever has recorded it cannot keep the session.
+    // A recorded one does not keep the session.
     assert_eq!(sessions.take(&alive, 2 * SECOND_NS, DAY_S), []);
     assert_eq!(sessions.due(), Some(SECOND_NS + SILENCE_NS));
     assert_eq!(sessions.tick(SECOND_NS + SILENCE_NS - 1), []);

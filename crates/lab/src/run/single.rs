@@ -6,7 +6,6 @@ use super::sliced::written;
 use super::trial::{TrialContext, TrialError, TrialGroup, TrialRunner, free_address};
 use crate::schedule::Machine;
 use crate::slices::Generator;
-use crate::slices::account;
 use crate::slices::participant::Participant;
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use brunt_results::directory::Directory;
@@ -71,10 +70,7 @@ impl SingleTarget<'_> {
         };
         let name = self.group.target.name.clone();
         let scope = self.group.target.service.scope().map_err(|why| context.target_failed(why))?;
-        let server = match endpoint.agent {
-            None => account::of_server(vec![endpoint.pid], scope, None),
-            Some(_) => self.generator.account(words),
-        };
+        let server = endpoint.account(scope, self.generator, words);
         let loader = Box::new(connections);
         let participant = Participant { name, loader, process: Some(endpoint.pid), server, freezable: None };
         let done = work(participant, &mut || running.gone());

@@ -17,7 +17,7 @@ use crate::schedule::{Machine, shuffle};
 use crate::slices::participant::{Participant, process_group};
 use crate::slices::rounds::{LEAST_RUN, Rounds};
 use crate::slices::session::{End, session};
-use crate::slices::{Generator, Loader, account, text};
+use crate::slices::{Generator, Loader, text};
 use crate::system::process_group::{AffinityGuard, ProcessGroup};
 use crate::testers::external;
 use brunt_meter::{Scope, ServerMeter};
@@ -151,10 +151,8 @@ impl SlicedStart<'_> {
                 Ok((loader, scope)) => {
                     target.load = loader.load().clone();
                     let (name, pid) = (group.target.name.clone(), endpoint.pid);
-                    let (server, freezable) = match endpoint.agent {
-                        None => (account::of_server(vec![pid], scope, None), Some(process_group(pid))),
-                        Some(_) => (self.generator.account(&words), None),
-                    };
+                    let server = endpoint.account(scope, self.generator, &words);
+                    let freezable = endpoint.agent.is_none().then(|| process_group(pid));
                     participants.push(Participant { name, loader, process: Some(pid), server, freezable });
                 }
                 Err(why) => target.failure = Some(target.context.target_failed(why)),

@@ -96,11 +96,7 @@ pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientC
             (machine.cores[split..].to_vec(), machine.cores[..split].to_vec())
         }
     };
-    let wanted = match client {
-        ClientCores::Fixed(n) => n,
-        ClientCores::PerServerCore(n) => n.saturating_mul(server),
-        ClientCores::Rest => have.saturating_sub(server).max(1),
-    };
+    let wanted = wanted(client, server, have.saturating_sub(server).max(1));
     let (free, elsewhere) = (*pin == Pin::Free, false);
     // The only case of sharing: a machine with one core; the verdict says so.
     if have == 1 && server == 1 && wanted == 1 {
@@ -117,14 +113,19 @@ pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientC
     Ok(Placement { server: Cores(servers), client: Cores(rest[..wanted].to_vec()), free, elsewhere })
 }
 
+/// How many cores the generator is to have beside these of the target, which leave it so many.
+fn wanted(client: ClientCores, server: usize, left: usize) -> usize {
+    match client {
+        ClientCores::Fixed(n) => n,
+        ClientCores::PerServerCore(n) => n.saturating_mul(server),
+        ClientCores::Rest => left,
+    }
+}
+
 /// The generator's cores beside a target that has its own on another machine.
 pub fn assign_elsewhere(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {
     let have = machine.cores.len();
-    let wanted = match client {
-        ClientCores::Fixed(n) => n,
-        ClientCores::PerServerCore(n) => n.saturating_mul(server),
-        ClientCores::Rest => have,
-    };
+    let wanted = wanted(client, server, have);
     if wanted > have {
         return Err(SkipReason::Cores(TooFewCores { server: 0, client: wanted, have }));
     }

@@ -27,7 +27,7 @@ pub(super) fn rows(model: &Model) -> Vec<Row> {
     rows
 }
 
-/// One line, however many there are: who is lost or late, and the slowest and the fastest.
+/// One line, however many there are: those that are lost or late, and the slowest and the fastest.
 fn of_agents(agents: &[AgentNow]) -> String {
     let concerns = agents::concerns(agents);
     let state = if concerns.is_empty() { "all in time".to_owned() } else { concerns.join(", ") };

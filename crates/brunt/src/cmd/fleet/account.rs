@@ -126,22 +126,14 @@ impl RemoteAccount {
         addresses: Vec<String>,
     ) -> Result<(Self, Option<u32>, Option<Cores>), Error> {
         let error = |error: String| Error::Failed(format!("agent {}: {error}", agent.id));
-        let settings = serde_json::to_value(Chosen { flags, addresses }).map_err(|why| error(why.to_string()))?;
-        let session = Session::open(access, agent, NAME, settings, ATTACH).map_err(failed)?;
-        let mut this = Self { session, newest: Reading::default(), found: None, is_lost: false };
-        let Attached { pid, moved_from } = this.asked(&Question::Attached).map_err(error)?;
-        this.newest = this.asked(&Question::Read).map_err(error)?;
-        Ok((this, pid, moved_from))
-    }
-
-    fn asked<T: DeserializeOwned>(&self, question: &Question) -> Result<T, String> {
-        let question = serde_json::to_value(question).map_err(|error| error.to_string())?;
-        let answer = self.session.ask(question, ANSWER)?;
-        serde_json::from_value(answer).map_err(|error| error.to_string())
+        let session = Session::open(access, agent, NAME, &Chosen { flags, addresses }, ATTACH).map_err(failed)?;
+        let Attached { pid, moved_from } = session.ask(&Question::Attached, ANSWER).map_err(error)?;
+        let newest = session.ask(&Question::Read, ANSWER).map_err(error)?;
+        Ok((Self { session, newest, found: None, is_lost: false }, pid, moved_from))
     }
 
     fn ask<T: DeserializeOwned>(&mut self, question: &Question) -> Option<T> {
-        let answer = if self.is_lost { None } else { self.asked(question).ok() };
+        let answer = if self.is_lost { None } else { self.session.ask(question, ANSWER).ok() };
         self.is_lost |= answer.is_none();
         answer
     }

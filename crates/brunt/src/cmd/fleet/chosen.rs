@@ -7,6 +7,21 @@ fn usage<T>(message: String) -> Result<T, Error> {
     Err(Error::Usage(message))
 }
 
+/// The one agent that a flag names.
+///
+/// # Errors
+/// It is not there, several are meant, or it runs another program.
+pub(in crate::cmd) fn one(flag: &str, on: &str, found: Vec<About>) -> Result<About, Error> {
+    let mut agents = chosen(flag, on, found)?;
+    match agents.len() {
+        1 => Ok(agents.remove(0)),
+        _ => {
+            let ids: Vec<&str> = agents.iter().map(|about| about.id.as_str()).collect();
+            usage(format!("{flag} {on}: one agent is meant, and these are {}", ids.join(", ")))
+        }
+    }
+}
+
 /// The agents that a flag names by their number, their names or a label.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - A key is that of one holder; the server lets it say and hear what is that holder's.
-//! - Keys that are there are kept; what is written again is how the fleet is reached, and who its operators are.
+//! - Keys that are there are kept; what is written again is how the fleet is reached, and the public keys of its operators.
 
 use super::access::{OF_OPERATOR, failed};
 use brunt_fleet::nats::{Access, Holder, Key, Rights, write_secret};

@@ -1,7 +1,7 @@
 //! The hosts of a plan: agents of a fleet on which targets run, and those that make the load.
 
 use super::access::{FleetFlag, failed};
-use super::chosen;
+use super::{chosen, one};
 use brunt_fleet::nats::{self, About};
 use brunt_lab::plan::{Plan, Target, hosts};
 use brunt_results::Error;
@@ -21,16 +21,16 @@ impl HostsFlag {
         Ok(self.fleet.file().map(std::path::absolute).transpose()?)
     }
 
-    /// Why targets of the plan (by name) cannot run on their hosts. Asks nobody if the plan has no hosts.
+    /// Why targets of the plan (by name) cannot run on their hosts. Nothing is sent for a plan without hosts.
     pub fn unavailable(&self, plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
-        let wanted = |target: &&Target| target.skip.is_none();
         if plan.hosts.is_empty() {
             return match self.fleet.is_given() {
                 true => Err(Error::Usage("--fleet says where agents are, and the plan has no [hosts]".to_owned())),
                 false => Ok(BTreeMap::new()),
             };
         }
-        if !plan.targets.iter().any(|target| wanted(&target)) {
+        let targets: Vec<&Target> = plan.targets.iter().filter(|target| target.skip.is_none()).collect();
+        if targets.is_empty() {
             return Ok(BTreeMap::new());
         }
         let agents = self.fleet.of_operator().and_then(|access| nats::agents(&access).map_err(failed));
@@ -41,8 +41,7 @@ impl HostsFlag {
             let hosts = target.on.iter().map(String::as_str).chain([hosts::LOAD]);
             hosts.filter_map(of).find_map(Result::err)
         };
-        let targets = plan.targets.iter().filter(wanted);
-        Ok(targets.filter_map(|target| Some((target.name.clone(), why(target)?))).collect())
+        Ok(targets.into_iter().filter_map(|target| Some((target.name.clone(), why(target)?))).collect())
     }
 }
 
@@ -53,9 +52,9 @@ fn there(host: &str, wanted: &str, agents: Result<&Vec<About>, &Error>, is_one: 
     if wanted.contains('{') {
         return Ok(());
     }
-    let found = chosen("agents", wanted, agents.clone()).map_err(|error| format!("host {host}: {error}"))?;
-    match found.len() {
-        many @ 2.. if is_one => Err(format!("host {host}: a target is on one machine, and {wanted} are {many} agents")),
-        _ => Ok(()),
-    }
+    let found = match is_one {
+        true => one("agents", wanted, agents.clone()).map(drop),
+        false => chosen("agents", wanted, agents.clone()).map(drop),
+    };
+    found.map_err(|error| format!("host {host}: {error}"))
 }

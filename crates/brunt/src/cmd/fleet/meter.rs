@@ -10,7 +10,6 @@ mod service;
 pub(in crate::cmd) use remote::RemoteMeter;
 pub(super) use service::open;
 
-use crate::cmd::load::ServiceFlags;
 use brunt_meter::listener;
 use brunt_results::result::{Host, Server};
 use brunt_results::series::Second;
@@ -84,6 +83,3 @@ fn by_port(address: &str) -> Option<listener::Listeners> {
     let [only] = &others[..] else { return None };
     listener::find(only).ok().filter(|_| !is_own)
 }
-
-/// Flags as they are sent, without a copy.
-type Sent<'f> = Chosen<&'f ServiceFlags>;

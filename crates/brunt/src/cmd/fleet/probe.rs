@@ -6,7 +6,7 @@
 pub(super) mod service;
 
 use super::{failed, secrets};
-use brunt_fleet::nats::{About, Access, Session, Waiting};
+use brunt_fleet::nats::{About, Access, Session};
 use brunt_load::Options;
 use brunt_results::result::Probe;
 use brunt_results::stages::Range;
@@ -71,19 +71,13 @@ impl RemoteProbe {
             seed: Some(options.seed),
             ..spec.clone()
         };
-        let settings = serde_json::to_value(secrets::names(spec)?).map_err(|error| Error::Failed(error.to_string()))?;
-        let session = Session::open(access, agent, NAME, settings, OPEN).map_err(failed)?;
+        let session = Session::open(access, agent, NAME, &secrets::names(spec)?, OPEN).map_err(failed)?;
         Ok(Self { session, about: agent.clone(), timeout: options.timeout })
-    }
-
-    fn ask(&self, question: &Question, patience: Duration) -> Result<Waiting<'_>, String> {
-        let question = serde_json::to_value(question).map_err(|error| error.to_string())?;
-        Ok(self.session.begin(question, patience))
     }
 
     /// The window of the load opens. Does not wait.
     pub fn begin(&self) {
-        let _ = self.ask(&Question::Begin, END);
+        let _ = self.session.begin(&Question::Begin, END);
     }
 
     /// The window has ended: what the probe has seen.
@@ -92,8 +86,7 @@ impl RemoteProbe {
     /// The agent is lost, or its probe failed; one line.
     pub fn end(self) -> Result<Probe, String> {
         let of_agent = |why: String| format!("probe by agent {}: {why}", self.about.id);
-        let answer = self.ask(&Question::End, self.timeout + END).and_then(Waiting::wait);
-        let seen = answer.and_then(|seen| serde_json::from_value(seen).map_err(|error| error.to_string()));
+        let seen = self.session.ask(&Question::End, self.timeout + END);
         let (agent, name) = (self.about.id.clone(), self.about.host.clone());
         seen.map(|seen: Probe| Probe { agent, name, ..seen }).map_err(of_agent)
     }

@@ -1,14 +1,14 @@
 //! `brunt fleet start`: keeps a target up on the machine of an agent, as its owner says how to start it.
 
 use super::access::{FleetFlag, failed};
-use super::chosen;
+use super::one;
 use super::target::{self, Question, State, Wanted};
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use brunt_fleet::nats::{self, Session};
 use brunt_lab::plan::settings::Settings;
 use brunt_lab::run::endpoint::Endpoint;
+use brunt_results::directory::Directory;
 use brunt_results::{Error, ExitCode};
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -50,16 +50,10 @@ impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
         let wanted = Wanted { target: self.target.clone(), settings: self.settings()? };
         let access = self.fleet.of_operator()?;
-        let found = chosen("AGENT", &self.agent, nats::agents(&access).map_err(failed)?)?;
-        let [agent] = &found[..] else {
-            let agents: Vec<&str> = found.iter().map(|agent| agent.id.as_str()).collect();
-            let agents = agents.join(", ");
-            return Err(Error::Usage(format!("{}: a target is on one machine, and these are {agents}", self.agent)));
-        };
+        let agent = &one("AGENT", &self.agent, nats::agents(&access).map_err(failed)?)?;
         // A second signal is ignored: exiting at once would leave the target running for some seconds.
         let stop = signals::flag(&[SIGINT, SIGTERM, SIGHUP], Repeated::Ignore)?;
-        let settings = serde_json::to_value(wanted).map_err(io::Error::other)?;
-        let session = Session::open(&access, agent, target::NAME, settings, ANSWER).map_err(failed)?;
+        let session = Session::open(&access, agent, target::NAME, &wanted, ANSWER).map_err(failed)?;
         let mut is_up = false;
         while !stop.load(Ordering::SeqCst) {
             match ask(&session, &Question::State, ANSWER)? {
@@ -100,17 +94,13 @@ impl Args {
 
 /// Writes the file at once.
 fn write(path: &Path, endpoint: &Endpoint) -> Result<(), Error> {
-    let new = path.with_extension("new");
-    let text = serde_json::to_string(endpoint).map_err(io::Error::other)? + "\n";
-    let named = |error: io::Error| Error::Failed(format!("--endpoint {}: {error}", path.display()));
-    fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(named)
+    let (directory, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default());
+    let written = Directory::open(directory).write_json(&name.to_string_lossy(), endpoint);
+    written.map_err(|error| Error::Failed(format!("--endpoint {}: {error}", path.display())))
 }
 
 fn ask(session: &Session, question: &Question, patience: Duration) -> Result<State, Error> {
-    let asked = serde_json::to_value(question).map_err(io::Error::other)?;
-    let answer = session.ask(asked, patience);
-    let state = answer.and_then(|state| serde_json::from_value(state).map_err(|error| error.to_string()));
-    state.map_err(|why| Error::Failed(format!("agent {}: {why}", session.agent())))
+    session.ask(question, patience).map_err(|why| Error::Failed(format!("agent {}: {why}", session.agent())))
 }
 
 fn conclude(target: &str, agent: &str, state: State) -> Result<ExitCode, Error> {

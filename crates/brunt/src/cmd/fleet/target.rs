@@ -121,7 +121,7 @@ impl Targets {
     }
 }
 
-/// Why it has ended, if nobody asked for that.
+/// Why it has ended by itself; `None` once its end was ordered.
 fn until_ended(up: &mut Up<'_>, ended: &Receiver<()>) -> Option<String> {
     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         if let Some(why) = up.gone() {

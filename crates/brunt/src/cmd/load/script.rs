@@ -20,7 +20,7 @@ pub(super) struct Scripting {
     script_arguments: Vec<String>,
 }
 
-/// Who makes the requests of a script.
+/// Where the requests of a script are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Makers {
     /// Threads of this process.

@@ -5,7 +5,7 @@ use super::service::{MeteredServer, ServiceFlags};
 use super::usage;
 pub(super) use crate::cmd::fleet::FleetFlag;
 pub(super) use crate::cmd::fleet::RemoteProbe as Probing;
-use crate::cmd::fleet::{RemoteAccount, RemoteMeter, RemoteProbe, chosen, failed};
+use crate::cmd::fleet::{RemoteAccount, RemoteMeter, RemoteProbe, failed, one};
 use brunt_fleet::nats::{self, About, Access};
 use brunt_load::{Options, Target};
 use brunt_results::Error;
@@ -70,14 +70,8 @@ impl ThereFlags {
     /// The one agent that a flag names.
     fn one(&self, flag: &str, agent: &str) -> Result<(Access, About), Error> {
         let access = self.fleet.of_operator()?;
-        let found = chosen(flag, agent, nats::agents(&access).map_err(failed)?)?;
-        match &found[..] {
-            [about] => Ok((access, about.clone())),
-            several => {
-                let ids: Vec<&str> = several.iter().map(|about| about.id.as_str()).collect();
-                usage(format!("{flag} {agent}: one agent is meant, and these are {}", ids.join(", ")))
-            }
-        }
+        let about = one(flag, agent, nats::agents(&access).map_err(failed)?)?;
+        Ok((access, about))
     }
 
     /// The meter of the server of this target on the machine of the agent; `None` without one.

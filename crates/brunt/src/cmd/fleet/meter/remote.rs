@@ -1,6 +1,6 @@
 //! The end of the load.
 
-use super::{Chosen, Closed, Question, Sampled, Sent};
+use super::{Chosen, Closed, Question, Sampled};
 use crate::cmd::fleet::failed;
 use crate::cmd::load::ServiceFlags;
 use brunt_fleet::nats::{About, Access, Session};
@@ -50,9 +50,8 @@ impl RemoteMeter {
     /// # Errors
     /// The agent does not answer, or there is no such server.
     pub fn attach(access: &Access, agent: &About, flags: &ServiceFlags, addresses: Vec<String>) -> Result<Self, Error> {
-        let chosen: Sent<'_> = Chosen { flags, addresses };
-        let settings = serde_json::to_value(chosen).map_err(|error| Error::Failed(error.to_string()))?;
-        let session = Session::open(access, agent, super::NAME, settings, ATTACH).map_err(failed)?;
+        let session =
+            Session::open(access, agent, super::NAME, &Chosen { flags, addresses }, ATTACH).map_err(failed)?;
         let mut this = Self {
             session,
             agent: agent.clone(),
@@ -74,9 +73,7 @@ impl RemoteMeter {
         if self.lost.is_some() {
             return None;
         }
-        let asked = serde_json::to_value(question).map_err(|error| error.to_string());
-        let answer = asked.and_then(|asked| self.session.ask(asked, patience));
-        match answer.and_then(|answer| serde_json::from_value(answer).map_err(|error| error.to_string())) {
+        match self.session.ask(question, patience) {
             Ok(answer) => Some(answer),
             Err(why) => {
                 self.lost = Some(why);
