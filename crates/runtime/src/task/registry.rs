@@ -54,9 +54,18 @@ impl Remote {
     }
 }
 
-/// A number is reused after its worker has ended, unless a stream, listener, timer or buffer has outlived the worker and
-/// would be mistaken for one of the new worker. A stale token may wake a task of the new worker, which is harmless.
-static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
+/// Numbers of workers of simulated worlds begin here. They are those of one thread: a number depends on nothing that another
+/// thread does, and a stale token wakes nothing in the world of another thread.
+const SIMULATED: u16 = if cfg!(any(test, feature = "sim")) { 0x8000 } else { u16::MAX };
+
+/// Workers by number. A number is reused after its worker has ended, unless a stream, listener, timer or buffer has outlived the
+/// worker and would be mistaken for one of the new worker. A stale token may wake a task of the new worker, which is harmless.
+struct Slots {
+    /// The number of the first slot, and the first that is that of no slot.
+    first: u16,
+    end: u16,
+    slots: Vec<Slot>,
+}
 
 enum Slot {
     Free,
@@ -64,25 +73,64 @@ enum Slot {
     Retired,
 }
 
+static SLOTS: Mutex<Slots> = Mutex::new(Slots::new(0, SIMULATED));
+
+#[cfg(any(test, feature = "sim"))]
+thread_local! {
+    static SIMULATED_SLOTS: std::cell::RefCell<Slots> = const { std::cell::RefCell::new(Slots::new(SIMULATED, u16::MAX)) };
+}
+
+impl Slots {
+    const fn new(first: u16, end: u16) -> Self {
+        Self { first, end, slots: Vec::new() }
+    }
+
+    fn take(&mut self, remote: impl FnOnce(u16) -> Remote) -> io::Result<Arc<Remote>> {
+        let free = self.slots.iter().position(|slot| matches!(slot, Slot::Free)).unwrap_or(self.slots.len());
+        let most = self.end - self.first;
+        if free >= usize::from(most) {
+            let message = format!("{most} runtimes are alive in this process, or have left streams behind; drop some");
+            return Err(io::Error::other(message));
+        }
+        if free == self.slots.len() {
+            self.slots.push(Slot::Free);
+        }
+        let remote = Arc::new(remote(self.first + free as u16));
+        self.slots[free] = Slot::Taken(remote.clone());
+        Ok(remote)
+    }
+
+    fn end(&mut self, id: u16, slot: Slot) {
+        self.slots[usize::from(id - self.first)] = slot;
+    }
+
+    fn find(&self, id: u16) -> Option<Arc<Remote>> {
+        match self.slots.get(usize::from(id - self.first)) {
+            Some(Slot::Taken(remote)) => Some(remote.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Calls `use_slots` with the slots that hold a number. `None` if they are those of a thread that ends.
+fn with_slots<T>(number: u16, use_slots: impl FnOnce(&mut Slots) -> T) -> Option<T> {
+    #[cfg(any(test, feature = "sim"))]
+    if number >= SIMULATED {
+        return SIMULATED_SLOTS.try_with(|slots| use_slots(&mut slots.borrow_mut())).ok();
+    }
+    let _ = number;
+    Some(use_slots(&mut lock(&SLOTS)))
+}
+
 /// Registers a worker under a free number; `remote` makes the part that other threads may touch.
 pub(crate) fn register(remote: impl FnOnce(u16) -> Remote) -> io::Result<Arc<Remote>> {
-    let mut slots = lock(&SLOTS);
-    let free = slots.iter().position(|slot| matches!(slot, Slot::Free)).unwrap_or(slots.len());
-    if free >= usize::from(u16::MAX) {
-        let message = "65,535 runtimes are alive in this process, or have left streams behind; drop some";
-        return Err(io::Error::other(message));
-    }
-    if free == slots.len() {
-        slots.push(Slot::Free);
-    }
-    let remote = Arc::new(remote(free as u16));
-    slots[free] = Slot::Taken(remote.clone());
-    Ok(remote)
+    let first = if crate::sys::is_simulated() { SIMULATED } else { 0 };
+    with_slots(first, |slots| slots.take(remote)).unwrap_or_else(|| Err(io::Error::other("the thread ends")))
 }
 
 /// Removes a worker; its number may be used again if it has left nothing behind.
 pub(crate) fn unregister(id: u16, nothing_left: bool) {
-    lock(&SLOTS)[usize::from(id)] = if nothing_left { Slot::Free } else { Slot::Retired };
+    with_slots(id, |slots| slots.end(id, if nothing_left { Slot::Free } else { Slot::Retired }));
 }
 
 /// Posts a token to the mailbox of its worker. Returns the worker if it sleeps: the caller must wake it.
@@ -99,8 +147,5 @@ pub(crate) fn wake(worker: u16) {
 }
 
 fn find(worker: u16) -> Option<Arc<Remote>> {
-    match lock(&SLOTS).get(usize::from(worker)) {
-        Some(Slot::Taken(remote)) => Some(remote.clone()),
-        _ => None,
-    }
+    with_slots(worker, |slots| slots.find(worker)).flatten()
 }

@@ -7,6 +7,9 @@ use super::{listener, serve};
 use crate::net::{TcpStream, UdpSocket};
 use crate::time::{sleep, timeout};
 use crate::{Builder, JoinSet, spawn};
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 /// Clients with timeouts and retries, a server, datagrams, a second worker, pauses. Returns digest, time and replies.
@@ -107,4 +110,26 @@ fn without_faults_and_jitter_the_seed_decides_nothing_but_the_programs_own_draws
         (world.trace_digest(), world.elapsed())
     };
     assert_eq!(fixed(1), fixed(2));
+}
+
+/// Digest of a world in the middle of which `meanwhile` is called.
+fn digest_with(meanwhile: impl FnOnce()) -> u64 {
+    let world = World::new(1);
+    let run = world.run(async {
+        sleep(Duration::from_millis(1)).await;
+        meanwhile();
+        sleep(Duration::from_millis(1)).await;
+    });
+    run.unwrap();
+    world.trace_digest()
+}
+
+/// Wakers outlive their worker, for example those that the other workers of a world hold.
+#[test]
+fn a_waker_of_a_world_that_has_ended_changes_nothing_in_the_world_of_another_thread() {
+    let undisturbed = digest_with(|| ());
+    let stale = thread::spawn(|| World::new(2).run(poll_fn(|cx| Poll::Ready(cx.waker().clone()))).unwrap());
+    let stale: Waker = stale.join().unwrap();
+    let disturbed = digest_with(|| thread::spawn(|| stale.wake()).join().unwrap());
+    assert_eq!(disturbed, undisturbed);
 }
