@@ -94,11 +94,11 @@ impl Sessions {
             return vec![self.say(session, *seq, SessionAnswer::Unknown {})];
         };
         if let Question::Alive {} = question {
-            if *seq <= open.alive {
-                return Vec::new();
+            // Signs of life have numbers of their own: an answer would be taken for that of the question of this number.
+            if *seq > open.alive {
+                (open.alive, open.heard) = (*seq, now);
             }
-            (open.alive, open.heard) = (*seq, now);
-            return vec![self.say(session, *seq, SessionAnswer::Done { value: Value::Null })];
+            return Vec::new();
         }
         if *seq == open.seq {
             let answer = open.answer.clone();

@@ -10,6 +10,8 @@ from world import AGENTS, PORT, TARGET, Fleet, table
 RATE, LENGTH_S = 300, 12
 # From the last renewal, one a second.
 LEASE_S = 5.2
+# Shares of messages that are lost, and that come twice.
+LOST = 0.05
 FLAGS = ["-R", str(RATE), "-d", str(LENGTH_S), "--warmup", "0s"]
 
 
@@ -198,6 +200,18 @@ def broken(target):
     return fleet, found
 
 
+def lossy(target):
+    """Of the messages of all agents, each way."""
+    relay = Relay(PORT + 2, PORT, lost=LOST, doubled=LOST)
+    fleet = Fleet(url={name: f"nats://127.0.0.1:{PORT + 2}" for name in AGENTS})
+    run = Run(fleet, target)
+    found = list(run.whole())
+    found.append((not relay.lost or not relay.doubled, f"{relay.lost} messages lost, {relay.doubled} doubled"))
+    fleet.left = fleet.end()
+    relay.end()
+    return fleet, found
+
+
 def full_disk(target):
     """The state directory of agent b has no room."""
     with tempfile.TemporaryDirectory(prefix="brunt-full-") as place:
@@ -284,6 +298,7 @@ ROWS = {
     "60 ms to the server, 40 ms back": (relayed(False), "refused"),
     "the same with --allow-skew": (relayed(True), "whole"),
     "connection to the server broken every 1 to 3 s": (broken, "whole"),
+    f"{LOST * 100:.0f} % of all messages lost, as many doubled, each way": (lossy, "whole"),
     "disk of an agent full": (full_disk, "named"),
     "too few files of an agent": (few_files, "refused"),
     "monotonic clock of an agent 1 h ahead": (monotonic, "whole"),

@@ -2,7 +2,7 @@
 
 import json, os, pathlib, statistics, subprocess, time
 
-from world import AGENTS, BRUNT, Fleet, TARGET, quantiles, table
+from world import AGENTS, BRUNT, Fleet, TARGET, median_of_ratios, quantiles, table
 
 
 def clocks(target, count):
@@ -62,6 +62,12 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def apart_from_load_s(pid):
+    """CPU time of the threads of an agent that send no requests."""
+    tasks = [task for task in pathlib.Path(f"/proc/{pid}/task").iterdir() if not (task / "comm").read_text().startswith("load-")]
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
 def costs(count):
     """What a second of an agent is, what coordinator and agent use, and a load of one agent beside one without."""
     echo = subprocess.Popen([BRUNT, "serve", "echo", "--listen", f"127.0.0.1:{TARGET}", "--cores", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -71,28 +77,29 @@ def costs(count):
         began = time.monotonic()
         load = fleet.load(*flags, "-d", "10", "--warmup", "0s", "--no-meter")
         time.sleep(8)
-        before, server = cpu_s(load.pid), cpu_s(fleet.server_pid())
+        in_agents = lambda: sum(apart_from_load_s(agent.pid) for agent in fleet.agents.values())
+        before, server, agents = cpu_s(load.pid), cpu_s(fleet.server_pid()), in_agents()
         time.sleep(3)
-        used, of_server = (cpu_s(load.pid) - before) / 3, (cpu_s(fleet.server_pid()) - server) / 3
+        used, of_server, of_agents = ((now - then) / 3 for now, then in ((cpu_s(load.pid), before), (cpu_s(fleet.server_pid()), server), (in_agents(), agents)))
         load.communicate()
         run = fleet.result()["fleet"]["run"]
         sizes = [file.stat().st_size for file in (fleet.home / "state/fleet/journals").glob(f"*/{run}-*/[0-9]*")]
         rows.append((" ".join(flags) or "closed loop", f"{statistics.mean(sizes) / 1e3:.1f} kB", f"{max(sizes) / 1e3:.1f} kB",
-                     f"{used / len(AGENTS) * 100:.2f} % of a core", f"{of_server / len(AGENTS) * 100:.2f} % of a core",
+                     f"{used / len(AGENTS) * 100:.2f} % of a core", f"{of_server / len(AGENTS) * 100:.2f} % of a core", f"{of_agents / len(AGENTS) * 100:.2f} % of a core",
                      f"{time.monotonic() - began - 10:.1f} s"))
-    table(["load of three agents", "a second of an agent, mean", "largest", "coordinator, for each agent", "nats-server, for each agent", "longer than its window"], rows)
+    table(["load of three agents", "a second of an agent, mean", "largest", "coordinator, for each agent", "nats-server, for each agent", "an agent, apart from its load threads", "longer than its window"], rows)
     pairs = []
     for number in range(count):
         one = dict(on=["--on", "a", "--fleet", fleet.home / "fleet/operator.fleet"], plain=["--cores", "0"])
         one["on"] += ["--cores", "0"]
         got = {}
         for name in ("on", "plain") if number % 2 else ("plain", "on"):
-            words = [BRUNT, "load", f"tcp://127.0.0.1:{TARGET}", "-c", "40", "-d", "3", "--json", "-", "--quiet", "--allow-untrusted", *one[name]]
+            words = [BRUNT, "load", f"tcp://127.0.0.1:{TARGET}", "-c", "40", "-d", "2", "--json", "-", "--quiet", "--allow-untrusted", *one[name]]
             got[name] = json.loads(subprocess.run(words, env=fleet.env, capture_output=True).stdout)
         pairs.append((got["on"]["requests"]["rate"] / got["plain"]["requests"]["rate"], got["on"]["latency"]["response"]["p99_us"] / got["plain"]["latency"]["response"]["p99_us"]))
     rates, tails = ([pair[place] for pair in pairs] for place in (0, 1))
     table(["pairs", "rate of `--on` one agent, of that without", "p99"],
-          [(len(pairs), *(f"x{statistics.median(values):.3f} [{min(values):.3f} {max(values):.3f}]" for values in (rates, tails)))])
+          [(len(pairs), *(median_of_ratios(values) for values in (rates, tails)))])
     print(f"Processes left: {fleet.end()}.\n", flush=True)
     echo.terminate()
     echo.wait()

@@ -2,8 +2,9 @@
 """Loads that several agents make, while processes are killed and stopped, clocks are apart, and what it all costs.
 
     docs/results/fleet/measure.py target/release/brunt [kills|faults|clocks|counts|costs|meters|many] [COUNT]
+    docs/results/fleet/measure.py target/release/brunt without OTHER [COUNT]
 
-Three agents of this machine, a nats-server, and a target that counts what it gets and when. Prints a table for each part. Needs root
+OTHER is a program that was built with --no-default-features. Three agents of this machine, a nats-server, and a target that counts what it gets and when. Prints a table for each part. Needs root
 (namespaces) and nats-server; faults need iproute2 and faketime, too.
 """
 
@@ -16,11 +17,12 @@ from foot import foot
 from kills import kills
 from many import many
 from meters import meters
+from without import without
 from world import BRUNT, TARGET, Target
 
 PARTS = dict(kills=kills, faults=faults, clocks=clocks, counts=counts, many=many)
-COUNTS = dict(kills=100, faults=3, clocks=50, counts=100, costs=10, meters=10, many=20)
-WANTED = [word for word in sys.argv[2:] if word in COUNTS] or list(COUNTS)
+COUNTS = dict(kills=100, faults=3, clocks=50, counts=100, costs=40, meters=10, many=20, without=20)
+WANTED = [word for word in sys.argv[2:] if word in COUNTS] or [part for part in COUNTS if part != "without"]
 if sys.argv[-1].isdigit():
     COUNTS = dict.fromkeys(COUNTS, int(sys.argv[-1]))
 # Crates whose sources the figures depend on.
@@ -49,6 +51,8 @@ def main():
         costs(COUNTS["costs"])
     if "meters" in WANTED:
         meters(COUNTS["meters"])
+    if "without" in WANTED:
+        without(sys.argv[3], COUNTS["without"])
     print(foot(environment(), MEASURED))
 
 

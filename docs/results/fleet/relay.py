@@ -1,13 +1,15 @@
-"""A relay between an agent and its NATS server: each direction has its delay, and connections may be broken now and then."""
+"""A relay between an agent and its NATS server: each direction has its delay, connections may be broken now and then, and single messages
+lost or doubled."""
 
 import asyncio, random, threading, time
 
 
 class Relay(threading.Thread):
-    def __init__(self, listen, connect, to_server_s=0.0, to_agent_s=0.0, lives_s=None):
+    def __init__(self, listen, connect, to_server_s=0.0, to_agent_s=0.0, lives_s=None, lost=0.0, doubled=0.0):
         super().__init__(daemon=True)
         self.listen, self.connect = listen, connect
         self.delays, self.lives_s = (to_server_s, to_agent_s), lives_s
+        self.shares, self.lost, self.doubled = (lost, doubled), 0, 0
         self.connections, self.chance = 0, random.Random(1)
         self.loop, self.ready = asyncio.new_event_loop(), threading.Event()
         self.start()
@@ -50,7 +52,7 @@ class Relay(threading.Thread):
         queue = asyncio.Queue()
 
         async def read():
-            while data := await reader.read(65536):
+            while data := await (self.whole(reader) if any(self.shares) else reader.read(65536)):
                 queue.put_nowait((time.monotonic() + delay, data))
 
         async def write():
@@ -60,3 +62,21 @@ class Relay(threading.Thread):
                 writer.write(data)
 
         return read(), write()
+
+    async def whole(self, reader):
+        """One line of NATS's protocol with its payload, or two of the same, or the next one in its place. None at the end."""
+        try:
+            while line := await reader.readuntil(b"\r\n"):
+                words = line.split()
+                if not words or words[0].upper() not in (b"PUB", b"HPUB", b"MSG", b"HMSG"):
+                    return line
+                line += await reader.readexactly(int(words[-1]) + 2)
+                drawn = self.chance.random()
+                if drawn >= sum(self.shares):
+                    return line
+                if drawn >= self.shares[0]:
+                    self.doubled += 1
+                    return line * 2
+                self.lost += 1
+        except asyncio.IncompleteReadError:
+            return None

@@ -1,6 +1,6 @@
 """A target that counts what it gets and when, and a fleet of this machine."""
 
-import json, os, pathlib, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import json, math, os, pathlib, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
 
 BRUNT = pathlib.Path(sys.argv[1]).resolve()
 PORT, TARGET = 18111, 18112
@@ -155,3 +155,12 @@ def table(head, rows):
 def quantiles(values):
     values = sorted(values)
     return values[len(values) // 2], values[len(values) * 9 // 10], values[-1]
+
+
+def median_of_ratios(values):
+    """With its interval of 95 % by ranks; all values where they are fewer than six."""
+    values, count = sorted(values), len(values)
+    tails = [sum(math.comb(count, below) for below in range(rank + 1)) / 2**count for rank in range(count // 2)]
+    rank = sum(tail <= 0.025 for tail in tails)
+    low = max(rank - 1, 0)
+    return f"x{statistics.median(values):.3f} [{values[low]:.3f} {values[-1 - low]:.3f}]"

@@ -4,6 +4,7 @@ mod access;
 mod account;
 pub(super) mod agent;
 mod allowed;
+pub(super) mod ceiling;
 mod children;
 mod chosen;
 mod collect;

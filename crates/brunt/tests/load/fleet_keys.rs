@@ -89,7 +89,11 @@ fn a_launch_shares_a_key_that_is_good_for_its_names_alone_and_a_key_is_taken_awa
         assert!(stderr(&output).contains(needle) && stderr(&output).lines().count() == 1, "{}", text(&output));
     }
     assert_code(&key(&fleet, "--revoke job-*"), &[0]);
-    until("they are cut off", || ids(&fleet).is_empty());
+    for one in &mut agents {
+        one.line_after("does not know this key");
+        assert_eq!(one.end().code(), Some(1));
+    }
+    assert!(ids(&fleet).is_empty());
     let output = key(&fleet, "--revoke job-*");
     assert_code(&output, &[1]);
     assert!(stderr(&output).contains("job-* has no key"), "{}", text(&output));

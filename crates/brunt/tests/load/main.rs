@@ -11,6 +11,8 @@ mod endings;
 #[cfg(feature = "fleet")]
 mod fleet;
 #[cfg(feature = "fleet")]
+mod fleet_ceilings;
+#[cfg(feature = "fleet")]
 mod fleet_commands;
 #[cfg(feature = "fleet")]
 mod fleet_files;

@@ -17,7 +17,9 @@ use tokio::time::timeout;
 const LONGEST: Duration = Duration::from_secs(1);
 /// After an answer, once none has come for so long, all have.
 const SILENCE: Duration = Duration::from_millis(300);
-/// A stop is sent so often: messages may be lost.
+/// A question is sent so often at once: messages may be lost. The first answer of an agent counts.
+const QUESTIONS: usize = 5;
+/// A stop is sent so often.
 const STOPS: u32 = 3;
 const BETWEEN_STOPS: Duration = Duration::from_millis(100);
 
@@ -95,7 +97,9 @@ async fn ask(bus: &Bus, heard: &str) -> Result<Vec<(About, Exchange)>, FleetErro
     let mut answers = bus.listen(subject::about(asker, heard)).await?;
     let who = signed::open(&Who { version: Version, asker }).map_err(FleetError::Ended)?;
     let sent = now();
-    bus.send(subject::who(), who).await;
+    for _ in 0..QUESTIONS {
+        bus.send(subject::who(), who.clone()).await;
+    }
     let began = tokio::time::Instant::now();
     let mut found = BTreeMap::new();
     loop {
@@ -107,7 +111,7 @@ async fn ask(bus: &Bus, heard: &str) -> Result<Vec<(About, Exchange)>, FleetErro
                 if let Some(about) = subject::said(&message, |about: &About| subject::about(asker, &about.id)) {
                     let (received, answered) = (about.times.received_ns, about.times.answered_ns);
                     let exchange = Exchange { sent, received, answered, returned };
-                    found.insert((about.id.clone(), about.incarnation), (about, exchange));
+                    found.entry((about.id.clone(), about.incarnation)).or_insert((about, exchange));
                 }
             }
             _ => return Ok(found.into_values().collect()),

@@ -5,11 +5,12 @@
 use super::FleetError;
 use super::access::Access;
 use async_nats::connection::State;
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Subscriber};
+use async_nats::{Client, ClientError, ConnectErrorKind, ConnectOptions, Event, Subscriber};
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 use rustls::{ClientConfig, RootCertStore};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Earlier versions are refused: their known faults are mended in later ones alone.
 pub const OLDEST_SERVER: &str = "2.12";
@@ -26,6 +27,7 @@ const WAITING: usize = 1 << 16;
 #[derive(Clone)]
 pub(super) struct Bus {
     client: Client,
+    refused: Arc<Notify>,
 }
 
 impl Bus {
@@ -33,6 +35,14 @@ impl Bus {
     pub async fn connect(access: &Access, name: &str) -> Result<Self, FleetError> {
         let url = access.url.clone();
         let failed = |why: String| FleetError::Connect { url: url.clone(), why };
+        let refused = Arc::new(Notify::new());
+        let told = Arc::clone(&refused);
+        let on_event = move |event| {
+            if is_refusal(&event) {
+                told.notify_one();
+            }
+            std::future::ready(())
+        };
         let mut options = ConnectOptions::with_nkey(access.key.seed())
             .name(name)
             .ping_interval(PING)
@@ -40,6 +50,7 @@ impl Bus {
             .subscription_capacity(WAITING)
             .ignore_discovered_servers()
             .max_reconnects(None)
+            .event_callback(on_event)
             .reconnect_delay_callback(|_| AGAIN);
         if let Some(certificate) = &access.certificate {
             options = options.require_tls(true).tls_client_config(trusting(certificate).map_err(failed)?);
@@ -52,7 +63,7 @@ impl Bus {
         })?;
         let version = client.server_info().version;
         match is_recent(&version) {
-            true => Ok(Self { client }),
+            true => Ok(Self { client, refused }),
             false => Err(FleetError::Old { url, version }),
         }
     }
@@ -65,6 +76,11 @@ impl Bus {
     /// Whether the connection is up.
     pub fn is_up(&self) -> bool {
         self.client.connection_state() == State::Connected
+    }
+
+    /// Returns once the server has refused the key of a connection that was up before: it was revoked.
+    pub async fn refused(&self) {
+        self.refused.notified().await;
     }
 
     /// Sends a message, if the connection is up.
@@ -86,6 +102,13 @@ impl Bus {
     pub async fn flush(&self) {
         let _ = tokio::time::timeout(PING, self.client.flush()).await;
     }
+}
+
+/// Whether the server has refused the key, of which the client tells in words alone when it connects again.
+fn is_refusal(event: &Event) -> bool {
+    let kinds =
+        [ConnectErrorKind::AuthorizationViolation, ConnectErrorKind::Authentication].map(|kind| kind.to_string());
+    matches!(event, Event::ClientError(ClientError::Other(why)) if kinds.contains(why))
 }
 
 /// Does something with a connection of an operator, and blocks until it is done.
@@ -123,7 +146,14 @@ fn trusting(certificate: &str) -> Result<ClientConfig, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_recent;
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_refused_is_known_by_its_words() {
+        let told = |why: &str| Event::ClientError(ClientError::Other(why.to_owned()));
+        assert!(is_refusal(&told("authorization violation")) && is_refusal(&told("failed signing nonce")));
+        assert!(!is_refusal(&told("IO error")) && !is_refusal(&Event::Disconnected));
+    }
 
     #[test]
     fn old_servers_are_known_by_their_version() {

@@ -135,7 +135,7 @@ struct Serving<'a> {
 /// Serves until `end` is ready; with `once`, until the first run is over. `say` gets lines for the user.
 ///
 /// # Errors
-/// The NATS server cannot be reached, or an agent of this id is there already.
+/// The NATS server cannot be reached, an agent of this id is there already, or the key is not that of an agent any more.
 pub async fn serve(
     access: &Access,
     settings: &Settings,
@@ -162,7 +162,7 @@ pub async fn serve(
     let threads = Threads::new(Sessions::new(id.clone(), *incarnation), services, answers);
     let mut serving = Serving { access, settings, loads, say, bus, core, slots, sender, threads, halt: None, said };
     say(&format!("agent {id} is ready, in the fleet at {}", access.url));
-    let mut has_run = false;
+    let (connection, mut has_run, mut is_revoked) = (serving.bus.clone(), false, false);
     let mut end = std::pin::pin!(end);
     while !(settings.once && has_run && serving.core.state() == State::Idle) {
         let halt = serving.halt.as_ref().map(|(at, _)| *at);
@@ -180,13 +180,20 @@ pub async fn serve(
             Some(message) = sessions.next() => serving.asked(text(&message)).await,
             Some(answer) = answered.recv() => serving.answered(answer).await,
             () = until(due) => serving.due().await,
+            () = connection.refused() => {
+                is_revoked = true;
+                break;
+            }
             () = &mut end => break,
         }
         has_run |= serving.core.state() > State::Reserved;
         serving.say_state();
     }
     serving.end(&mut told).await;
-    Ok(())
+    match is_revoked {
+        true => Err(FleetError::Key { url: access.url.clone() }),
+        false => Ok(()),
+    }
 }
 
 impl Serving<'_> {

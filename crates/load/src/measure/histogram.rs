@@ -70,12 +70,26 @@ impl RawHistogram {
     }
 
     pub fn add(&mut self, Cells(cells): &Cells) {
-        cells.iter().for_each(|(cell, count)| self.cells[usize::from(*cell)] += count);
+        // What comes from another machine may be any number.
+        for (cell, count) in cells {
+            if let Some(all) = self.cells.get_mut(usize::from(*cell)) {
+                *all = all.saturating_add(*count);
+            }
+        }
     }
 
     /// Takes back what was added before.
     pub fn remove(&mut self, Cells(cells): &Cells) {
-        cells.iter().for_each(|(cell, count)| self.cells[usize::from(*cell)] -= count);
+        for (cell, count) in cells {
+            if let Some(all) = self.cells.get_mut(usize::from(*cell)) {
+                *all = all.saturating_sub(*count);
+            }
+        }
+    }
+
+    /// Whether each of its values is one of the other's.
+    pub fn is_part_of(&self, other: &Self) -> bool {
+        self.cells.iter().zip(&other.cells).all(|(part, all)| part <= all)
     }
 
     /// The value that a share of `quantile` of the values do not exceed; `None` without values.

@@ -11,5 +11,6 @@ pub(crate) mod histogram;
 pub(crate) mod interval;
 pub(crate) mod links;
 pub(crate) mod outages;
+pub(crate) mod possible;
 pub(crate) mod recorder;
 pub(crate) mod served;

@@ -7,8 +7,14 @@ use crate::engine::message::Message;
 use crate::engine::shared::{Progress, Shared};
 use crate::error::LoadError;
 use crate::http::{Http, source::MAX_NAMES};
+use crate::measure::possible::Before;
 use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A machine that stands still for longer after its load has nothing to tell.
+const LATE: Duration = Duration::from_secs(600);
 
 /// Requests that each thread took from its schedule; `None` until its part is done.
 pub type Taken = Arc<Mutex<Vec<Option<u64>>>>;
@@ -26,6 +32,8 @@ pub struct Receiver {
     /// Of a number of requests that several processes share.
     last: Option<Arc<Last>>,
     progress: Progress,
+    /// What each of its threads has measured last.
+    before: Vec<Before>,
     /// The number that each name of the part has here.
     names: Vec<usize>,
     is_done: bool,
@@ -41,12 +49,22 @@ impl Receiver {
     ) -> Self {
         let progress = Progress::none(shared.hosts.addresses.len());
         let (shared, taken) = (Arc::clone(shared), Arc::clone(taken));
-        Self { number, name, threads, shared, taken, out, last: None, progress, names: Vec::new(), is_done: false }
+        let (before, names) = (vec![Before::default(); threads.len()], Vec::new());
+        Self { number, name, threads, shared, taken, out, last: None, progress, before, names, is_done: false }
     }
 
     /// The same, whose part tells when its share is done.
     pub fn counted(self, last: Option<Arc<Last>>) -> Self {
         Self { last, ..self }
+    }
+
+    /// The start of the load, and a time at which it is over, whatever held it up.
+    pub fn span(&self) -> [u64; 2] {
+        let options = &self.shared.options;
+        let longest =
+            [options.duration, options.timeout, LATE].into_iter().fold(options.warmup, Duration::saturating_add);
+        let start = self.shared.start.load(Relaxed);
+        [start, start.saturating_add(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX))]
     }
 
     /// The part is gone.
@@ -110,21 +128,28 @@ impl Receiver {
     }
 
     /// What comes from another machine is not trusted to name what is there.
-    fn is_possible(&self, report: &Report) -> bool {
-        let hosts = self.shared.hosts.addresses.len();
+    fn is_possible(&mut self, report: &Report) -> bool {
+        let (hosts, [start, latest]) = (self.shared.hosts.addresses.len(), self.span());
         match report {
-            Report::Thread(thread, _) => self.threads.contains(thread),
+            Report::Thread(thread, _) if !self.threads.contains(thread) => false,
+            Report::Thread(thread, Message::Interval(interval)) => {
+                self.before[thread - self.threads.start].is_followed_by(interval, [start, latest])
+            }
+            Report::Thread(_, Message::Counts(part)) => part.until_ns <= latest,
+            Report::Thread(..) => true,
             Report::Refused { host, .. } => *host < hosts,
             Report::Connecting(now) => now.follows(&self.progress),
             Report::Names(names) => names.len() <= MAX_NAMES + 1,
-            Report::Done { taken, left, .. } => {
+            Report::Done { taken, left, outages, .. } => {
                 // No schedule has more, and it is advanced by so many.
                 let most = self.shared.options.most_requests();
                 taken.len() <= self.threads.len()
                     && taken.iter().flatten().all(|taken| *taken <= most)
+                    && outages.iter().all(|outage| outage.host < hosts)
                     && left.iter().all(|(thread, _)| self.threads.contains(thread))
             }
-            Report::ShareDone(_) | Report::Failed(_) => true,
+            Report::ShareDone(at) => (start..=latest).contains(at),
+            Report::Failed(_) => true,
         }
     }
 }

@@ -34,7 +34,11 @@ impl Feed {
         let last = self.last.take_if(|_| second.is_last());
         let Second { close_ns, reports, .. } = second;
         // Before the reports, which wake the coordinator.
-        let end = last.and_then(|last| last.tell(close_ns.saturating_add_signed(by)));
+        let (close_ns, [start, latest]) = (close_ns.saturating_add_signed(by), self.receiver.span());
+        if last.is_some() && !(start..=latest).contains(&close_ns) {
+            return Err("it ends at a time that is not one of its load".to_owned());
+        }
+        let end = last.and_then(|last| last.tell(close_ns));
         end.into_iter().for_each(|end| self.shared.close_at(end));
         for mut report in reports {
             shift(&mut report, by);

@@ -4,6 +4,7 @@ mod course;
 mod faults;
 mod http;
 mod remote;
+mod remote_told;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod smoke;

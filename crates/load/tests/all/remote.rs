@@ -4,7 +4,7 @@ use crate::shared::*;
 use brunt_load::remote::{Control, Order, Others, Part, Told, coordinate};
 use brunt_load::{Arrival, LoadError, Observer, Options, Silent, Target};
 use brunt_results::series::Second;
-use brunt_testkit::{Random, changed, number, until};
+use brunt_testkit::until;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -103,7 +103,7 @@ fn observe_in_parts(
 }
 
 /// An echo that counts what it has received.
-fn counting_target() -> (SocketAddr, Arc<AtomicU64>) {
+pub fn counting_target() -> (SocketAddr, Arc<AtomicU64>) {
     let served = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&served);
     let address = target(move |mut stream| {
@@ -270,84 +270,4 @@ fn a_part_without_a_connection_says_why() {
     let options = options("127.0.0.1:1".parse::<std::net::SocketAddr>().unwrap());
     let error = run_in_parts(&options, std::slice::from_ref(&(0..1)), LIMIT).unwrap_err().to_string();
     assert!(error.contains("127.0.0.1:1") && error.contains("refused"), "{error}");
-}
-
-/// Reports that no part makes: of a host that is not there, of connections that become fewer or of other hosts.
-const IMPOSSIBLE: [&str; 3] = [
-    r#"{"Refused":{"host":9,"error":{"Ok":111}}}"#,
-    r#"{"Connecting":{"opened":[5],"open":5,"settled":5,"began_ns":1,"ended_ns":2}},
-       {"Connecting":{"opened":[2],"open":2,"settled":2,"began_ns":1,"ended_ns":2}}"#,
-    r#"{"Connecting":{"opened":[],"open":5,"settled":9,"began_ns":1,"ended_ns":2}}"#,
-];
-
-/// Gives no load any order: it has none.
-struct Nobody;
-
-impl Others for Nobody {
-    fn order(&self, _: Order) {}
-
-    fn notice(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn exit_reason(&self, _: usize) -> String {
-        String::new()
-    }
-}
-
-/// The seconds of a part, as it tells them.
-fn seconds_of(options: &Options) -> Vec<Vec<u8>> {
-    let part = Part::new(options.clone(), 0..1).unwrap();
-    let (control, mut seconds) = (part.control(), Vec::new());
-    let now = || {
-        let now = clock_gettime(ClockId::Monotonic);
-        (now.tv_sec * 1_000_000_000 + now.tv_nsec) as u64
-    };
-    assert!(control.lease(now() + LIMIT.as_nanos() as u64));
-    control.connect();
-    part.run(|told| match told {
-        Told::Connected => control.begin([now(), now(), now() + LIMIT.as_nanos() as u64]),
-        Told::Second(_, bytes) => seconds.push(bytes),
-        Told::Failed(error) => panic!("{error}"),
-        Told::Connecting(_) | Told::Began(_) | Told::Ended => (),
-    });
-    seconds
-}
-
-#[test]
-fn changed_seconds_are_taken_or_refused() {
-    let (address, _) = counting_target();
-    let options = Options { requests: Some(40), connections: 2, threads: vec![None; 2], ..options(address) };
-    let mut seconds = seconds_of(&options);
-    // Without histograms, which have most of the bytes.
-    seconds.extend(seconds.clone().iter().map(|second| {
-        let mut second: serde_json::Value = serde_json::from_slice(second).unwrap();
-        let reports = second["reports"].as_array_mut().unwrap();
-        reports.retain(|report| report["Thread"][1]["Interval"].is_null() && report["Thread"][1]["Parts"].is_null());
-        assert!(reports.iter().any(|report| report["Connecting"].is_object()), "{reports:?}");
-        second.to_string().into_bytes()
-    }));
-    let machines = [("m0".to_owned(), 0), ("m1".to_owned(), 1)];
-    let count = number("BRUNT_SEEDS").unwrap_or(300);
-    let mut taken = 0;
-    for seed in 0..count {
-        let mut random = Random::new(seed);
-        let others = |feeds: Vec<brunt_load::remote::Feed>, _| {
-            let mut feeds = feeds.into_iter();
-            let (mut feed, mut other) = (feeds.next().unwrap(), feeds.next().unwrap());
-            // What belongs to another part is refused as it is.
-            assert!(other.take(&seconds[0]).is_err());
-            for reports in IMPOSSIBLE {
-                let second = format!(r#"{{"start_ns":1,"close_ns":2,"reports":[{reports}]}}"#);
-                assert!(other.take(second.as_bytes()).is_err_and(|why| why.contains("does not belong")), "{reports}");
-            }
-            for second in seconds.iter().chain(&seconds) {
-                let bytes = if random.below(4) == 0 { second.clone() } else { changed(second, &mut random) };
-                taken += u64::from(feed.take(&bytes).is_ok());
-            }
-            Err::<Nobody, _>(LoadError::Process("over".to_owned()))
-        };
-        assert!(coordinate(&options, &machines, others, &mut Silent).is_err());
-    }
-    assert!(taken > count / 4 && taken < count * 2 * seconds.len() as u64, "{taken} of {count}");
 }

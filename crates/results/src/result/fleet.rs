@@ -82,6 +82,10 @@ pub struct AgentSeen {
     pub lag_p99_us: Option<f64>,
     /// CPU time of its busiest load thread, in percent of a core; absent where it could not be read.
     pub thread_cpu_percent: Option<f64>,
+    /// The highest rate of its part of the load on a null server of its machine, in requests a second, while all agents measured theirs;
+    /// absent without `--calibrate`, or where it could not be measured.
+    #[serde(default)]
+    pub ceiling_rate: Option<f64>,
     /// Its CLOCK_MONOTONIC minus the coordinator's, in microseconds.
     #[serde(default)]
     pub clock_offset_us: Option<f64>,

@@ -34,6 +34,7 @@ fn line(agent: &AgentSeen) -> String {
         times("p99", agent.p99_us),
         times("lag p99", agent.lag_p99_us),
         agent.thread_cpu_percent.map(|percent| format!("busiest thread {percent:.1} %")),
+        agent.ceiling_rate.map(|ceiling| format!("ceiling {ceiling:.0}/s")),
         agent.lost.as_ref().map(|why| match agent.lost_at_s {
             Some(at) => format!("LOST after {at:.1} s ({why})"),
             None => format!("LOST ({why})"),
@@ -51,10 +52,11 @@ mod tests {
         let agent =
             |id: &str| AgentSeen { id: id.to_owned(), completed: 1000, p50_us: Some(50.0), ..AgentSeen::default() };
         let lost = AgentSeen { lost: Some("no answer for 5 s".to_owned()), lost_at_s: Some(12.0), ..agent("b") };
-        let fleet = Fleet { run: "r1".to_owned(), agents: vec![agent("a"), lost], ..Fleet::default() };
+        let measured = AgentSeen { ceiling_rate: Some(80_123.4), ..agent("a") };
+        let fleet = Fleet { run: "r1".to_owned(), agents: vec![measured, lost], ..Fleet::default() };
         let rows = rows(Some(&fleet));
         assert_eq!(rows[0], ("agents", "2 agents, run r1".to_owned()));
-        assert_eq!(rows[1].1, "a: 1000 completed, p50 50.0 us");
+        assert_eq!(rows[1].1, "a: 1000 completed, p50 50.0 us, ceiling 80123/s");
         assert!(rows[2].1.ends_with("LOST after 12.0 s (no answer for 5 s)"), "{}", rows[2].1);
         assert!(super::rows(None).is_empty());
     }

@@ -9,6 +9,7 @@ use brunt_fleet::words::Task;
 use brunt_load::Options;
 use brunt_load::remote::{self, Control, Part};
 use brunt_results::named;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -54,17 +55,32 @@ fn describe(task: &Task, secrets: Option<&Path>, files: &Files) -> Result<Option
     Ok(Options { counts, ..options })
 }
 
-/// Makes the load of a task; returns when it is over.
-fn run(mut options: Options, task: &Task, allowed: &Allowed, tell: &Tell) -> Result<(), String> {
-    let (first, end) = (task.first, task.end);
-    let own = std::mem::replace(&mut options.threads, vec![None; task.threads]);
-    let is_possible = first < end && end <= task.threads && own.len() == end - first;
-    if !is_possible || options.connections < task.threads {
-        return Err(format!("threads {first} to {end} of {} are no part of this load", task.threads));
+/// The whole load of so many threads, of which those of a range are this machine's, from its description as this machine reads it.
+///
+/// # Errors
+/// There is no such part, or it is not allowed.
+pub(super) fn part_of(
+    mut options: Options,
+    threads: usize,
+    range: Range<usize>,
+    allowed: &Allowed,
+) -> Result<Options, String> {
+    let Range { start: first, end } = range;
+    let is_possible = first < end && end <= threads && options.threads.len() == end - first;
+    if !is_possible || options.connections < threads {
+        return Err(format!("threads {first} to {end} of {threads} are no part of this load"));
     }
-    options.threads[first..end].copy_from_slice(&own);
-    allowed.check(&options, own.len() as f64 / task.threads as f64)?;
-    let part = Part::new(options, first..end).map_err(|error| error.to_string())?;
+    let own = std::mem::replace(&mut options.threads, vec![None; threads]);
+    options.threads[range].copy_from_slice(&own);
+    allowed.check(&options, own.len() as f64 / threads as f64)?;
+    Ok(options)
+}
+
+/// Makes the load of a task; returns when it is over.
+fn run(options: Options, task: &Task, allowed: &Allowed, tell: &Tell) -> Result<(), String> {
+    let range = task.first..task.end;
+    let options = part_of(options, task.threads, range.clone(), allowed)?;
+    let part = Part::new(options, range).map_err(|error| error.to_string())?;
     tell.tell(Told::Prepared(Box::new(Orders(part.control()))));
     part.run(|told| {
         tell.tell(match told {

@@ -1,7 +1,7 @@
 //! What operators may have done on the machine of an agent, beside loads.
 
 use super::allowed::Allowed;
-use super::{account, meter, probe, target};
+use super::{account, ceiling, meter, probe, target};
 use brunt_fleet::nats::{Service, Services};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -28,6 +28,7 @@ impl Services for OwnServices {
             meter::NAME => meter::open(settings),
             account::NAME => account::open(settings),
             probe::NAME => probe::service::open(settings, &self.allowed, self.secrets.as_deref()),
+            ceiling::NAME => ceiling::open(settings, &self.allowed, self.secrets.as_deref()),
             target::NAME => match &self.targets {
                 Some(targets) => targets.open(settings),
                 None => {

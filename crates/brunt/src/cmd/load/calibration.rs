@@ -24,18 +24,13 @@ impl Calibration {
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Error> {
         let calibrations = state_dir::path().map(Calibrations);
         if calibrate {
-            if matches!(&options.target, Target::Http(http) if http.longest().is_none()) {
-                return Err(Error::Usage(format!("--calibrate and --script: {SCRIPTED}: leave --calibrate out")));
-            }
-            if uses_tls(options) {
-                return Err(Error::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
-            }
+            check(options)?;
             calibrations.as_ref().map_err(|error| Error::Failed(error.to_string()))?.check_writable()?;
         }
         Ok(Self { calibrations: calibrations.map_err(|error| error.to_string()), calibrate })
     }
 
-    /// That of a load which other machines make: there is none.
+    /// That of this machine for a load which others make: there is none.
     pub(super) fn none(why: &str) -> Self {
         Self { calibrations: Err(why.to_owned()), calibrate: false }
     }
@@ -61,6 +56,20 @@ impl Calibration {
         result.generator.ceiling_rate = rate.map_err(|why| env.absent.insert(FIGURE.to_owned(), why)).ok();
         error
     }
+}
+
+/// Whether the load can be made on a null server.
+///
+/// # Errors
+/// It cannot.
+pub(super) fn check(options: &Options) -> Result<(), Error> {
+    if matches!(&options.target, Target::Http(http) if http.longest().is_none()) {
+        return Err(Error::Usage(format!("--calibrate and --script: {SCRIPTED}: leave --calibrate out")));
+    }
+    if uses_tls(options) {
+        return Err(Error::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
+    }
+    Ok(())
 }
 
 /// Calibration key of this run, or the reason why there is none.

@@ -20,20 +20,21 @@ use super::script::Scripting;
 use super::there::ThereFlags;
 use super::{Args, requests, usage};
 use crate::cmd::fleet::ssh::{self, Host, Launched};
-use crate::cmd::fleet::{Shipped, chosen, failed, secrets};
+use crate::cmd::fleet::{Shipped, ceiling, chosen, failed, secrets};
 use brunt_fleet::coordinator::{Config, Member, Outcome};
 use brunt_fleet::nats::{self, About, Access, Offered};
 use brunt_fleet::words::File;
 use brunt_load::remote::{Measured, coordinate};
 use brunt_load::script::Wrk;
 use brunt_load::{LoadError, Options, Report};
-use brunt_results::{Cores, Count, Error, Rate, Span};
+use brunt_results::calibration::HttpKey;
+use brunt_results::{Cores, Count, Error, Rate, RunResult, Span};
 use brunt_runtime::net::Address;
 use brunt_spec::LoadSpec;
 use feeds::Feeds;
 use machines::Machines;
 use now::Now;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -139,6 +140,33 @@ impl Chosen {
         let spec = LoadSpec { threads, duration, cores: None, source: None, ..args.spec.clone() };
         // Agents have them; what is sent is the same without.
         Ok(secrets::without(spec))
+    }
+
+    /// Whether each agent can measure its own ceiling of this load.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn check_ceilings(&self, options: &Options, has_files: bool) -> Result<(), Error> {
+        refused::check_ceilings(options, has_files)
+    }
+
+    /// The ceiling of each agent, all measured at once. Returns why one has none, by the name of the figure.
+    pub fn ceilings(&self, options: &Options, result: &mut RunResult) -> BTreeMap<String, String> {
+        let body = result.responses.as_ref().and_then(HttpKey::mean_body_bytes);
+        let body = body.or_else(|| options.target.http().is_none().then_some(0));
+        let rates = match (self.shipped(options, None, Vec::new()), body) {
+            (Ok(shipped), Some(body)) => ceiling::of_all(&self.access, &self.agents, self.threads, &shipped.spec, body),
+            (Err(error), _) => vec![Err(error.to_string()); self.agents.len()],
+            (_, None) => vec![Err("there was no reply to use as a model".to_owned()); self.agents.len()],
+        };
+        let mut absent = BTreeMap::new();
+        for (agent, rate) in self.agents.iter().zip(rates) {
+            let figure = format!("fleet.agents.{}.ceiling_rate", agent.id);
+            let rate = rate.map_err(|why| absent.insert(figure, why)).ok();
+            let seen = result.fleet.iter_mut().flat_map(|fleet| &mut fleet.agents);
+            seen.filter(|seen| seen.id == agent.id).for_each(|seen| seen.ceiling_rate = rate);
+        }
+        absent
     }
 
     /// What is loaded, by address. One that each machine has for itself is another on each.

@@ -12,7 +12,7 @@ use brunt_results::verdict::ValidityIssue;
 use brunt_results::{Error, RunResult};
 use brunt_spec::LoadSpec;
 use brunt_view::progress::Progress;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, atomic::AtomicBool};
 
@@ -55,6 +55,14 @@ impl Chosen {
     }
 
     pub fn whole(&self, _: &Args) -> Result<LoadSpec, Error> {
+        match *self {}
+    }
+
+    pub fn check_ceilings(&self, _: &Options, _: bool) -> Result<(), Error> {
+        match *self {}
+    }
+
+    pub fn ceilings(&self, _: &Options, _: &mut RunResult) -> BTreeMap<String, String> {
         match *self {}
     }
 

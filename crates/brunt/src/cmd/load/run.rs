@@ -142,9 +142,14 @@ impl Args {
         let layout = if agents.is_none() { options::layout(self, &options)? } else { Vec::new() };
         let sinks = self.metrics.open(&options, self.quiet)?;
         let served = self.serve(output.directory(), &options)?;
-        let ceiling = match agents {
+        let ceiling = match &agents {
             None => calibration::Calibration::new(&options, self.calibrate)?,
-            Some(_) => calibration::Calibration::none(observer::ON_AGENTS),
+            Some(agents) => {
+                if self.calibrate {
+                    agents.check_ceilings(&options, !files.is_empty())?;
+                }
+                calibration::Calibration::none(observer::ON_AGENTS)
+            }
         };
         let page = signals::flag_on_each(SIGUSR1)?;
         let found = self.server.meter(&options.target)?;
@@ -200,6 +205,11 @@ impl Args {
         if let Some((agents, made)) = agents.as_ref().zip(made.as_ref()) {
             result.fleet = Some(agents.told(made, &options, &result));
             result.interrupted |= made.is_interrupted();
+            if self.calibrate && !result.interrupted {
+                let absent = agents.ceilings(&options, &mut result);
+                self.print_notes(&absent.iter().map(|(what, why)| format!("no {what}: {why}")).collect::<Vec<_>>());
+                env.absent.extend(absent);
+            }
             made.issue().iter().for_each(|issue| result.verdict.add(issue));
             judge::agents(&result).iter().for_each(|issue| result.verdict.add(issue));
         }

@@ -1,22 +1,28 @@
 //! Loads that agents cannot make, each with the reason and what to do instead.
 
-use super::super::{Args, usage};
+use super::super::{Args, calibration, usage};
 use brunt_inputs::{address, requests};
+use brunt_load::Options;
 use brunt_results::{Error, secrets};
 use brunt_spec::{CountOrFile, LoadSpec};
 
 /// Refuses what cannot be split or sent.
 pub(super) fn check(args: &Args) -> Result<(), Error> {
     let spec = &args.spec;
-    let all = [
-        ("--steady", spec.steady, "agents agree on all times before the load; use --warmup"),
-        ("--calibrate", args.calibrate, "a calibration is that of one machine"),
-    ];
-    if let Some((flag, _, why)) = all.into_iter().find(|(_, given, _)| *given) {
-        return usage(format!("{flag} and --on: {why}"));
+    if spec.steady {
+        return usage("--steady and --on: agents agree on all times before the load; use --warmup");
     }
     secret(spec)?;
     recorded(spec)
+}
+
+/// Refuses ceilings of agents for a load that they cannot make on a null server, or which reads files.
+pub(super) fn check_ceilings(options: &Options, has_files: bool) -> Result<(), Error> {
+    calibration::check(options)?;
+    match has_files {
+        true => usage("--calibrate and --on: agents have the files of a load for this alone: leave --calibrate out"),
+        false => Ok(()),
+    }
 }
 
 const REMEDY: &str = "name a file that each agent has with --bearer, --basic-auth or --proxy-auth";

@@ -63,6 +63,8 @@ impl Chosen {
             p99_us: figures.as_ref().and_then(|figures| figures.p99_us),
             lag_p99_us: figures.as_ref().and_then(|figures| figures.lag_p99_us).filter(|_| options.rate.is_some()),
             thread_cpu_percent: figures.as_ref().and_then(|figures| figures.thread_cpu_percent),
+            // Measured after the load.
+            ceiling_rate: None,
             clock_offset_us: of.offset_ns.map(us),
             clock_error_us: of.bound_ns.map(us),
             drift_ppm: of.drift_ppm,
