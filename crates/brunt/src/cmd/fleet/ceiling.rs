@@ -1,17 +1,12 @@
 //! `--calibrate` with `--on`: the highest rate of each agent, on null servers of their machines and all at once, as they made the load.
-//! What is asked and answered, and both ends.
+//! What is asked and answered, and the end of the load.
 
-use super::allowed::Allowed;
-use super::{failed, generator, secrets};
-use crate::cmd::load;
-use brunt_fleet::nats::{About, Access, Service, Session};
-use brunt_load::Options;
-use brunt_results::named;
+pub(super) mod service;
+
+use super::failed;
+use brunt_fleet::nats::{About, Access, Session};
 use brunt_spec::LoadSpec;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -64,33 +59,4 @@ pub(in crate::cmd) fn of_all(
         let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().expect("it does not panic");
         asked.into_iter().map(join).collect()
     })
-}
-
-struct Ceiling {
-    options: Options,
-    body: u64,
-}
-
-/// Prepares the part of this machine.
-///
-/// # Errors
-/// It is not allowed, or reads a file.
-pub(super) fn open(settings: Value, allowed: &Allowed, directory: Option<&Path>) -> Result<Box<dyn Service>, String> {
-    let Settings { spec, threads, first, end, body } =
-        serde_json::from_value(settings).map_err(|error| error.to_string())?;
-    let spec = secrets::own(spec, directory)?;
-    // No file of this machine is read but secrets.
-    let options = named::copied(BTreeMap::new(), || load::resolved_here(&spec, false))?;
-    let own = options.threads.clone();
-    let options = generator::part_of(options, threads, first..end, allowed)?;
-    let connections = options.connections_of(first..end);
-    Ok(Box::new(Ceiling { options: Options { threads: own, connections, ..options }, body }))
-}
-
-impl Service for Ceiling {
-    fn ask(&mut self, question: Value) -> Result<Value, String> {
-        let Question::Measure = serde_json::from_value(question).map_err(|error| error.to_string())?;
-        let rate = brunt_load::calibrate::ceiling(&self.options, &[], self.body);
-        rate.map(Value::from).map_err(|error| error.to_string())
-    }
 }

@@ -28,7 +28,7 @@ impl Services for OwnServices {
             meter::NAME => meter::open(settings),
             account::NAME => account::open(settings),
             probe::NAME => probe::service::open(settings, &self.allowed, self.secrets.as_deref()),
-            ceiling::NAME => ceiling::open(settings, &self.allowed, self.secrets.as_deref()),
+            ceiling::NAME => ceiling::service::open(settings, &self.allowed, self.secrets.as_deref()),
             target::NAME => match &self.targets {
                 Some(targets) => targets.open(settings),
                 None => {
