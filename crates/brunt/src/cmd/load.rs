@@ -129,7 +129,7 @@ pub struct Args {
     #[arg(long, hide = true)]
     accept_any_result: bool,
     /// Also measure the generator's own maximum rate, after the run, against a null target, and store it: this and
-    /// later runs of the same load are judged by it (3 s)
+    /// later runs of the same load are judged by it (3 s); with --on that of each agent, for this run alone
     #[arg(long, help_heading = "Result")]
     calibrate: bool,
     #[command(flatten)]

@@ -112,6 +112,10 @@ fn every_command_of_the_guide_does_what_the_page_says() {
             "brunt load http://10.0.0.9:8080/ --on ssh://web-1,ssh://web-2 -c 400 -d 30" => {
                 over_ssh(hub, &web[..2], &load)
             }
+            "brunt load http://10.0.0.9:8080/ --on 2 -c 400 -d 30 --calibrate" => {
+                let (page, _) = told(hub, &load, &[0, 3]);
+                assert!(page.matches(", ceiling ").count() == 2, "{page}");
+            }
             "brunt find --slo 'p99<6ms' http://10.0.0.9:8080/ --on 4 -c 400" => {
                 // The page names the first of them.
                 for (machine, name) in std::iter::zip(&web[2..], &names[3..]) {
